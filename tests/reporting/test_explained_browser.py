@@ -11,7 +11,7 @@ from support.mock_explanation import with_explanation
 
 pytestmark = pytest.mark.browser
 
-SENTENCES = {(1, 2): "40% explained: favors “never” (31) and attends to rare tokens (9)"}
+SENTENCES = {(1, 2): "Attends to “never” (31%) and rare tokens (9.1%); 40% predicted"}
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_card_has_the_sentence_once(page, run):
     (kind,) = kinds_of(run)
     for index in (0, kind.roles.index("mixed")):
         page.locator(f"#grid button[data-index='{index}']").click()
-        assert page.locator("#card").inner_text().count("% explained:") == 1
+        assert page.locator("#card").inner_text().count("% predicted") == 1
 
 
 def test_no_rule_of_accessibility_is_broken(visit_file, file):

@@ -53,7 +53,7 @@ def test_a_behavior_comes_before_the_role_unless_the_role_says_it_more_exactly()
 
 def test_an_explanation_stands_where_nothing_is_found_or_shown(relations):
     run = with_explanation(mock_inputs.encoder(4, 8))
-    assert all("explained: attends to" in summary.name for summary in head_summaries(run).values())
+    assert all("Attends to" in summary.name for summary in head_summaries(run).values())
 
 
 def test_a_role_is_told_with_its_number_and_none_where_there_is_none():

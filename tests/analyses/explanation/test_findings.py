@@ -77,7 +77,7 @@ def test_heads_that_attend_uniformly_have_nothing_to_explain(explained):
 def test_each_head_has_its_sentence_in_the_pages_data(explained):
     (kind,) = explained.kinds
     sentences = head_sentences(explained.run, kind)
-    assert sentences[kind.head_index(2, 3)] == "77% explained: attends to [CLS] (77)"
+    assert sentences[kind.head_index(2, 3)] == "Attends to [CLS] (77%); 77% predicted"
     index = kind.head_index(2, 3)
     assert data_block(explained.run)["kinds"][0]["summaries"][index] == [sentences[index], ""]
 
@@ -118,7 +118,8 @@ def test_the_page_and_the_terminal_have_each_corpus():
         assert f"<p>I{sentence[1:]}.</p>" in html
     grids = [line for line in lines if not isinstance(line, str)]
     assert [len(grid.rows) for grid in grids] == [32, 32, 32]
-    assert "the direct object of a verb" in grids[1].rows[0][-1]
+    # The share that the sentence ends with has a column of its own.
+    assert grids[1].rows[0][-1] == "Attends to the direct object of a verb (84%)"
 
 
 def test_heads_that_too_few_documents_explain_have_no_sentence():
@@ -150,8 +151,8 @@ def test_a_corpus_that_is_not_read_has_no_table(explained):
 
 def test_the_terminal_shows_the_heads_whose_sentence_says_some_words():
     sentences = {
-        (1, 2): "40% explained: favors “never” (31) and attends to rare tokens (9)",
-        (2, 3): "50% explained: attends to pieces of words (20), avoids the previous token (30)",
+        (1, 2): "Attends to “never” (31%) and rare tokens (9.1%); 40% predicted",
+        (2, 3): "Attends to pieces of words (20%) and avoids the previous token (30%); others 2.0%; 52% predicted",
     }
     run = with_explanation(mock_inputs.encoder(2, 3), sentences=sentences)
     result = StageResult(name="explanation", tables=dict(run.tables))
@@ -161,6 +162,8 @@ def test_the_terminal_shows_the_heads_whose_sentence_says_some_words():
         assert median.startswith("80% of what the median")
         return said, [row[0] for grid in rest for row in grid.rows]
 
+    *_, grid, _ = render_results(result, find="previous")
+    assert grid.rows[0][-1] == "Attends to pieces of words (20%) and avoids the previous token (30%); others 2.0%"
     assert found("never") == ("“never” is said of 1 of 6 heads", ["1-2"])
     assert found("previous tokens") == ("“previous tokens” is said of 1 of 6 heads", ["2-3"])
     assert found("piece word") == ("“piece word” is said of 1 of 6 heads", ["2-3"])

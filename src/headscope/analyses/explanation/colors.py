@@ -15,6 +15,7 @@ _OF_FAMILY: Mapping[str, str] = {
     "copies": "copies",
     "word structure": "word",
     "content": "content",
+    "words": "content",
     ATTENDING: WHAT_ATTENDS,
     "treebank": "syntax",
     "coreference": "coreference",

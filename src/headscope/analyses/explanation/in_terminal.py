@@ -50,7 +50,7 @@ def render_results(result: StageResult, *, find: str | None = None) -> Iterator[
             yield _grid(trained)
     yield (
         "explained: the share of the divergence from uniform attention (nats) that features with names predict, on "
-        "documents that did not fit them; in brackets what each group adds, in points; wrong: what the predictions of "
+        "documents that did not fit them; in brackets what each group adds; wrong: what the predictions of "
         "the layer's other heads explain, their median"
     )
 
@@ -66,7 +66,7 @@ def _grid(trained: pd.DataFrame) -> Grid:
 
 
 def head_cells(row: Mapping[str, Any], *, missing: str) -> tuple[str, ...]:
-    """Return a head's name, explained share, interval, nats, wrong share and sentence without the share it begins with.
+    """Return a head's name, explained share, interval, nats, wrong share and sentence without the share it ends with.
 
     Args:
         row: of the table of explanations.
@@ -78,7 +78,7 @@ def head_cells(row: Mapping[str, Any], *, missing: str) -> tuple[str, ...]:
         joined(row["ci_low"], row["ci_high"], missing=missing),
         formatted(row["to_explain"], ".2f", missing=missing),
         share(row["wrong"], missing=missing),
-        "" if pd.isna(row["sentence"]) else row["sentence"].partition(": ")[2],
+        "" if pd.isna(row["sentence"]) else row["sentence"].rpartition("; ")[0],
     )
 
 
