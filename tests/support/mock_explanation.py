@@ -58,7 +58,12 @@ def with_explanation(inputs, *, words=WORDS, annotated=(), sentences=None):
                 other = (sentences or {}).get((layer, head)) if corpus == "text" else None
                 text = other or f"Attends to {target} ({percent(share)}); {percent(share)} predicted"
                 more = {"to_explain": 1.5, "wrong": 0.1, "sentence": text, "n_rows": 500, "n_documents": 40}
-                rows.append({**of, "explained": share, **ends, **more})
+                rows.append({**of, "explained": share, **ends, **more, "uniform": 4.0, "mass": 1.0})
+                if corpus == "text" and model == "trained":
+                    off_sink = {**of, "measure": "non_sink"}
+                    rows.append({**off_sink, "explained": share, **ends, **more, "uniform": 4.0, "mass": 0.4})
+                    parts = {"group": "previous", "rank": 1, "share": share, **ends, "halves": 2}
+                    groups.append({**off_sink, **parts, "alternatives": "", "words": "", "attending": ""})
                 if corpus == "text" and model == "trained":
                     examples += example_rows(of, words)
                 groups.append(

@@ -7,8 +7,8 @@ from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.colors import COLORS, color_of
 from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
 from headscope.analyses.explanation.in_terminal import render_results
+from headscope.analyses.explanation.looks import stacked
 from headscope.analyses.explanation.section import explanation_section
-from headscope.analyses.explanation.shares import stacked
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.every_finding import all_findings, headline
 from headscope.reporting.payload import data_block
@@ -27,10 +27,10 @@ def test_the_finding_names_the_median_and_random_weights(explained):
     shares = sorted(explained_share(layer, head) for layer in range(1, 5) for head in range(1, 9))
     median = 100 * (shares[15] + shares[16]) / 2
     assert finding.text == (
-        f"Features with names explain {median:.0f}% of the attention of the median head (random weights: 2.0%)."
+        f"Simple rules predict {median:.0f}% of the attention of a typical head; 2.0% with random weights."
     )
     # Heads one point apart, with intervals of two points on either side: none is shown to be explained least.
-    assert condition.text == "The share is of text that fitted nothing, over 32 heads."
+    assert condition.text == "This is the median of 32 heads, on documents to which the rules were not fitted."
     first = headline(all_findings(explained))
     assert first[0].topic == TOPIC
     assert condition not in first
@@ -69,8 +69,8 @@ def test_heads_that_attend_uniformly_have_nothing_to_explain(explained):
     some = changed(explained, lambda table: table["layer"] > 2, to_explain=0.0001)
     first, second, third = (each.text for each in explanation_findings(some))
     median = (explained_share(1, 8) + explained_share(2, 1)) / 2
-    assert first.startswith(f"Features with names explain {100 * median:.0f}% ")
-    assert second == "The share is of text that fitted nothing, over 16 heads."
+    assert first.startswith(f"Simple rules predict {100 * median:.0f}% ")
+    assert second == "This is the median of 16 heads, on documents to which the rules were not fitted."
     assert third == "16 heads differ from uniform attention by less than 0.01 nats, and are left out."
 
 
@@ -79,7 +79,11 @@ def test_each_head_has_its_sentence_in_the_pages_data(explained):
     sentences = head_sentences(explained.run, kind)
     assert sentences[kind.head_index(2, 3)] == "Attends to [CLS] (77%); 77% predicted"
     index = kind.head_index(2, 3)
-    assert data_block(explained.run)["kinds"][0]["summaries"][index] == [sentences[index], ""]
+    block = data_block(explained.run)
+    (page_kind,) = block["kinds"]
+    assert page_kind["summaries"][index] == ["Previous token", ": attends to [CLS] (77%); 77% predicted"]
+    assert block["looks"][page_kind["looks"][index]] == {"name": "previous", "label": "Previous token"}
+    assert (page_kind["explained"][index], page_kind["sink"][index]) == (0.77, 0.6)
 
 
 def test_a_run_without_explanations_says_nothing_of_them():

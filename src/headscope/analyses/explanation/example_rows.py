@@ -65,16 +65,16 @@ def example_rows(
     order = counted[np.argsort(-np.round(left[counted], _DECIMALS), kind="stable")].tolist()
 
     def example(prediction: str, row: int) -> ExampleRow:
-        seen = block.visible[row]
+        is_visible = block.visible[row]
         return ExampleRow(
             prediction=prediction,
             row=int(block.rows[row]),
             document=int(documents[row]),
             left=float(left[row]),
             to_explain=float(to_explain[row]),
-            cells=block.cells[row][seen],
-            attention=attention[row][seen].astype(np.float64),
-            predicted=np.exp(log_p[row][seen]),
+            cells=block.cells[row][is_visible],
+            attention=attention[row][is_visible].astype(np.float64),
+            predicted=np.exp(log_p[row][is_visible]),
         )
 
     worst = [row for row in _of_different_documents(order, documents) if row != best]

@@ -33,10 +33,13 @@ class HeadExplanation:
     """What explains one head by one measure.
 
     Attributes:
-        to_explain: sum of KL(attention || uniform) over the rows of each document, `[document]`.
+        to_explain: sum of KL(attention || uniform) over the rows of each document, times the attention on the keys that
+            count, `[document]`.
+        uniform: sum of the entropy of uniform attention over all rows, weighted alike, nats.
+        mass: sum of the attention on the keys that count over all rows.
         left: the same of KL(attention || prediction) of the full fit, `[document]`.
         gained: what each group adds on top of those before it, by group, `[document]`.
-        steps: the groups in the order of each half of the documents.
+        steps: the groups in the order of each half of the documents; of all of them where they are too few for halves.
         wrong: KL(attention || prediction of another head of the layer), sum over rows, `[other head]`; its own is NaN.
         n_rows: number of rows.
         coefficients: of the full fit of each half, `[half, column]`.
@@ -51,6 +54,8 @@ class HeadExplanation:
     gained: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     steps: list[list[Step]] = field(default_factory=list)
     n_rows: int = 0
+    uniform: float = 0.0
+    mass: float = 0.0
     coefficients: list[Floats] = field(default_factory=list)
     positions: list[Floats] = field(default_factory=list)
     differences: list[Floats] = field(default_factory=list)
@@ -84,7 +89,7 @@ def explain(
     products = frozenset(name for name, group in catalog.groups.items() if group.of_others)
     results: dict[str, list[list[HeadExplanation]]] = {}
     for measure in measures:
-        found: dict[int, list[HeadExplanation]] = {}
+        by_layer: dict[int, list[HeadExplanation]] = {}
         for part in _parts(sample, layers, measure):
             first = results.get(WEIGHT, []) if measure != WEIGHT else []
             of_part = _explain_part(
@@ -97,9 +102,9 @@ def explain(
             )
             heads = len(part.attention) // len(part.layers)
             for number, layer in enumerate(part.layers):
-                found[layer] = of_part[number * heads : (number + 1) * heads]
-        if found:
-            results[measure] = [found[layer] for layer in sorted(found)]
+                by_layer[layer] = of_part[number * heads : (number + 1) * heads]
+        if by_layer:
+            results[measure] = [by_layer[layer] for layer in sorted(by_layer)]
     return results
 
 
@@ -185,7 +190,22 @@ def _explain_part(
                 orders = order_groups(few, choosing, part.attention, sample.columns.groups, products, RIDGE)
                 _measure_steps(sample, results, orders, measuring, targets)
         _measure(sample, results, coefficients, measuring, targets, of_layer, examples=examples and enough)
+    if not enough and products is not None:
+        _order_untested(sample, part, products, results)
     return results
+
+
+def _order_untested(
+    sample: RowSample, part: _Part, products: frozenset[str], results: Sequence[HeadExplanation]
+) -> None:
+    """Put groups in order on all rows, where there are too few documents to measure what the groups add on others."""
+    rows = [*sample.half(0, part.counted), *sample.half(1, part.counted)]
+    few = _spread_rows(rows, _ORDERING_ROWS)
+    differences = _differences(_problem(few, part.attention))
+    orders = order_groups(few, few, part.attention, sample.columns.groups, products, RIDGE)
+    for number, (result, steps) in enumerate(zip(results, orders, strict=True)):
+        result.steps.append(list(steps))
+        result.differences.append(differences[:, number])
 
 
 def _problem(blocks: Sequence[RowBlock], attention: NDArray[np.float32]) -> Problem:
@@ -196,8 +216,8 @@ def _differences(problem: Problem) -> Floats:
     """Return the mean of each column under the attention less that under uniform attention, `[column, head]`."""
     total, mass = 0.0, problem.mass()
     for block, target in zip(problem.blocks, problem.targets, strict=True):
-        seen = np.maximum(block.visible.sum(1), 1)
-        even = block.visible[..., None] * (target.sum(1) / seen[:, None])[:, None]
+        n_visible = np.maximum(block.visible.sum(1), 1)
+        even = block.visible[..., None] * (target.sum(1) / n_visible[:, None])[:, None]
         total = total + block.features.T @ (target - even).reshape(len(block.features), -1)
     return np.asarray(total / mass)
 
@@ -231,13 +251,17 @@ def _measure(
         logs = _log_probabilities(block, block.features @ coefficients)
         terms = _row_terms(target)
         of_rows = terms - (target * logs).sum(1)
-        uniform = terms + target.sum(1) * np.log(np.maximum(block.visible.sum(1), 1))[:, None]
+        mass = target.sum(1, dtype=np.float64)
+        most = mass * np.log(np.maximum(block.visible.sum(1), 1))[:, None]
+        uniform = terms + most
         documents = sample.documents[block.rows]
-        counted = target.sum(1) > 0
+        counted = mass > 0
         for number, result in enumerate(results):
             np.add.at(result.to_explain, documents, uniform[:, number])
             np.add.at(result.left, documents, of_rows[:, number])
             result.n_rows += int(counted[:, number].sum())
+            result.uniform += float(most[:, number].sum())
+            result.mass += float(mass[:, number].sum())
         for start in range(0, len(results), of_layer):
             layer = slice(start, start + of_layer)
             crossed = np.tensordot(target[..., layer], logs[..., layer], axes=((0, 1), (0, 1)))

@@ -47,13 +47,17 @@ def head_rows(
         whole = float(head.to_explain.sum())
         row: dict[str, Any] = {
             **head_columns,
-            "to_explain": whole / head.n_rows if head.n_rows else np.nan,
+            "to_explain": whole / head.mass if head.mass else np.nan,
+            "uniform": head.uniform / head.mass if head.mass else np.nan,
+            "mass": head.mass / head.n_rows if head.n_rows else np.nan,
             "n_rows": head.n_rows,
             "n_documents": len(head.to_explain),
         }
         if documents < FEWEST_DOCUMENTS:
             nothing = dict.fromkeys(("explained", "ci_low", "ci_high", "wrong"), np.nan)
-            explanations.append({**row, **nothing, "sentence": None})
+            untested = [_part(head, step.group, np.nan, columns, names) for steps in head.steps for step in steps]
+            sentence = explanation_sentence(None, untested, special=special, catalog=catalog) if untested else None
+            explanations.append({**row, **nothing, "sentence": sentence})
             continue
         explained = explained_interval(head.left, head.to_explain)
         others = np.delete(head.wrong, number)
@@ -81,8 +85,9 @@ def head_rows(
         if row["to_explain"] >= LEAST_DIVERGENCE and head.steps:
             is_shown = shown(*zip(*gains, strict=True), least=LEAST_GAIN) if gains else ()
             named = [part for part, worth in zip(parts, is_shown, strict=True) if worth and part.share > 0]
-            sentence = explanation_sentence(float(explained.value), named, special=special, catalog=catalog)
-            explanations[-1]["sentence"] = sentence
+            explanations[-1]["sentence"] = explanation_sentence(
+                float(explained.value), named, special=special, catalog=catalog
+            )
     return explanations, groups
 
 

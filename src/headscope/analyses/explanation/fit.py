@@ -182,8 +182,8 @@ def fit(
     factor = np.linalg.cholesky(damped)
     inverse = np.linalg.inv(factor).astype(dtype)
     factor = factor.astype(dtype)
-    found = np.zeros((width, problem.heads), dtype) if start is None else start.astype(dtype)
-    linear: Floats = np.zeros_like(found)
+    coefficients = np.zeros((width, problem.heads), dtype) if start is None else start.astype(dtype)
+    linear: Floats = np.zeros_like(coefficients)
     for number, target in enumerate(problem.targets):
         linear += problem.features(number).T @ target.reshape(-1, problem.heads)
     of_rows = [target.sum(1) for target in problem.targets]
@@ -208,9 +208,9 @@ def fit(
         )
         return ((sums - linear) / mass + penalty * at).astype(dtype)
 
-    logits: Sequence[Floats] = problem.logits(found)
-    value, predicted = evaluate(logits, found, slice(None))
-    gradient = slope(predicted, found)
+    logits: Sequence[Floats] = problem.logits(coefficients)
+    value, predicted = evaluate(logits, coefficients, slice(None))
+    gradient = slope(predicted, coefficients)
     memory: list[tuple[Floats, Floats, Floats]] = []
     for _ in range(steps):
         step = -(inverse.T @ _direction(inverse @ gradient, memory))
@@ -220,7 +220,7 @@ def fit(
         change = [problem.features(number) @ step for number in range(len(problem.blocks))]
         length = np.ones(problem.heads, dtype)
         moved = [before + each for before, each in zip(logits, change, strict=True)]
-        now, predicted = evaluate(moved, found + step, slice(None))
+        now, predicted = evaluate(moved, coefficients + step, slice(None))
         for halving in range(_HALVINGS + 1):
             short = np.flatnonzero(now > value + _ARMIJO * length * falls)
             if not len(short):
@@ -230,17 +230,17 @@ def fit(
             shorter = [
                 before[:, short] + each[:, short] * length[short] for before, each in zip(logits, change, strict=True)
             ]
-            now[short], of_short = evaluate(shorter, found[:, short] + step[:, short] * length[short], short)
+            now[short], of_short = evaluate(shorter, coefficients[:, short] + step[:, short] * length[short], short)
             for block, of_block, part, of_part in zip(moved, predicted, shorter, of_short, strict=True):
                 block[:, short], of_block[..., short] = part, of_part
-        at = found + step * length
+        at = coefficients + step * length
         next_gradient = slope(predicted, at)
-        memory = [*memory, _pair(factor.T @ (at - found), inverse @ (next_gradient - gradient))][-_MEMORY:]
+        memory = [*memory, _pair(factor.T @ (at - coefficients), inverse @ (next_gradient - gradient))][-_MEMORY:]
         gain = value - now
-        found, logits, value, gradient = at, moved, now, next_gradient
+        coefficients, logits, value, gradient = at, moved, now, next_gradient
         if gain.max() < tolerance:
             break
-    return found
+    return coefficients
 
 
 def _pair(moved: Floats, turned: Floats) -> tuple[Floats, Floats, Floats]:

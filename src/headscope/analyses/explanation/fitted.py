@@ -160,8 +160,8 @@ class Predictor:
         """
         coefficients = self.fitted.coefficients[prediction][half, layer]
         logits = np.moveaxis(values[..., : coefficients.shape[1]] @ coefficients.T, -1, 0).astype(np.float64)
-        seen = np.concatenate([visible, np.full((len(visible), 1), sink)], axis=1)
-        logits = np.where(seen, logits, -np.inf)
+        is_visible = np.concatenate([visible, np.full((len(visible), 1), sink)], axis=1)
+        logits = np.where(is_visible, logits, -np.inf)
         logits -= logits.max(-1, keepdims=True)
         weights = np.exp(logits, out=logits)
         weights /= weights.sum(-1, keepdims=True)

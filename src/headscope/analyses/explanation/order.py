@@ -82,8 +82,8 @@ class _Rows:
         total = np.zeros(len(self.mass))
         for block, target in zip(self.blocks, self.targets, strict=True):
             of_rows = target.sum(1)
-            seen = np.maximum(block.visible.sum(1), 1)[:, None]
-            total += _entropy_terms(target) - _entropy_terms(of_rows[:, None]) + (of_rows * np.log(seen)).sum(0)
+            n_visible = np.maximum(block.visible.sum(1), 1)[:, None]
+            total += _entropy_terms(target) - _entropy_terms(of_rows[:, None]) + (of_rows * np.log(n_visible)).sum(0)
         return total / self.mass
 
     def begin(self) -> None:
@@ -182,10 +182,10 @@ def order_groups(
                 columns = groups[name]
                 before = compares.divergence(wanted, columns, np.zeros((columns.stop - columns.start, len(wanted))))
                 problem = fits.problem(columns, wanted)
-                found = fit(problem, np.full(len(wanted), ridge), steps=_STEPS, tolerance=1e-4)
-                gained = before - compares.divergence(wanted, columns, found)
+                estimates = fit(problem, np.full(len(wanted), ridge), steps=_STEPS, tolerance=1e-4)
+                gained = before - compares.divergence(wanted, columns, estimates)
                 for index, head in enumerate(wanted.tolist()):
-                    gains[head][name] = (float(gained[index]), found[:, index])
+                    gains[head][name] = (float(gained[index]), estimates[:, index])
         chosen: dict[str, list[int]] = {}
         for head, fitted in gains.items():
             _settle(taken[head], alike[head], fitted, least[head])

@@ -184,7 +184,7 @@ def _blocks(
 ) -> dict[tuple[int, bool], list[RowBlock]]:
     """Return the rows of each half of the documents, and within it of those that choose, by similar length."""
     blocks: dict[tuple[int, bool], list[RowBlock]] = {}
-    place: dict[int, tuple[RowBlock, int]] = {}
+    block_of_row: dict[int, tuple[RowBlock, int]] = {}
     for parity in (0, 1):
         for chooses in (False, True):
             of_part = (documents % 2 == parity) & ((documents // 2 % 3 == 2) == chooses)
@@ -194,12 +194,12 @@ def _blocks(
                 _empty_block(each, starts, lengths, columns.width) for each in _of_similar_length(rows, lengths)
             ]
             for block in blocks[parity, chooses]:
-                place |= {row: (block, index) for index, row in enumerate(block.rows.tolist())}
+                block_of_row |= {row: (block, index) for index, row in enumerate(block.rows.tolist())}
     first = 0
     for context, cells in zip(contexts, visible, strict=True):
         values = columns.compute(context, cells)
         for row, end in enumerate(np.cumsum(cells.sum(1)).tolist(), start=first):
-            block, index = place[row]
+            block, index = block_of_row[row]
             length = int(lengths[row])
             block.features.reshape(*block.visible.shape, -1)[index, :length] = values[end - length : end]
         first += len(cells)

@@ -44,20 +44,22 @@ class Part:
 
 
 def explanation_sentence(
-    explained: float, parts: Sequence[Part], *, special: Special | None = None, catalog: Catalog = CATALOG
+    explained: float | None, parts: Sequence[Part], *, special: Special | None = None, catalog: Catalog = CATALOG
 ) -> str:
     """Return `Attends to [CLS] (61%) and the previous token (22%), avoids digits (12%); others 1%; 96% predicted`.
 
     Args:
-        explained: the explained share.
-        parts: of the explanation, in any order.
+        explained: the explained share; None if it was not measured, and the sentence then has no shares.
+        parts: of the explanation, in any order; in their order if nothing was measured.
         special: the names of the special tokens.
         catalog: the features and groups.
     """
     special = Special() if special is None else special
-    merged = _merged(parts)
-    named = [part for part in merged if part.share >= LEAST_OTHERS][:MOST_GROUPS]
-    if not named:
+    if explained is None:
+        named = parts[:MOST_GROUPS]
+    else:
+        named = [part for part in _merged(parts) if part.share >= LEAST_OTHERS][:MOST_GROUPS]
+    if explained is not None and not named:
         return f"No simple rule predicts a percent of its attention; all features together predict {percent(explained)}"
     clauses: dict[str, list[str]] = {"attends to": [], "avoids": [], "varies with": []}
     for part in named:
@@ -66,12 +68,14 @@ def explanation_sentence(
         else:
             verb = "avoids" if is_avoided(part, catalog) else "attends to"
             phrase = _phrase(part, special, catalog)
-        clauses[verb].append(f"{phrase} ({percent(part.share)})")
-    said = [f"{verb} {join(phrases)}" for verb, phrases in clauses.items() if phrases]
+        clauses[verb].append(phrase if explained is None else f"{phrase} ({percent(part.share)})")
+    said = join([f"{verb} {join(phrases)}" for verb, phrases in clauses.items() if phrases])
+    sentence = f"{said[:1].upper()}{said[1:]}"
+    if explained is None:
+        return f"{sentence}; not tested on other documents"
     others = explained - sum(part.share for part in named)
     rest = f"; others {percent(others)}" if others >= LEAST_OTHERS else ""
-    sentence = join(said)
-    return f"{sentence[:1].upper()}{sentence[1:]}{rest}; {percent(explained)} predicted"
+    return f"{sentence}{rest}; {percent(explained)} predicted"
 
 
 def _merged(parts: Sequence[Part]) -> list[Part]:

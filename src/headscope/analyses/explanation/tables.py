@@ -50,8 +50,16 @@ EXPLANATION = TableSchema(
         *ends("explained", unit="share", missing=_NOT),
         Column(
             "to_explain",
-            "mean divergence of attention from uniform attention over the visible keys",
+            "mean divergence of attention from uniform attention over the keys that count",
             unit="nats",
+            missing="no row",
+            bounds=POSITIVE,
+        ),
+        Column("uniform", "mean entropy of this uniform attention", unit="nats", missing="no row", bounds=POSITIVE),
+        Column(
+            "mass",
+            "mean attention on the keys that count: all of it, or of `non_sink` the attention on non-sink keys",
+            unit="share",
             missing="no row",
             bounds=POSITIVE,
         ),
@@ -63,8 +71,9 @@ EXPLANATION = TableSchema(
         ),
         text(
             "sentence",
-            "the groups that are shown to add, and add at least a point, in words",
-            missing=f"{FEW}, or less than {LEAST_DIVERGENCE:g} nats to explain, or random weights",
+            f"the groups that are shown to add, and add at least a point, in words; with {FEW} the groups that were "
+            "fitted, not tested",
+            missing=f"less than {LEAST_DIVERGENCE:g} nats to explain, or random weights",
         ),
         count("n_rows", "rows"),
         count("n_documents", "documents"),

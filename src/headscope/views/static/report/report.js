@@ -97,7 +97,7 @@ document.addEventListener("click", (event) => {
 window.addEventListener("popstate", follow);
 
 colorBy(at("color-by"), (statistic) => {
-  grid.statistic = statistic;
+  grid.colorBy = statistic;
   grid.role = null;
   grid.paint();
   legend(at("legend"), grid);
