@@ -38,7 +38,7 @@ export function kindTabs(box, onPick) {
 }
 
 // Entries of the choice at first; the last one, "more ...", shows all.
-const FEW = 200;
+const FEW = 20;
 const MORE = "more";
 
 export function colorBy(box, onPick) {
