@@ -63,7 +63,7 @@ def time_rows(model: str | None, text: str, *, max_inputs: int, numbers: list[in
         table = result.tables["explanation"]
         of_weight = table[table["measure"] == WEIGHT]
         print(
-            f"{of_weight['n_rows'].max():5} rows (at most {number}), {heads} heads by weight and norm: {took:6.1f} s, "
+            f"{of_weight['n_rows'].max():5} rows (at most {number}), {heads} heads by three measures: {took:6.1f} s, "
             f"median explained {of_weight['explained'].median():.3f}",
             flush=True,
         )

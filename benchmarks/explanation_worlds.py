@@ -6,20 +6,20 @@ documents that it has not read. Of the 95% intervals 93 to 97% should hold it. H
 predictions differ, is printed beside: intervals are of the predictions that were made.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cells import Cell, print_cells
 from headscope.analyses.explanation.catalog import FEATURES
-from headscope.analyses.explanation.explain import explain
+from headscope.analyses.explanation.columns import Columns
+from headscope.analyses.explanation.explain import HeadExplanation, explain
 from headscope.analyses.explanation.explanation_tables import explained_interval
 from headscope.analyses.explanation.kept_rows import KeptSegment
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.row_sample import SampledRows
-from headscope.analyses.explanation.sample_design import SampleDesign, sample_design
+from headscope.analyses.explanation.sample import RowSample, row_sample
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 
@@ -32,13 +32,16 @@ UNREAD = 3000
 """Documents that say what the true share is: so many that their own error widens no interval by more than 2%."""
 
 
-def documents_of(world: str, number: int, rng: np.random.Generator) -> tuple[list[SampledRows], VocabularyFacts]:
+VOCABULARY = VocabularyFacts.of_names({number: f"w{number}" for number in range(400)})
+
+
+def documents_of(world: str, number: int, rng: np.random.Generator) -> list[SampledRows]:
     """Return made-up rows of documents, with the attention of heads.
 
     Args:
         world: of `WORLDS`.
-        number: of documents.
-        rng: draws.
+        number: number of documents.
+        rng: random numbers.
     """
     spread, uneven = WORLDS[world]
     samples = []
@@ -54,86 +57,51 @@ def documents_of(world: str, number: int, rng: np.random.Generator) -> tuple[lis
         attention[0, 0, :, :, :-1] = weights / weights.sum(-1, keepdims=True)
         segment = KeptSegment(tokens, tokens, {})
         samples.append(SampledRows(f"{document:03}", 0, segment, rows, attention))
-    return samples, VocabularyFacts.of_names({number: f"w{number}" for number in range(400)})
+    return samples
 
 
-def design_of(samples: list[SampledRows], vocabulary: VocabularyFacts) -> SampleDesign:
-    """Return the features of made-up rows."""
-
-    def context_of(sample: SampledRows, visible: NDArray[np.bool_]) -> RowContext:
-        tokens = sample.segment.keys
-        return RowContext(rows=sample.rows, visible=visible, queries=tokens, keys=tokens, vocabulary=vocabulary)
-
-    return sample_design(samples, [FEATURES[name] for name in NAMES], context_of, seed=0)
+def context_of(sample: SampledRows, visible: NDArray[np.bool_]) -> RowContext:
+    """Return the context of a document's rows."""
+    tokens = sample.segment.keys
+    return RowContext(rows=sample.rows, visible=visible, queries=tokens, keys=tokens, vocabulary=VOCABULARY)
 
 
-def left_and_whole(
-    design: SampleDesign, parities: tuple[int, ...] = (0, 1)
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what is left of every head and what there was to explain, in nats, `[document, head]`.
+class Unread:
+    """Documents that no run has read.
 
     Args:
-        design: of the rows.
-        parities: which documents fit, by turns; those of even number alone, or those of odd number, too.
+        samples: their rows.
+        columns: columns of a run's fit; they depend on the features alone.
     """
-    heads = explain(design, [0], (WEIGHT,), parities=parities)[0][WEIGHT]
-    whole = np.stack([head.to_explain for head in heads], axis=1)
-    return np.stack([head.left for head in heads], axis=1), whole
+
+    def __init__(self, samples: Sequence[SampledRows], columns: Columns) -> None:
+        values, attention = [], []
+        for sample in samples:
+            cells = np.ones((len(sample.rows), KEYS + 1), dtype=bool)
+            cells[:, -1] = False
+            values.append(columns.compute(context_of(sample, cells[:, :-1]), cells))
+            attention.append(sample.attention[0, 0, :, :, :-1])
+        self.columns = np.concatenate(values)
+        self.attention = np.concatenate(attention, axis=1).astype(np.float64)
+        self.whole = (self.attention * np.log(self.attention * KEYS)).sum((1, 2))
+
+    def share(self, coefficients: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the share that a fit explains, `[head]`.
+
+        Args:
+            coefficients: `[column, head]`.
+        """
+        logits = (self.columns @ coefficients).T.reshape(self.attention.shape).astype(np.float64)
+        logs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+        left = (self.attention * (np.log(self.attention) - logs)).sum((1, 2))
+        return np.asarray(1 - left / self.whole)
 
 
-def true_shares(design: SampleDesign, number: int) -> NDArray[np.float64]:
-    """Return what the predictions of the first documents explain of the others, `[head]`.
-
-    Args:
-        design: of the documents of a run, and of others.
-        number: of documents of the run.
-    """
-    read = np.array([int(name) < number for name in design.names])
-    # The order of a run is that of the hash, in which every other document belongs to one half.
-    of_run = np.cumsum(read) - 1
-    left = to_explain = np.zeros(HEADS)
-    for parity in (0, 1):
-        # Documents of even number fit, those of odd number measure; the other half of the run does neither.
-        fits, unread = read & (of_run % 2 == parity), ~read
-        numbers = np.full(len(read), -1)
-        numbers[fits] = 2 * np.arange(fits.sum())
-        numbers[unread] = 2 * np.arange(unread.sum()) + 1
-        left_over, whole = left_and_whole(_renumbered(design, numbers), (0,))
-        left = left + left_over[1::2].sum(0)
-        to_explain = to_explain + whole[1::2].sum(0)
-    return np.asarray(1 - left / to_explain)
-
-
-def _renumbered(design: SampleDesign, numbers: NDArray[np.int64]) -> SampleDesign:
-    """Return the design of the documents with a number, in its order.
-
-    Args:
-        design: of documents.
-        numbers: of each document; -1 leaves it out.
-    """
-    number_of = dict(zip(design.names, numbers.tolist(), strict=True))
-    samples = [sample for sample in design.samples if number_of[sample.document] >= 0]
-    names = [f"none {number}" for number in range(numbers.max() + 1)]
-    for name, number in number_of.items():
-        if number >= 0:
-            names[number] = name
-    part, cells = design.design.only(np.flatnonzero(numbers[design.documents] >= 0))
-    of_rows = [np.full(len(sample.rows), number_of[sample.document]) for sample in samples]
-    visible = [
-        seen for sample, seen in zip(design.samples, design.visible, strict=True) if number_of[sample.document] >= 0
-    ]
-    return replace(
-        design,
-        samples=samples,
-        design=part,
-        documents=np.concatenate(of_rows),
-        names=names,
-        key_ids=design.key_ids[cells],
-        named=design.named[cells],
-        is_sink=design.is_sink[cells],
-        is_sink_logit=design.is_sink_logit[cells],
-        visible=visible,
-    )
+def explained_heads(samples: Sequence[SampledRows]) -> tuple[RowSample, list[HeadExplanation]]:
+    """Explain the heads of a run."""
+    sample = row_sample(samples, [FEATURES[name] for name in NAMES], context_of, seed=0)
+    (heads,) = explain(sample, 1, (WEIGHT,), ordered=False)[WEIGHT]
+    return sample, heads
 
 
 def coverage(task: tuple[str, int, int]) -> list[Cell]:
@@ -144,10 +112,17 @@ def coverage(task: tuple[str, int, int]) -> list[Cell]:
     """
     world, number, runs = task
     held, values = [], []
+    unread: Unread | None = None
     for seed in range(runs):
-        samples, vocabulary = documents_of(world, number + UNREAD, np.random.default_rng((seed, number, len(world))))
-        interval = explained_interval(*left_and_whole(design_of(samples[:number], vocabulary)))
-        truth = true_shares(design_of(samples, vocabulary), number)
+        rng = np.random.default_rng((seed, number, len(world)))
+        sample, heads = explained_heads(documents_of(world, number, rng))
+        if unread is None:
+            others = np.random.default_rng((runs, number, len(world)))
+            unread = Unread(documents_of(world, UNREAD, others), sample.columns)
+        left, whole = (np.stack([getattr(head, of) for head in heads], axis=1) for of in ("left", "to_explain"))
+        interval = explained_interval(left, whole)
+        fits = [np.stack([head.coefficients[half] for head in heads], axis=1) for half in (0, 1)]
+        truth = np.mean([unread.share(coefficients) for coefficients in fits], axis=0)
         held.append((interval.low <= truth) & (truth <= interval.high))
         values.append(interval.value)
     world = f"documents {world}"

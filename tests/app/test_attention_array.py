@@ -111,6 +111,15 @@ def test_words_are_sums_over_keys_and_means_over_queries():
     np.testing.assert_allclose(first.sel(query="dogs"), keys[..., 2, :], atol=1e-6, rtol=0)
 
 
+def test_coordinates_can_be_read():
+    """White space shows as a sign, and a byte names its character."""
+    found = hs.attention("a\n我", model="headscope-decoder", layer=1, head=1)
+    for side in ("query", "key"):
+        names = found[side].values.tolist()
+        assert names[-3:] == [f"byte {number} of 3 of 我" for number in (1, 2, 3)]
+        assert "⏎" in names
+
+
 def test_kinds_of_an_encoder_decoder():
     given = {"model": shared_tiny_model("t5"), "tokenizer": tiny_tokenizer("t5"), "decoder_text": "the dog ran"}
     across = hs.attention("the cat", **given, kind="cross")

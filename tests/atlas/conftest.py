@@ -46,7 +46,7 @@ def inputs():
         "explained": with_explanation(
             mock_inputs.encoder(2, 3),
             annotated=("treebank",),
-            sentences={(2, 1): "40% explained: favors “never” (31) and attends to rare tokens (9)"},
+            sentences={(2, 1): "Attends to “never” (31%) and rare tokens (9.1%); 40% predicted"},
         ),
         "explained tokens": with_explanation(
             mock_inputs.encoder(1, 2), words=("<b>", "<i>x", "\u05d0", "\u05d1", "&amp;")

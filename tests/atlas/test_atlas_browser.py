@@ -173,6 +173,7 @@ def test_heads_are_found_by_what_they_show(visit):
     page.get_by_text("Show all heads").click()
     page.click("[data-name='behaviors.duplicate']")
     assert found(page) == [duplicate]
+    page.select_option(".at-color select", "more")
     page.select_option(".at-color select", "behaviors.distance")
     assert "tokens" in page.locator("section[aria-label='Grid of heads'] .readout").inner_text()
 

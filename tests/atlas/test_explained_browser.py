@@ -25,7 +25,7 @@ def test_a_card_shows_what_is_attended_to_and_what_is_predicted(visit):
         "Predicted worst, from “ished”: 10% explained",
     ]
     told = visit("explained").locator(".at-explained .at-told").all_inner_texts()
-    assert told == ["In the treebank: 84% explained: attends to the direct object of a verb (84)."]
+    assert told == ["In the treebank: Attends to the direct object of a verb (84%); 84% predicted."]
     worst = rows.nth(1)
     assert worst.locator(".at-side-name").all_inner_texts() == ["attends to", "predicted"]
     for number, weights in enumerate((ATTENTION, PREDICTED)):
@@ -61,7 +61,7 @@ def test_heads_are_found_by_what_explains_them(visit):
         page.keyboard.press("Enter")
         return page.locator(".at-found").inner_text()
 
-    assert "2-1" in found("favors never")
+    assert "2-1" in found("attends never")
     assert page.locator(".at-card h2").last.inner_text().startswith("Head 2-1")
     # What this run did not measure is said of heads by their sentences.
     assert found("direct objects").startswith("6 heads: ")

@@ -16,13 +16,11 @@ from headscope.encoding.batching import of_one_length
 from headscope.encoding.questions.loss_questions import Question
 from headscope.models.forward_inputs import model_inputs
 from support.inputs import PAD, eager_maps, made_up_segments, vocabulary
-from support.tiny_models import VOCABULARY, shared_tiny_model
+from support.tiny_models import TEXT_SIZES, VOCABULARY, shared_tiny_model
 
 _SIZES = {
-    "hidden_size": 32,
+    **TEXT_SIZES,
     "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
     "vocab_size": VOCABULARY,
     "max_position_embeddings": 80,
     "initializer_range": 0.2,

@@ -166,7 +166,26 @@ def test_python_runs_as_written(page, folder):
 
 
 def test_links_between_pages_lead_somewhere():
+    """Each names a file that exists and, behind `#`, a heading of it by the address that GitHub gives it."""
+    lost = []
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.name}: {target}"
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", page.read_text(encoding="utf-8")):
+            if "://" in target:
+                continue
+            path = page.parent / target if target else page
+            if not path.exists() or (anchor and anchor not in anchors(path)):
+                lost.append(f"{page.name}: {target}#{anchor}")
+    assert not lost
+
+
+def anchors(page):
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_definition_has_an_address():
+    """No definition hides in a paragraph that begins with its name in bold; all are in the list at the top."""
+    page = (ROOT / "docs" / "definitions.md").read_text(encoding="utf-8")
+    assert not re.findall(r"^\*\*.*", page, re.MULTILINE)
+    listed = re.findall(r"\]\(#([\w-]+)\)", page[: page.index("\n## ")])
+    assert set(listed) == anchors(ROOT / "docs" / "definitions.md") - {"what-every-number-means"}

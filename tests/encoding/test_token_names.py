@@ -1,8 +1,11 @@
 """Tokens known by their names alone: marks of words, special tokens, bytes."""
 
+import numpy as np
 import pytest
 
-from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
+from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens, readable_tokens
+from headscope.models.loading.load_model import load_tokenizer
+from support.slow_tokenizers import byt5
 
 
 @pytest.mark.parametrize(
@@ -14,7 +17,14 @@ from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
         (["▁the", "▁cat", "s", "</s>"], ("the", "cat", "s", "</s>"), (0, 1, 1, None), ("the", "cats")),
         (["low", "er</w>", "new</w>"], ("low", "er", "new"), (0, 0, 1), ("lower", "new")),
         (["a", "b"], ("a", "b"), (), ()),
-        (["ĠðŁ", "ĺĢ"], ("ĠðŁ", "ĺĢ"), (0, 0), ("ĠðŁĺĢ",)),
+        (["ĠðŁ", "ĺĢ"], ("part 1 of 2 of 😀", "part 2 of 2 of 😀"), (0, 0), ("😀",)),
+        (
+            ["Ġ", "æ", "Ī", "ĳ"],
+            (" ", "byte 1 of 3 of 我", "byte 2 of 3 of 我", "byte 3 of 3 of 我"),
+            (0, 0, 0, 0),
+            (" 我",),
+        ),
+        (["Ġa", "æ", "Ī", "b"], ("a", "æ", "Ī", "b"), (0, 0, 0, 0), ("aæĪb",)),
         (["", "##x"], ("", "##x"), (0, 0), ("x",)),
     ],
 )
@@ -42,3 +52,17 @@ def test_special_tokens_are_known_by_name():
 )
 def test_tokens_that_go_on_with_the_word_before_are_told_by_their_marks(tokens, joined):
     assert joined_tokens(tokens) == joined
+
+
+@pytest.mark.parametrize("make", [lambda: load_tokenizer("headscope-decoder")[0], byt5], ids=["byte-level", "byt5"])
+def test_a_byte_is_named_by_its_character(make):
+    """Each byte of a character counts it; a character without its last byte keeps the tokenizer's names."""
+    tokenizer = make()
+    ids = tokenizer("a我é\n😀", add_special_tokens=False)["input_ids"]
+    named = readable_tokens(tokenizer, np.array(ids))
+    assert named[named.index("a") + 1 :][:3] == [f"byte {number} of 3 of 我" for number in (1, 2, 3)]
+    assert named[-4:] == [f"byte {number} of 4 of 😀" for number in (1, 2, 3, 4)]
+    assert "\n" in named
+    cut = readable_tokens(tokenizer, np.array(ids[:-1]))
+    assert cut[:-3] == named[:-4]
+    assert not any("of 😀" in name or "\ufffd" in name for name in cut)

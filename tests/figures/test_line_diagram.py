@@ -103,7 +103,7 @@ def test_hostile_tokens_are_drawn_as_short_visible_text():
     row = mock_inputs.hostile().examples.iloc[0]
     (ax,) = example_panel(row).axes
     shown = texts(ax)
-    assert "</script><scrip…" in shown
+    assert "</script><script…" in shown
     assert "⟨U+200B⟩" in shown
     assert "$\\frac{1}{2}$" in shown
     assert not any(text.get_parse_math() for text in ax.texts[:-1])

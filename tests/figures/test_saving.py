@@ -95,7 +95,7 @@ def test_hostile_tokens_give_a_well_formed_file():
     for _, row in mock_inputs.hostile().examples.iterrows():
         root = ET.fromstring(svg_text(example_panel(row)))
         assert not list(root.iter("{http://www.w3.org/2000/svg}script"))
-        assert "</script><scrip…" in [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert "</script><script…" in [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def test_drawing_leaves_matplotlibs_settings_alone():

@@ -9,19 +9,11 @@ import headscope as hs
 from headscope.errors import ModelError
 from headscope.models.loading.load_model import load_model
 from support.inputs import eager_maps
-from support.tiny_models import VOCABULARY
+from support.tiny_models import BART_SIZES, TEXT_SIZES, VOCABULARY
 from support.tiny_tokenizers import tiny_tokenizer
 
-_BERT = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
-_BART = {
-    "d_model": 32,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
-}
+_BERT = {**TEXT_SIZES, "num_hidden_layers": 2}
+_BART = {**BART_SIZES, "decoder_layers": 2}
 FAMILIES = {
     "bert": lambda **more: tf.BigBirdModel(tf.BigBirdConfig(vocab_size=VOCABULARY, **_BERT, **more)),
     "bart": lambda **more: tf.BigBirdPegasusModel(

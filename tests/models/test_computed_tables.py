@@ -12,30 +12,18 @@ from headscope.models.loading.hashing import weights_hash
 from headscope.models.loading.load_model import load_model
 from headscope.models.loading.task_heads import load_writer
 from support.inputs import eager_maps
-from support.tiny_models import VOCABULARY
+from support.tiny_models import BART_SIZES, TEXT_SIZES, VOCABULARY
 from support.tiny_tokenizers import tiny_tokenizer
 
 _BART = {
-    "d_model": 32,
-    "encoder_layers": 2,
+    **BART_SIZES,
     "decoder_layers": 2,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
     "max_position_embeddings": 80,
     "pad_token_id": 1,
     "decoder_start_token_id": 1,
     "eos_token_id": 2,
 }
-_BERT = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "vocab_size": VOCABULARY,
-    "max_position_embeddings": 80,
-}
+_BERT = {**TEXT_SIZES, "num_hidden_layers": 2, "vocab_size": VOCABULARY, "max_position_embeddings": 80}
 FAMILIES = {
     "marian": lambda: tf.MarianMTModel(tf.MarianConfig(vocab_size=VOCABULARY, **_BART)),
     "pegasus": lambda: tf.PegasusForConditionalGeneration(tf.PegasusConfig(vocab_size=VOCABULARY, **_BART)),

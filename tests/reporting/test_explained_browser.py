@@ -1,4 +1,4 @@
-"""What explains heads, on the page: heads without a role in the color of it, and found by words of their sentences."""
+"""What explains heads, on the page: the color of each, and heads found by words of their sentences."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from support.mock_explanation import with_explanation
 
 pytestmark = pytest.mark.browser
 
-SENTENCES = {(1, 2): "40% explained: favors “never” (31) and attends to rare tokens (9)"}
+SENTENCES = {(1, 2): "Attends to “never” (31%) and rare tokens (9.1%); 40% predicted"}
 
 
 @pytest.fixture(scope="module")
@@ -31,21 +31,21 @@ def page(visit_file, file):
     return visit_file(file)
 
 
-def test_heads_without_a_role_are_tinted(page, run):
+def test_heads_are_colored_by_what_they_look_at(page, run):
     (kind,) = kinds_of(run)
-    expected = {index for index in range(kind.size) if kind.roles[index] == "mixed"}
-    assert expected
-    tinted = page.locator("#grid button.tinted").evaluate_all("all => all.map(cell => +cell.dataset.index)")
-    assert set(tinted) == expected
-    colors = page.locator("#grid button.role-mixed").evaluate_all(
-        "all => all.map(cell => [cell.style.getPropertyValue('--tint'), getComputedStyle(cell).backgroundColor])"
+    cells = page.locator("#grid button[data-index]")
+    assert cells.count() == page.locator("#grid button.role-previous").count() == kind.size
+    bars = page.locator("#grid .sink").evaluate_all(
+        "all => all.map(bar => bar.getBoundingClientRect().width / bar.parentElement.getBoundingClientRect().width)"
     )
-    plain = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--fill-mixed')")
-    assert {tint for tint, _ in colors} == {"var(--fill-cls)"}
-    assert all(color and color != plain for _, color in colors)
-    assert page.locator("#legend .tint-key").inner_text() == ("Tinted: what explains at least a third of a mixed head")
-    page.select_option("#color-by select", index=1)
-    assert page.locator("#grid button.tinted").count() == 0
+    assert bars == pytest.approx([0.6] * kind.size, abs=0.01)
+    key = page.locator("#legend .key")
+    assert [" ".join(text.split()) for text in key.all_inner_texts()] == [f"Previous token {kind.size}"]
+    page.select_option("#color-by select", value="role")
+    assert page.locator("#grid .sink").count() == 0
+    assert page.locator("#grid button.role-mixed").count() == kind.roles.count("mixed") > 0
+    page.select_option("#color-by select", index=2)
+    assert page.locator("#grid button.amount").count() == kind.size
 
 
 def test_the_table_of_heads_is_searched_by_sentences(page):
@@ -59,7 +59,7 @@ def test_a_card_has_the_sentence_once(page, run):
     (kind,) = kinds_of(run)
     for index in (0, kind.roles.index("mixed")):
         page.locator(f"#grid button[data-index='{index}']").click()
-        assert page.locator("#card").inner_text().count("% explained:") == 1
+        assert page.locator("#card").inner_text().count("% predicted") == 1
 
 
 def test_no_rule_of_accessibility_is_broken(visit_file, file):

@@ -51,9 +51,10 @@ def test_a_behavior_comes_before_the_role_unless_the_role_says_it_more_exactly()
     assert head_summaries(changed)["encoder", layer, head].name == "Previous token"
 
 
-def test_an_explanation_stands_where_nothing_is_found_or_shown(relations):
-    run = with_explanation(mock_inputs.encoder(4, 8))
-    assert all("explained: attends to" in summary.name for summary in head_summaries(run).values())
+def test_what_an_explained_head_looks_at_comes_before_behaviors_and_roles():
+    run = with_explanation(with_behaviors(mock_inputs.encoder(4, 8)))
+    for head, summary in head_summaries(run).items():
+        assert (summary.name, summary.rest.partition(" (")[0]) == ("Previous token", ": attends to [CLS]"), head
 
 
 def test_a_role_is_told_with_its_number_and_none_where_there_is_none():

@@ -13,6 +13,7 @@ from support.measured import blank_figures
 from support.mock_behaviors import with_behaviors
 from support.mock_distribution import with_distribution
 from support.mock_norms import with_norms
+from support.mock_whole import whole
 
 
 def test_a_section_has_its_question_and_its_parts_each_beside_what_explains_it():
@@ -40,4 +41,20 @@ def test_every_section_of_a_page_says_what_it_is_and_why_before_anything_else():
     assert {"norms", "distribution", "behaviors", "position", "heads"} <= set(names)
     for name, inner in sections:
         if name in names:
-            assert re.match(r'<h2>[^<]+</h2><p class="why">[^<]+</p>', inner), name
+            assert re.match(r'<h2>[^<]+(<a [^>]*class="meaning">[^<]+</a>)?</h2><p class="why">[^<]+</p>', inner), name
+
+
+@pytest.mark.slow
+def test_every_section_leads_to_the_definition_of_its_numbers():
+    with blank_figures():
+        page = render_report(whole(mock_inputs.section_4(2, 4)))
+    evidence = page[: page.index('id="group-appendix"')]
+    titles = re.findall(r'<section id="section-[^"]*"><h2>(.*?)</h2>', evidence)
+    assert len(titles) > 15
+    without = [title for title in titles if 'class="meaning"' not in title]
+    assert without == []
+    ids = set(re.findall(r'\bid="([^"]*)"', page))
+    lost = {
+        target for target in re.findall(r'href="#((?:term|section|group|glossary)[^"]*)"', page) if target not in ids
+    }
+    assert lost == set()

@@ -94,33 +94,49 @@ def test_every_finding_of_the_story_has_its_small_figure(visit_file, tmp_path, o
     assert without == []
 
 
-def test_what_explains_a_figure_stands_in_the_right_third_beside_it(visit_file, file):
+def test_small_multiples_stand_side_by_side_and_what_explains_them_beside_or_below(visit_file, file):
     page = visit_file(file, width=1280)
+    rows = page.eval_on_selector_all(
+        "#section-position .panels > figure", "all => all.map(one => Math.round(one.getBoundingClientRect().top))"
+    )
+    assert len(rows) == 3
+    assert len(set(rows)) == 1
     boxes = page.eval_on_selector_all(
         ".captioned:has(figure, p)",
         """all => all.map(one => [...one.children].map(part => {
-            const { left, right, top } = part.getBoundingClientRect();
-            return [left, right, top];
+            const { left, right, top, bottom } = part.getBoundingClientRect();
+            return [left, right, top, bottom];
         }))""",
     )
     assert len(boxes) >= 10
-    for (left, right, top), (left_notes, right_notes, top_notes) in boxes:
-        assert right < left_notes
-        assert top == top_notes
-        assert 0.25 < (right_notes - left_notes) / (right_notes - left) < 0.4
-    # Every section with a figure or a table has words in its right third.
+    sides = {}
+    for (left, right, top, bottom), (left_notes, right_notes, top_notes, _) in boxes:
+        beside = right < left_notes and top == top_notes
+        below = left == left_notes and bottom <= top_notes + 1
+        assert beside or below
+        assert right_notes - left_notes >= 260
+        sides[beside] = sides.get(beside, 0) + 1
+    assert set(sides) == {True, False}
+    # Every section with a figure or a table has words that explain it.
     empty = page.eval_on_selector_all(
         ".evidence > [id^=section-]:not(#section-heads, #section-how, #section-paper)",
         "all => all.filter(one => !one.querySelector('.notes .caption')).map(one => one.id)",
     )
     assert empty == []
+    # Nothing is cut: what is wider than its box scrolls in it.
+    cut = page.eval_on_selector_all(
+        ".evidence figure:has(.figure)",
+        """all => all.filter(one => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
+            .map(one => one.innerHTML.slice(0, 80))""",
+    )
+    assert cut == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
-def test_below_1100_pixels_what_explains_a_figure_stands_below_it(visit_file, file):
-    page = visit_file(file, width=1000)
+def test_on_a_phone_what_explains_a_figure_stands_below_it(visit_file, file):
+    page = visit_file(file, width=390)
     ends = page.eval_on_selector_all(
-        ".captioned",
+        ".captioned:has(.panels)",
         """all => all.map(one => {
             const [part, notes] = [...one.children].map(each => each.getBoundingClientRect());
             return [part.bottom, notes.top];
@@ -145,12 +161,12 @@ def test_a_figure_that_scrolls_is_a_tab_stop(visit_file, file):
 def test_a_term_says_what_it_means_where_a_section_first_uses_it(visit_file, file):
     page = visit_file(file)
     terms = page.eval_on_selector_all(
-        "dfn", "all => all.map(one => [(one.closest('section[id]') || { id: '' }).id, one.dataset.term])"
+        ".term", "all => all.map(one => [(one.closest('section[id]') || { id: '' }).id, one.dataset.term])"
     )
     assert len(set(map(tuple, terms))) == len(terms)
     wanted = {"sink", "held out", "nats", "norm weighted", "uniform", "random weights", "95% interval"}
     assert wanted <= {term for _, term in terms}
-    term = page.locator("#section-norms dfn[data-term='sink']")
+    term = page.locator("#section-norms .term[data-term='sink']")
     tip = page.locator("#term-tip")
     assert not tip.is_visible()
     term.hover()
@@ -162,6 +178,67 @@ def test_a_term_says_what_it_means_where_a_section_first_uses_it(visit_file, fil
     assert term.get_attribute("aria-describedby") == "term-tip"
     page.keyboard.press("Escape")
     assert not tip.is_visible()
+
+
+def test_terms_and_headings_lead_to_the_list_of_definitions(visit_file, file):
+    page = visit_file(file, folded=True)
+    page.locator("#group-where > details > summary").click()
+    for link, entry in (
+        ("#section-norms .term[data-term='sink']", "#term-sink"),
+        ("#section-norms .meaning", "#term-output"),
+    ):
+        page.locator(link).click()
+        assert page.locator(entry).is_visible()
+        top, height = page.locator(entry).evaluate("e => [e.getBoundingClientRect().top, innerHeight]")
+        assert 0 <= top < height
+    page.locator("#card a[href='#glossary']").click()
+    assert page.locator("#glossary").is_visible()
+    page.evaluate("scrollTo(0, 0)")
+    page.locator("#section-norms .meaning").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#term-output").evaluate("e => e.getBoundingClientRect().top < innerHeight")
+
+
+def test_a_long_table_shows_ten_rows_and_all_on_demand(visit_file, file):
+    page = visit_file(file)
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    rows = page.locator("#table-norms-encoder tbody tr")
+    shown = "all => all.filter(one => one.checkVisibility()).length"
+    assert rows.count() == 72
+    assert rows.evaluate_all(shown) == 10
+    button = page.locator("#section-norms .more-rows")
+    assert button.inner_text() == "Show all 72 rows"
+    button.focus()
+    page.keyboard.press("Enter")
+    assert rows.evaluate_all(shown) == 72
+    assert button.get_attribute("aria-expanded") == "true"
+    button.click()
+    assert rows.evaluate_all(shown) == 10
+    # The ten are those with the longest output beside their layer's; a table of layers is whole.
+    numbers = [
+        float(cell) for cell in page.locator("#table-norms-encoder tbody tr > :nth-child(3)").all_text_contents()
+    ]
+    assert numbers == sorted(numbers, reverse=True)
+    assert page.locator("#section-position .more-rows").count() == 0
+
+
+def test_paper_keeps_colors_and_shows_what_is_unfolded(visit_file, file):
+    page = visit_file(file, width=688, height=970)
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    page.emulate_media(media="print", color_scheme="dark")
+    style = "(e, name) => getComputedStyle(e)[name]"
+    cell = page.locator("#grid button").first
+    assert cell.evaluate(style, "printColorAdjust") == "exact"
+    assert page.locator("body").evaluate(style, "backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("#section-norms figure").first.is_visible()
+    assert page.locator("nav, .more-rows, .meaning").filter(visible=True).count() == 0
+    # Neither a figure nor a table reaches beyond the sheet.
+    wide = page.eval_on_selector_all(
+        "figure:has(.figure), .evidence table",
+        """all => all.filter(one => one.checkVisibility() && one.getBoundingClientRect().right > innerWidth + 1)
+            .map(one => one.id || one.className)""",
+    )
+    assert wide == []
 
 
 def test_an_address_opens_the_fold_of_its_section(visit_file, file):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_EXAMPLES, EXPLANATION_GROUPS
+from headscope.report_kit.numbers import percent
 from support.measured import with_parts
 from support.stand_ins import table_of
 
@@ -55,9 +56,14 @@ def with_explanation(inputs, *, words=WORDS, annotated=(), sentences=None):
                 ends = {"ci_low": share - 0.02, "ci_high": share + 0.02}
                 target = "[CLS]" if corpus == "text" else "the direct object of a verb"
                 other = (sentences or {}).get((layer, head)) if corpus == "text" else None
-                text = other or f"{100 * share:.0f}% explained: attends to {target} ({100 * share:.0f})"
+                text = other or f"Attends to {target} ({percent(share)}); {percent(share)} predicted"
                 more = {"to_explain": 1.5, "wrong": 0.1, "sentence": text, "n_rows": 500, "n_documents": 40}
-                rows.append({**of, "explained": share, **ends, **more})
+                rows.append({**of, "explained": share, **ends, **more, "uniform": 4.0, "mass": 1.0})
+                if corpus == "text" and model == "trained":
+                    off_sink = {**of, "measure": "non_sink"}
+                    rows.append({**off_sink, "explained": share, **ends, **more, "uniform": 4.0, "mass": 0.4})
+                    parts = {"group": "previous", "rank": 1, "share": share, **ends, "halves": 2}
+                    groups.append({**off_sink, **parts, "alternatives": "", "words": "", "attending": ""})
                 if corpus == "text" and model == "trained":
                     examples += example_rows(of, words)
                 groups.append(
@@ -67,7 +73,7 @@ def with_explanation(inputs, *, words=WORDS, annotated=(), sentences=None):
                         "rank": 1,
                         "share": share,
                         **ends,
-                        "exchangeable": "",
+                        **{"alternatives": "", "words": "", "attending": ""},
                         "halves": 2,
                     }
                 )

@@ -8,13 +8,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from headscope.analyses.explanation.annotation import Annotation
-from headscope.analyses.explanation.catalog import FEATURES
+from headscope.analyses.explanation.catalog import CATALOG, FEATURES, Catalog
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import head_rows
 from headscope.analyses.explanation.kept_rows import KeptSegment
+from headscope.analyses.explanation.named_words import WordNames
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.row_sample import SampledRows
-from headscope.analyses.explanation.sample_design import SampleDesign, sample_design
+from headscope.analyses.explanation.sample import RowSample, row_sample
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.encoding.vocabulary import KeyClass
@@ -76,22 +77,33 @@ def _input(rng: np.random.Generator) -> Input:
 
 
 @cache
+def counts() -> np.ndarray:
+    """Return how often each token occurs."""
+    return np.bincount(np.concatenate([each.tokens.ids for each in inputs()]), minlength=len(NAMES))
+
+
+@cache
 def vocabulary() -> VocabularyFacts:
-    """Return what is known of the tokens."""
-    counts = np.bincount(np.concatenate([each.tokens.ids for each in inputs()]), minlength=len(NAMES))
+    """Return facts on the tokens, without embeddings."""
     facts = VocabularyFacts.of_names(dict(enumerate(NAMES)), special=[IDS["[CLS]"], IDS["[SEP]"]])
-    return facts.with_counts(counts)
+    return facts.with_counts(counts())
 
 
-def context(each: Input, visible: np.ndarray, *, trees: bool) -> RowContext:
-    """Return what is known of an input's rows."""
+def values(name: str, rows: RowContext) -> np.ndarray:
+    """Return a feature in all cells of some rows, `[row, key]`."""
+    found = np.asarray(FEATURES[name].values(rows), dtype=np.float64)
+    return np.broadcast_to(found, rows.visible.shape)
+
+
+def context(each: Input, visible: np.ndarray, *, trees: bool, facts: VocabularyFacts | None = None) -> RowContext:
+    """Return the context of an input's rows."""
     annotation = each.annotation if trees else Annotation()
     return RowContext(
         rows=each.rows,
         visible=visible,
         queries=each.tokens,
         keys=each.tokens,
-        vocabulary=vocabulary(),
+        vocabulary=vocabulary() if facts is None else facts,
         annotation=annotation,
     )
 
@@ -109,47 +121,61 @@ def planted(scores: Mapping[str, float], each: Input) -> np.ndarray:
             logits += score * np.isin(rows.key_texts, ("not", "no", "never"))
         elif name == "sep_from_marks":
             marks = (each.tokens.classes == KeyClass.PERIOD_COMMA)[each.rows][:, None]
-            logits += score * np.where(marks, FEATURES["sep"].compute(rows), FEATURES["previous"].compute(rows))
+            logits += score * np.where(marks, values("sep", rows), values("previous", rows))
         else:
-            logits += score * FEATURES[name].compute(rows)
+            logits += score * values(name, rows)
     weights = np.exp(logits - logits.max(1, keepdims=True))
     return np.asarray(weights / weights.sum(1, keepdims=True))
 
 
 def sample_of(
-    attention: Sequence[Sequence[np.ndarray]], *, trees: bool = False, documents: int = DOCUMENTS
-) -> SampleDesign:
-    """Return the rows of heads with their features; the arguments are those of `explained`."""
+    attention: Sequence[Sequence[np.ndarray]],
+    *,
+    trees: bool = False,
+    documents: int = DOCUMENTS,
+    facts: VocabularyFacts | None = None,
+    catalog: Catalog = CATALOG,
+) -> RowSample:
+    """Return the rows of heads with their columns; the arguments are those of `explained`."""
     samples, contexts = [], {}
     for number, each in enumerate(inputs()[:documents]):
         heads = np.stack([head[number] for head in attention])
-        values = np.full((2, 1, *heads.shape[:2], heads.shape[2] + 1), np.nan, dtype=np.float32)
-        values[0, 0, :, :, :-1] = heads
+        weights = np.full((2, 1, *heads.shape[:2], heads.shape[2] + 1), np.nan, dtype=np.float32)
+        weights[0, 0, :, :, :-1] = heads
         segment = KeptSegment(each.tokens, each.tokens, {})
-        samples.append(SampledRows(f"document {number:02}", 0, segment, each.rows, values))
+        samples.append(SampledRows(f"document {number:02}", 0, segment, each.rows, weights))
         contexts[f"document {number:02}"] = each
-    return sample_design(
+    return row_sample(
         samples,
-        list(FEATURES.values()),
-        lambda sample, visible: context(contexts[sample.document], visible, trees=trees),
+        list(catalog.features.values()),
+        lambda sample, visible: context(contexts[sample.document], visible, trees=trees, facts=facts),
         seed=0,
     )
 
 
 def explained(
-    attention: Sequence[Sequence[np.ndarray]], *, trees: bool = False, documents: int = DOCUMENTS
+    attention: Sequence[Sequence[np.ndarray]],
+    *,
+    trees: bool = False,
+    documents: int = DOCUMENTS,
+    facts: VocabularyFacts | None = None,
+    catalog: Catalog = CATALOG,
 ) -> list[tuple[dict, dict[str, float]]]:
-    """Return the row of the table of each head, and the share of each of its groups in the order of selection.
+    """Return the row of the table of each head, and the share of each of its groups.
 
     Args:
         attention: `[head][input]` of `[row, key]`.
         trees: whether the trees are known.
         documents: number of inputs that are taken.
+        facts: facts on the tokens; those of `vocabulary` if not given.
+        catalog: features and groups.
     """
-    design = sample_of(attention, trees=trees, documents=documents)
+    sample = sample_of(attention, trees=trees, documents=documents, facts=facts, catalog=catalog)
     of = {"kind": "encoder", "layer": 1, "measure": WEIGHT, "model": "trained"}
-    heads = explain(design, [0], (WEIGHT,))[0][WEIGHT]
-    rows, groups = head_rows(of, heads, columns=design.columns, texts=vocabulary().texts, special=Special())
+    (heads,) = explain(sample, 1, (WEIGHT,), catalog=catalog)[WEIGHT]
+    columns = sample.columns
+    names = WordNames(vocabulary() if facts is None else facts, counts(), columns.token_ids, columns.near)
+    rows, groups = head_rows(of, heads, columns=columns, names=names, special=Special(), catalog=catalog)
     of_groups = {(group["head"], group["group"]): group["share"] for group in groups}
     return [
         (row, {group: of_groups[row["head"], group] for group in head.gained})

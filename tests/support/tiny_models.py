@@ -6,14 +6,8 @@ import torch
 import transformers as tf
 
 VOCABULARY = 99
-_TEXT = {
-    "hidden_size": 32,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "vocab_size": VOCABULARY,
-    "max_position_embeddings": 80,
-}
+TEXT_SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
+_TEXT = {**TEXT_SIZES, "vocab_size": VOCABULARY, "max_position_embeddings": 80}
 _T5 = {
     "d_model": 32,
     "d_kv": 8,
@@ -24,7 +18,7 @@ _T5 = {
     "vocab_size": VOCABULARY,
     "decoder_start_token_id": 0,
 }
-_BART = {
+BART_SIZES = {
     "d_model": 32,
     "encoder_layers": 2,
     "decoder_layers": 3,
@@ -32,9 +26,8 @@ _BART = {
     "decoder_attention_heads": 4,
     "encoder_ffn_dim": 48,
     "decoder_ffn_dim": 48,
-    "vocab_size": VOCABULARY,
-    "max_position_embeddings": 80,
 }
+_BART = {**BART_SIZES, "vocab_size": VOCABULARY, "max_position_embeddings": 80}
 _DISTIL = {
     "dim": 32,
     "n_layers": 3,

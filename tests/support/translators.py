@@ -7,21 +7,14 @@ import pytest
 import torch
 import transformers as tf
 
+from support.tiny_models import BART_SIZES
+
 SOURCE, TARGET = "She sees the small elephant.", "Sie sieht den kleinen Elefanten."
 _TEXTS = {
     "source": (SOURCE, "The cat sat on the mat.", "The dog ran home and slept there."),
     "target": (TARGET, "Die Katze lag auf der Matte.", "Der Hund lief nach Hause und schlief dort."),
 }
-_SIZES = {
-    "d_model": 32,
-    "encoder_layers": 2,
-    "decoder_layers": 3,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
-    "max_position_embeddings": 100,
-}
+_SIZES = {**BART_SIZES, "max_position_embeddings": 100}
 FAMILIES = ("marian", "m2m_100", "nllb", "mbart", "plbart")
 
 

@@ -16,6 +16,7 @@ from headscope.errors import OptionError
 from headscope.models.loading.load_choices import LOADING
 from headscope.study.labeled_array import LabeledArray
 from headscope.views.snapshot.snapshot_of import reader_of
+from headscope.visible import titled
 
 if TYPE_CHECKING:
     from headscope.views.snapshot.attention_snapshot import Axis, KindMaps
@@ -65,8 +66,8 @@ def attention_array(
         coords={
             "layer": layers,
             "head": heads,
-            "query": queries,
-            "key": keys,
+            "query": list(map(titled, queries)),
+            "key": list(map(titled, keys)),
             "query_position": ("query", np.arange(len(queries))),
             "key_position": ("key", np.arange(len(keys))),
         },

@@ -12,6 +12,7 @@ from headscope.models.folder.shown import short_name
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import plain
 from headscope.reporting.card_sentences import TOP_EXAMPLES, sentences_block
+from headscope.reporting.head_looks import is_explained
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.report_page import run_line
 from headscope.study.study import Study
@@ -53,6 +54,7 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
             words,
             [each.function for each in functions if each.heads is not None and not each.overall],
             [(function, next(iter(parts.needed), "")) for parts in every_part() for function in parts.known_functions],
+            explained=is_explained(run),
         ),
         "relations": relations_block(functions, kinds),
         "showings": behaviors_block(functions, kinds, data["measures"]),

@@ -12,7 +12,11 @@ from headscope.statistics.statistic_catalog import STATISTICS
 
 
 def vocabulary(
-    words: Words, measured: Sequence[HeadFunction], known: Sequence[tuple[HeadFunction, str]]
+    words: Words,
+    measured: Sequence[HeadFunction],
+    known: Sequence[tuple[HeadFunction, str]],
+    *,
+    explained: bool = False,
 ) -> list[dict[str, Any]]:
     """Return what can be asked for: `what`, `name`, `label`, `says`, and its `words`.
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headscope.attention.head_id import head_anchor
-from headscope.figures.style import LINE, new_figure, role_color, role_outline
+from headscope.figures.style import LEAST_MARK, LINE, new_figure, role_color, role_outline
 
 HeadRoles = Mapping[tuple[int, int], str]
 """(layer, head), both 1-based, to role."""
@@ -51,7 +51,7 @@ def draw_points(
     roles: pd.DataFrame | None,
     **style: Any,
 ) -> None:
-    """Draw a point for each head at `x` and `y`, by default smaller the more heads there are.
+    """Draw a point for each head at `x` and `y`, by default as small as a mark may be.
 
     Args:
         ax: where to draw.
@@ -64,7 +64,7 @@ def draw_points(
     """
     known = roles_of(roles, kind)
     role_of_head = np.array([known.get(head, "mixed") for head in heads], dtype=object)
-    style = {"s": max(6.0, min(30.0, 3000 / len(heads))), **style}
+    style = {"s": LEAST_MARK, **style}
     for role in by_frequency(role_of_head):
         these = np.flatnonzero(role_of_head == role)
         points = ax.scatter(

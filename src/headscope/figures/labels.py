@@ -6,7 +6,7 @@ from headscope.visible import LONGEST_TITLE, MOST_MARKS, cells, shorten, visible
 
 __all__ = ["LONGEST_LABEL", "LONGEST_TITLE", "MOST_MARKS", "cells", "label", "shorten", "visible"]
 
-LONGEST_LABEL = 16
+LONGEST_LABEL = 17
 
 
 def label(token: str, limit: int = LONGEST_LABEL) -> str:

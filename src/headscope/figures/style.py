@@ -37,6 +37,9 @@ _WANTED_FONTS = (
     "Noto Sans Symbols2",
 )
 
+LEAST_MARK = 33.0
+"""The size of the smallest mark, in square points: every shape of the palette is 5 pixels high on the page."""
+
 
 @cache
 def _fonts() -> list[str]:

@@ -11,6 +11,7 @@ import matplotlib.figure
 import pandas as pd
 
 from headscope.report_kit.head_functions import FunctionScores, HeadFunction
+from headscope.report_kit.head_looks import HeadLook
 from headscope.report_kit.kinds import Kind, kinds_of
 from headscope.report_kit.linked_sentences import Sentence
 from headscope.report_kit.words import Words, count, plain, words_for
@@ -165,7 +166,7 @@ class Parts:
             is `on`, `role` (a color), `tokens`, `weights`, the clearest `queries` and their `keys`, `text`.
         head_sentences: a sentence for each head of a kind, by the head's index, for cards whose head has no other name.
         card_lines: a line for each head of a kind on what it does to the model, by the head's index, for its card.
-        tints: the color, a name in the palette, of heads of a kind on the grid that have no role, by the head's index.
+        looks: what each head of a kind looks at, by the head's index; none where the run does not know.
         cards: what it adds to the atlas's cards of the heads of a kind, by name.
         needed: what a run may lack of the cards: name -> (the table it is made of, what to do for it).
     """
@@ -187,6 +188,6 @@ class Parts:
     behavior_examples: Callable[[Study], pd.DataFrame | None] = lambda _: None
     head_sentences: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
     card_lines: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
-    tints: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
+    looks: Callable[[Study, Kind], Mapping[int, HeadLook]] = lambda _, __: {}
     cards: Callable[[Study, Kind], Mapping[str, Any]] = lambda _, __: {}
     needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -10,6 +10,8 @@ from typing import SupportsFloat
 from headscope.views.markup import Html, el
 
 CELL, STEP = 8, 10
+SMALLEST_GRID, LEAST_CELL = 84, 5
+"""Pixels: the least width of a grid, and of a cell."""
 MOST_DRAWN = 512
 """Of a kind with more heads no grid is drawn: its cells could not be seen."""
 
@@ -60,7 +62,8 @@ def grid(layers: int, heads: int, amounts: Sequence[float], named: Iterable[tupl
             if amounts and is_named:
                 cells.append(el("rect", **box, class_="named"))
     size = f"-1 -1 {heads * STEP} {layers * STEP}"
-    return el("svg", cells, class_="small-grid", viewBox=size, aria_hidden="true")
+    width = f"width:{max(SMALLEST_GRID, LEAST_CELL * heads * STEP / CELL):g}px"
+    return el("svg", cells, class_="small-grid", viewBox=size, style=width, aria_hidden="true")
 
 
 def bars(figure: Bars) -> Html:

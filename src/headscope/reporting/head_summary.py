@@ -1,29 +1,32 @@
-"""The one line that names a head: its strongest supported fact.
+"""The first line of a head: one rule for badge, headline, list, tooltip, terminal, atlas and `study.heads["summary"]`.
 
-The rule, of which the first that holds is said:
+The first of these that holds is said:
 
 1. It finds a relation, or antecedents, beyond the baselines: of several the one with the highest accuracy.
-2. It shows a behavior, in text or on controlled inputs: of several the one with the largest share. A behavior that the
-   head's role says more exactly (at most 3 tokens away, of a head whose role is the previous token) is left out.
-3. Its explanation, where heads were explained.
-4. It has a role.
+2. What it looks at, where heads are explained (`analyses.explanation.looks`), and the sentence that explains it.
+3. Where heads are not explained: a behavior that it shows, of several the one with the largest share; a behavior that
+   the head's role says more exactly (at most 3 tokens away, of a head whose role is the previous token) is left out.
+4. Where heads are not explained: its role.
 
-Of what is left nothing is supported, and the line says so.
+Of all others the line says that there is no supported pattern.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 from headscope.analyses.for_report import every_part, functions_of
 from headscope.report_kit.head_functions import FunctionScores
+from headscope.report_kit.head_looks import LOOKS, UNEXPLAINED, HeadLook
 from headscope.report_kit.kinds import Kind, kinds_of
 from headscope.report_kit.linked_sentences import measured
 from headscope.report_kit.numbers import interval_decimals, joined, percent
-from headscope.report_kit.words import Words, capital, words_for
+from headscope.report_kit.words import Words, capital, plain, words_for
 from headscope.reporting.head_functions import finds_of, shows_of
+from headscope.reporting.head_looks import is_explained, looks_of
 from headscope.statistics.role_catalog import ROLES
 from headscope.study.study import Study
 
@@ -62,14 +65,25 @@ def summaries_of_kind(run: Study, kind: Kind, functions: Sequence[FunctionScores
     """Return the strongest supported fact of each head of a kind, in head order."""
     finds, shows = finds_of(run, kind, functions), shows_of(kind, functions)
     explained = {index: text for parts in every_part() for index, text in parts.head_sentences(run, kind).items()}
+    looks = looks_of(run, kind) if is_explained(run) else None
     return [
         _of_share(_strongest(finds.get(index, ())), "Finds ", " of cases")
+        or (_of_look(looks[index], explained.get(index, ""), words) if looks is not None else None)
         or _of_share(strongest_behavior(shows.get(index, ()), kind.roles[index]))
-        or (HeadSummary(capital(explained[index])) if explained.get(index) else None)
         or _role(kind, index, words)
         or HeadSummary(NOTHING_SUPPORTED)
         for index in range(kind.size)
     ]
+
+
+def _of_look(look: HeadLook, sentence: str, words: Words) -> HeadSummary:
+    """Say what a head looks at: `Nearby tokens: attends to [CLS] (63%), later tokens nearby (14%); 88% predicted`."""
+    name = capital(words.fill(LOOKS[look.color].label))
+    sentence = plain(sentence[:1].lower() + sentence[1:])
+    if look.color == UNEXPLAINED and not isnan(look.explained):
+        off_sink = f"{percent(look.explained)} of its attention off the sink is predicted"
+        return HeadSummary(name, f": {off_sink}{f'; {sentence}' if sentence else ''}")
+    return HeadSummary(name, f": {sentence}" if sentence else "")
 
 
 def strongest_behavior(shows: Sequence[Mapping[str, Any]], role: str) -> Mapping[str, Any] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from headscope.analyses.for_report import drawings_of, every_part
 from headscope.figures.paper import on_paper
 from headscope.figures.saving import save
-from headscope.report_kit.report_parts import Context, Term
+from headscope.report_kit.report_parts import Context, Parts, Term
 
 
 def write_figures(
@@ -32,7 +32,9 @@ def write_figures(
 
 def more_terms(about: Context) -> tuple[Term, ...]:
     """Return the terms that a run's further sections need."""
-    explaining = [
-        parts for parts in every_part() if any(about.run.tables.get(name) is not None for name in parts.explained)
-    ]
-    return tuple(term for parts in explaining for term in parts.terms)
+    return tuple(term for parts in every_part() for term in terms_of(about, parts))
+
+
+def terms_of(about: Context, parts: Parts) -> Sequence[Term]:
+    """Return the terms of an analysis; none where the run has none of the tables that they explain."""
+    return parts.terms if any(about.run.tables.get(name) is not None for name in parts.explained) else ()

@@ -13,12 +13,14 @@ from headscope.analyses.for_report import every_part, functions_of, measures_of
 from headscope.declarations.head_measures import SHARE
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
+from headscope.report_kit.head_looks import LOOKS
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import json_numbers
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import Words, capital
 from headscope.reporting.guided import guided_sentences
 from headscope.reporting.head_functions import finds_of, shows_of
+from headscope.reporting.head_looks import is_explained, looks_of
 from headscope.reporting.head_summary import summaries_of_kind
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN, Role
 from headscope.statistics.statistic_catalog import NAMES, is_share
@@ -36,10 +38,11 @@ def data_block(run: Study) -> dict[str, Any]:
 
     `relations` has every head's accuracy at what was looked for, and `measures` what analyses have of every head
     beside, both to color the grid by. `finds` of a kind is {place of a head: what it is best at}, each with its label,
-    what that means, and its accuracy; `shows` likewise what it shows, and how much. `summaries` has the strongest
-    supported fact of every head in head order, its name and the rest of the line. Where analyses have them, `sentences`
-    are what they say of heads, and `tints` the colors of heads without a role, by the head's index. `guided` has what
-    is said of heads that training showed where to look.
+    what that means, and its accuracy; `shows` likewise what it shows, and how much. `summaries` has the first line of
+    every head in head order, its name and the rest of the line. Where analyses have them, `sentences` are what they say
+    of heads. Where heads are explained, `looks` are what heads look at, and a kind has `looks` (of each head its number
+    among them), `explained` (the share of attention off the sink that is predicted) and `sink` (the share of attention
+    on the sink) in head order. `guided` has what is said of heads that training showed where to look.
     """
     about = Context.of(run)
     kinds, words = about.kinds, about.words
@@ -72,6 +75,7 @@ def data_block(run: Study) -> dict[str, Any]:
             }
             for measure in measures_of(about)
         ],
+        **_looks(about),
         "roles": [
             {"name": name, "label": capital(words.roles[name]), **_role_words(ROLES[name], words)} for name in SHOWN
         ],
@@ -83,6 +87,7 @@ def data_block(run: Study) -> dict[str, Any]:
                 "heads": kind.heads_per_layer,
                 **({"own": list(kind.model_layers)} if kind.model_layers else {}),
                 "roles": [SHOWN.index(role if role in SHOWN else OTHERWISE) for role in kind.roles],
+                **_looks_of(about, kind),
                 "finds": finds_of(about.run, kind, functions),
                 "shows": shows_of(kind, functions),
                 "summaries": [
@@ -97,15 +102,31 @@ def data_block(run: Study) -> dict[str, Any]:
     }
 
 
+def _looks(about: Context) -> dict[str, Any]:
+    """Return the categories of what heads look at; nothing where the run explained no heads."""
+    if not is_explained(about.run):
+        return {}
+    return {"looks": [{"name": look.color, "label": capital(about.words.fill(look.label))} for look in LOOKS.values()]}
+
+
+def _looks_of(about: Context, kind: Kind) -> dict[str, Any]:
+    if not is_explained(about.run):
+        return {}
+    colors, looks = list(LOOKS), looks_of(about.run, kind)
+    return {
+        "looks": [colors.index(look.color) for look in looks],
+        "explained": json_numbers(np.array([look.explained for look in looks]).round(4)),
+        "sink": json_numbers(np.array([look.sink for look in looks]).round(4)),
+    }
+
+
 def _of_every_part(about: Context, kind: Kind) -> dict[str, Any]:
     sentences: dict[int, str] = {}
     lines: dict[int, str] = {}
-    tints: dict[int, str] = {}
     for parts in every_part():
         sentences |= parts.head_sentences(about.run, kind)
         lines |= parts.card_lines(about.run, kind)
-        tints |= parts.tints(about.run, kind)
-    return {name: values for name, values in (("sentences", sentences), ("lines", lines), ("tints", tints)) if values}
+    return {name: values for name, values in (("sentences", sentences), ("lines", lines)) if values}
 
 
 def _significant(values: np.ndarray) -> list[float | None]:

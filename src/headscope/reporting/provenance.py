@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -48,8 +49,19 @@ def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
          f"over all sentences of a kind, and not too small: {LEAST_LOSS:g} nats of loss, of a logit or between heads, "
          f"{LEAST_ENTROPY:g} nats of entropy, a point of a share"),
     )  # fmt: skip
-    terms = [[el("dt", term), el("dd", meaning, ".")] for term, meaning in (*entries, *more)]
+    addressed: dict[str, tuple[str, str]] = {}
+    for entry in (*entries, *more):
+        address = term_address(entry[0])
+        addressed[f"{address}-{len(addressed)}" if address in addressed else address] = entry
+    terms = [
+        el("div", el("dt", term, id=address), el("dd", meaning, ".")) for address, (term, meaning) in addressed.items()
+    ]
     return el("dl", terms, id="glossary")
+
+
+def term_address(term: str) -> str:
+    """Return the address of a term in the list of definitions, without the `#`: `term-held-out`."""
+    return f"term-{re.sub(r'[^a-z0-9]+', '-', term.lower()).strip('-')}"
 
 
 def statistic_terms(words: Words) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from headscope.reporting.guided import guided_line
 from headscope.reporting.parts import more_terms, write_figures
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.provenance import counts, definitions, signature
-from headscope.reporting.story import GroupParts, findings_list, group_html, groups_of_page
+from headscope.reporting.story import GroupParts, findings_list, group_html, groups_of_page, meaning
 from headscope.storage.atomic import write_bytes
 from headscope.study.study import Study
 from headscope.views.html_page import Page, assemble
@@ -164,7 +164,7 @@ def _appendix(about: Context) -> Html:
 def _all_heads() -> Html:
     return el(
         "section",
-        el("h2", "All heads"),
+        el("h2", "All heads", meaning("glossary")),
         el("p", "Every statistic of every head, its 95% interval below it. Click a column’s name to sort.",
            class_="why"),
         el("div", id="filters", class_="filters"),

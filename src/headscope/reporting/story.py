@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from headscope.analyses.for_report import every_part
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.links import linked
-from headscope.report_kit.report_parts import GROUPS, Context, Section
+from headscope.report_kit.report_parts import GROUPS, Context, Section, Term
 from headscope.report_kit.small_figures import MOST_DRAWN, Bars, Shades, bars, grid
-from headscope.views.markup import Html, el
+from headscope.reporting.parts import terms_of
+from headscope.reporting.provenance import term_address
+from headscope.views.markup import Html, el, raw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +70,27 @@ def groups_of_page(about: Context, first: Sequence[Sentence]) -> list[GroupParts
             name=group,
             title=GROUPS[group],
             lead=leads.get(group),
-            sections=[section for parts in every_part() if parts.group == group for section in parts.sections(rest)],
+            sections=[
+                explained(section, terms_of(rest, parts))
+                for parts in every_part()
+                if parts.group == group
+                for section in parts.sections(rest)
+            ],
         )
         for group in GROUPS
     ]
     return [group for group in groups if group.lead or group.sections]
+
+
+def explained(section: Section, terms: Sequence[Term]) -> Section:
+    """Return a section whose heading links to the definitions of its numbers, the first of its analysis."""
+    address = term_address(terms[0][0]) if terms else "glossary"
+    return replace(section, html=section.html.replace(raw("</h2>"), meaning(address) + raw("</h2>"), 1))
+
+
+def meaning(address: str) -> Html:
+    """Return the link from a heading to what the numbers below it mean, at an address of the page."""
+    return el("a", "what these numbers are", href=f"#{address}", class_="meaning")
 
 
 def findings_list(about: Context, first: Sequence[Sentence]) -> Html:

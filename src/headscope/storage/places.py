@@ -28,6 +28,10 @@ def check_place(path: Path, *, reads: Iterable[Any] = (), replace: bool = False)
         OutputError: the path is neither new nor a regular file nor a folder; or it is, or contains, the current folder
             or something that is read.
     """
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return  # no file has such a name; the writer says so
     kind = _kind(path)
     if kind not in (None, "a folder"):
         raise OutputError(f"{path} is {kind}; expected a new path, a file or a folder: give another --out")
@@ -91,7 +95,7 @@ def _kind(path: Path) -> str | None:
     """Return what a path is, in words; None for a regular file, or where nothing can be found out."""
     try:
         return kind_of(os.stat(path).st_mode)
-    except OSError:
+    except (OSError, ValueError):
         return None
 
 

@@ -15,6 +15,7 @@ from headscope.analyses.effects.kept.accumulator import REPLACEMENTS, KeptAccumu
 from headscope.analyses.effects.kept.measure import EffectKeptMeasurement, kept_table
 from headscope.analyses.effects.kept.rows import replaced_of
 from headscope.analyses.effects.kept.tables import ADDED, EFFECT_KEPT, EXPLAINED
+from headscope.analyses.explanation import explain
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
@@ -191,6 +192,9 @@ def planted_attention(module, query, key, value, attention_mask, scaling=None, d
 @pytest.mark.slow
 def test_attention_that_is_its_explanation_keeps_all_of_its_effect(bert, text, monkeypatch):
     monkeypatch.setattr(modeling_bert, "eager_attention_forward", planted_attention)
+    # The penalty on coefficients, and text without hidden words, would leave some of the attention unexplained.
+    monkeypatch.setattr(explain, "RIDGE", 0.01)
+    monkeypatch.setattr(hidden_words, "FEWEST_ROWS", 20)
     _, found, _ = measured(options(bert, text))
     table = found["effect_kept"].tables["effect_kept"]
     heads = {(each.layer, each.head): each for each in replaced_of(table)}
@@ -199,10 +203,10 @@ def test_attention_that_is_its_explanation_keeps_all_of_its_effect(bert, text, m
         assert shares.loc[(layer, 1), "explained"] > 0.999
         assert shares.loc[(layer, 2), "explained"] < 0.9
         planted = heads[layer, 1]
-        assert abs(planted.cells[EXPLAINED].value) < 1e-3 * planted.effect
+        assert abs(planted.cells[EXPLAINED].value) < 1e-2 * planted.effect
     kept = heads[2, 1].kept
-    for value in (kept.value, kept.ci_low, kept.ci_high):
-        assert value == pytest.approx(1, abs=1e-3)
+    assert kept.value == pytest.approx(1, abs=2e-3)
+    assert (kept.ci_low, kept.ci_high) == pytest.approx((1, 1), abs=2e-2)
 
 
 @pytest.mark.slow

@@ -65,7 +65,8 @@ def test_the_section_has_its_table_and_figure(inputs):
     assert (section.name, section.title) == ("effect-kept", "Is the explanation the cause?")
     assert "The loss is that of masked language modeling: 4.44 nats a token with all heads as they are" in section.html
     rows = Tables(section.html).found["table-effect-kept-encoder"][2:]
-    assert [row[0] for row in rows][:3] == ["layer 1", "layer 2", "1-1"]
+    assert [row[0] for row in rows][:3] == ["layer 1", "layer 2", "1-2"]
+    assert rows[-1][0] == "1-1"  # uniform attention costs it least
     of = {row[0]: row[1:] for row in rows}
     assert of["1-2"] == ["0.033", "0.043", "0.017", "−30", "−40 to −20", "83"]
     assert of["1-1"][3:5] == ["–", "–"]

@@ -29,12 +29,11 @@ def test_what_is_said(inputs):
     assert [each.text for each in said] == [
         "Without head 1-1 the loss rises most: by 0.200 nats (95% interval 0.198 to 0.202).",
         "Each head in turn wrote its mean over tokens of the same class, taken on other documents.",
-        "6 heads of 8 change the loss by 0.01 nats or more (false discovery rate 5%): 1-1, 1-2, 1-3 and 3 more.",
-        "3 heads of 8 can go one at a time: the loss rises by less than 0.01 nats (false discovery rate 5%).",
-        "Together they may cost more: heads that do the same make up for each other.",
+        "6 heads of 8 change the loss: 1-1, 1-2, 1-3 and 3 more; 2 do not (within 0.01 nats).",
+        "Heads that change nothing alone may do so together: heads that do the same make up for each other.",
         "The loss falls without 2-4.",
     ]
-    assert [each.goes_on for each in said] == [False, True, False, False, True, False]
+    assert [each.goes_on for each in said] == [False, True, False, True, False]
     assert {each.topic for each in said} == {"effects"}
     assert all(len(each.text.split()) <= 25 for each in said)
 
@@ -56,7 +55,7 @@ def test_other_interventions_have_words_of_their_own():
 def test_where_nothing_is_shown_nothing_is_claimed():
     said = [each.text for each in findings(with_effects(mock_inputs.encoder(2, 4), width=1.0))]
     assert said == [
-        "No head of 8 is shown to change the loss by 0.01 nats (false discovery rate 5%).",
+        "No head of 8 is shown to change the loss: 8 are undecided.",
         "Each head in turn wrote its mean over tokens of the same class, taken on other documents.",
     ]
 
@@ -64,7 +63,7 @@ def test_where_nothing_is_shown_nothing_is_claimed():
 def test_one_head_is_spoken_of_as_one():
     said = [each.text for each in findings(with_effects(mock_inputs.encoder(2, 4), width=0.15))]
     assert said[0] == "Without head 1-1 the loss rises by 0.200 nats (95% interval 0.050 to 0.350)."
-    assert said[2] == "1 head of 8 changes the loss by 0.01 nats or more (false discovery rate 5%): 1-1."
+    assert said[2] == "1 head of 8 changes the loss: 1-1; 7 are undecided."
 
 
 def test_an_effect_that_is_shown_and_tiny_is_not_named():
@@ -73,8 +72,19 @@ def test_an_effect_that_is_shown_and_tiny_is_not_named():
     table[["value", "ci_low", "ci_high"]] *= 1e-4
     assert (table.loc[table["measure"] == "loss", "q_value"] < 0.05).all()
     said = [each.text for each in findings(with_parts(inputs, effects=table))]
-    assert said[0] == "No head of 8 is shown to change the loss by 0.01 nats (false discovery rate 5%)."
-    assert said[2].startswith("8 heads of 8 can go one at a time")
+    assert said[0] == "No head of 8 is shown to change the loss: 8 do not (within 0.01 nats)."
+
+
+def test_every_head_changes_the_loss_or_does_not_or_is_undecided():
+    """Count the verdicts of 8 intervals: two far from 0, one around 0, five that reach beyond 0.01 nats."""
+    inputs = with_effects(mock_inputs.encoder(2, 4))
+    table = inputs.table("effects").copy()
+    ends = [(0.2, 0.19, 0.21), (0.05, 0.04, 0.06), (0.001, -0.001, 0.003), *[(0.008, -0.02, 0.036)] * 5]
+    loss = table["measure"] == "loss"
+    table.loc[loss, ["value", "ci_low", "ci_high"]] = ends
+    table.loc[loss, "q_value"] = [0.001, 0.001, *[0.5] * 6]
+    said = [each.text for each in findings(with_parts(inputs, effects=table))]
+    assert said[2] == "2 heads of 8 change the loss: 1-1 and 1-2; 1 does not (within 0.01 nats), 5 are undecided."
 
 
 def test_few_documents_are_said_to_be_few():

@@ -8,12 +8,13 @@ import pytest
 from headscope.analyses.coref.mention_table import mention_table
 from headscope.analyses.explanation.annotation import annotation_of, kept_fields
 from headscope.analyses.explanation.catalog import FEATURES
-from headscope.analyses.explanation.contexts import contexts_of
+from headscope.analyses.explanation.contexts import contexts_of, token_counts
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import head_rows
 from headscope.analyses.explanation.measure import ExplanationMeasurement
+from headscope.analyses.explanation.named_words import WordNames
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
-from headscope.analyses.explanation.sample_design import sample_design
+from headscope.analyses.explanation.sample import row_sample
 from headscope.analyses.explanation.tables import COREFERENCE, CORPORA, TEXT, TREEBANK, WEIGHT
 from headscope.analyses.explanation.tables import TABLES as SCHEMAS
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
@@ -21,6 +22,7 @@ from headscope.attention.scan import scan
 from headscope.declarations.analysis_list import STAGES
 from headscope.encoding.segment import Segment
 from headscope.prepare.prepared_run import prepare
+from headscope.report_kit.numbers import percent
 from headscope.running.stages import measurement_of
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.statistic import Special
@@ -91,9 +93,12 @@ def explained():
     # As a run reads it back that was stopped.
     samples = RowSampleAccumulator.from_state(accumulator.state()).compute()["encoder"]
     vocabulary = VocabularyFacts.of_names({number: f"w{number}" for number in range(VOCABULARY)})
-    design = sample_design(samples, list(FEATURES.values()), contexts_of(samples, vocabulary), seed=0)
-    heads = explain(design, [0], (WEIGHT,))[0][WEIGHT]
-    rows, groups = head_rows({}, heads, columns=design.columns, texts=vocabulary.texts, special=Special())
+    counts = token_counts(samples)
+    vocabulary = vocabulary.with_counts(counts)
+    rows_of_heads = row_sample(samples, list(FEATURES.values()), contexts_of(vocabulary), seed=0)
+    (heads,) = explain(rows_of_heads, 1, (WEIGHT,))[WEIGHT]
+    names = WordNames(vocabulary, counts, rows_of_heads.columns.token_ids)
+    rows, groups = head_rows({}, heads, columns=rows_of_heads.columns, names=names, special=Special())
     return [(row, {group["group"]: group["share"] for group in groups if group["head"] == row["head"]}) for row in rows]
 
 
@@ -102,9 +107,10 @@ def test_a_head_of_verbs_is_said_to_look_at_their_objects(explained):
     row, groups = explained[0]
     assert row["explained"] > 0.97
     assert set(groups) == {"dependents"}
-    assert row["sentence"] == f"{100 * row['explained']:.0f}% explained: attends to the direct object of a verb (" + (
-        f"{100 * groups['dependents']:.0f})"
-    )
+    share, whole = percent(groups["dependents"]), percent(row["explained"])
+    # The ridge divides the coefficient of objects between them and dependents of any relation, which may be named too.
+    assert row["sentence"].startswith("Attends to the direct object of a verb")
+    assert row["sentence"].endswith(f" ({share}); {whole} predicted")
 
 
 @pytest.mark.slow
@@ -112,7 +118,7 @@ def test_a_head_of_mentions_is_said_to_look_at_those_of_the_same_entity(explaine
     row, groups = explained[1]
     assert row["explained"] > 0.97
     assert set(groups) == {"entity"}
-    assert "attends to earlier mentions of the same entity" in row["sentence"]
+    assert row["sentence"].startswith("Attends to earlier mentions of the same entity (")
 
 
 def test_what_is_kept_of_an_input_is_its_annotation():

@@ -37,7 +37,7 @@ def feature_values(name, tokenizer, ids):
         keys=tokens,
         vocabulary=VocabularyFacts.of_tokenizer(tokenizer),
     )
-    return FEATURES[name].compute(context)[0]
+    return FEATURES[name].values(context)
 
 
 @pytest.mark.parametrize("name", ["headscope-decoder", "byt5"])

@@ -7,8 +7,8 @@ from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.colors import COLORS, color_of
 from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
 from headscope.analyses.explanation.in_terminal import render_results
+from headscope.analyses.explanation.looks import stacked
 from headscope.analyses.explanation.section import explanation_section
-from headscope.analyses.explanation.shares import stacked
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.every_finding import all_findings, headline
 from headscope.reporting.payload import data_block
@@ -27,10 +27,10 @@ def test_the_finding_names_the_median_and_random_weights(explained):
     shares = sorted(explained_share(layer, head) for layer in range(1, 5) for head in range(1, 9))
     median = 100 * (shares[15] + shares[16]) / 2
     assert finding.text == (
-        f"Features with names explain {median:.0f}% of the attention of the median head (random weights: 2.0%)."
+        f"Simple rules predict {median:.0f}% of the attention of a typical head; 2.0% with random weights."
     )
     # Heads one point apart, with intervals of two points on either side: none is shown to be explained least.
-    assert condition.text == "The share is of text that fitted nothing, over 32 heads."
+    assert condition.text == "This is the median of 32 heads, on documents to which the rules were not fitted."
     first = headline(all_findings(explained))
     assert first[0].topic == TOPIC
     assert condition not in first
@@ -69,17 +69,21 @@ def test_heads_that_attend_uniformly_have_nothing_to_explain(explained):
     some = changed(explained, lambda table: table["layer"] > 2, to_explain=0.0001)
     first, second, third = (each.text for each in explanation_findings(some))
     median = (explained_share(1, 8) + explained_share(2, 1)) / 2
-    assert first.startswith(f"Features with names explain {100 * median:.0f}% ")
-    assert second == "The share is of text that fitted nothing, over 16 heads."
+    assert first.startswith(f"Simple rules predict {100 * median:.0f}% ")
+    assert second == "This is the median of 16 heads, on documents to which the rules were not fitted."
     assert third == "16 heads differ from uniform attention by less than 0.01 nats, and are left out."
 
 
 def test_each_head_has_its_sentence_in_the_pages_data(explained):
     (kind,) = explained.kinds
     sentences = head_sentences(explained.run, kind)
-    assert sentences[kind.head_index(2, 3)] == "77% explained: attends to [CLS] (77)"
+    assert sentences[kind.head_index(2, 3)] == "Attends to [CLS] (77%); 77% predicted"
     index = kind.head_index(2, 3)
-    assert data_block(explained.run)["kinds"][0]["summaries"][index] == [sentences[index], ""]
+    block = data_block(explained.run)
+    (page_kind,) = block["kinds"]
+    assert page_kind["summaries"][index] == ["Previous token", ": attends to [CLS] (77%); 77% predicted"]
+    assert block["looks"][page_kind["looks"][index]] == {"name": "previous", "label": "Previous token"}
+    assert (page_kind["explained"][index], page_kind["sink"][index]) == (0.77, 0.6)
 
 
 def test_a_run_without_explanations_says_nothing_of_them():
@@ -118,7 +122,8 @@ def test_the_page_and_the_terminal_have_each_corpus():
         assert f"<p>I{sentence[1:]}.</p>" in html
     grids = [line for line in lines if not isinstance(line, str)]
     assert [len(grid.rows) for grid in grids] == [32, 32, 32]
-    assert "the direct object of a verb" in grids[1].rows[0][-1]
+    # The share that the sentence ends with has a column of its own.
+    assert grids[1].rows[0][-1] == "Attends to the direct object of a verb (84%)"
 
 
 def test_heads_that_too_few_documents_explain_have_no_sentence():
@@ -150,8 +155,8 @@ def test_a_corpus_that_is_not_read_has_no_table(explained):
 
 def test_the_terminal_shows_the_heads_whose_sentence_says_some_words():
     sentences = {
-        (1, 2): "40% explained: favors “never” (31) and attends to rare tokens (9)",
-        (2, 3): "50% explained: attends to pieces of words (20), avoids the previous token (30)",
+        (1, 2): "Attends to “never” (31%) and rare tokens (9.1%); 40% predicted",
+        (2, 3): "Attends to pieces of words (20%) and avoids the previous token (30%); others 2.0%; 52% predicted",
     }
     run = with_explanation(mock_inputs.encoder(2, 3), sentences=sentences)
     result = StageResult(name="explanation", tables=dict(run.tables))
@@ -161,6 +166,8 @@ def test_the_terminal_shows_the_heads_whose_sentence_says_some_words():
         assert median.startswith("80% of what the median")
         return said, [row[0] for grid in rest for row in grid.rows]
 
+    *_, grid, _ = render_results(result, find="previous")
+    assert grid.rows[0][-1] == "Attends to pieces of words (20%) and avoids the previous token (30%); others 2.0%"
     assert found("never") == ("“never” is said of 1 of 6 heads", ["1-2"])
     assert found("previous tokens") == ("“previous tokens” is said of 1 of 6 heads", ["2-3"])
     assert found("piece word") == ("“piece word” is said of 1 of 6 heads", ["2-3"])

@@ -10,9 +10,10 @@ from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.example_tables import example_records
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import explanation_tables, head_rows
+from headscope.analyses.explanation.named_words import WordNames
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
-from headscope.analyses.explanation.sample_design import sample_design
+from headscope.analyses.explanation.sample import row_sample
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.attention.scan import scan
 from headscope.statistics.statistic import Special
@@ -90,7 +91,7 @@ class Numbered:
         return [f"w{number}" for number in ids]
 
 
-def tables_of(accumulator, threads=1):
+def tables_of(accumulator):
     """The tables of the heads by both measures."""
     samples = accumulator.compute()["encoder"]
     vocabulary = VocabularyFacts.of_names({number: f"w{number}" for number in range(VOCABULARY)})
@@ -102,17 +103,17 @@ def tables_of(accumulator, threads=1):
             rows=sample.rows, visible=visible, queries=queries, keys=keys, vocabulary=vocabulary.with_counts(counts)
         )
 
-    design = sample_design(samples, list(FEATURES.values()), context_of, seed=0)
+    sample = row_sample(samples, list(FEATURES.values()), context_of, seed=0)
+    names = WordNames(vocabulary.with_counts(counts), counts, sample.columns.token_ids)
     explanations, groups, examples = [], [], []
-    for layer, by_measure in enumerate(explain(design, range(2), threads=threads)):
-        for measure, heads in by_measure.items():
-            of = {"corpus": "text", "kind": "encoder", "layer": layer + 1, "measure": measure}
-            of["model"] = "trained"
-            rows, parts = head_rows(of, heads, columns=design.columns, texts=vocabulary.texts, special=Special())
+    for measure, layers in explain(sample, 2, examples=True).items():
+        for layer, heads in enumerate(layers):
+            of = {"corpus": "text", "kind": "encoder", "layer": layer + 1}
+            how = {"measure": measure, "model": "trained"}
+            rows, parts = head_rows({**of, **how}, heads, columns=sample.columns, names=names, special=Special())
             explanations += rows
             groups += parts
-            of = {"corpus": "text", "kind": "encoder", "layer": layer + 1}
-            examples += example_records(of, heads, sample=design, tokenizer=Numbered())
+            examples += example_records(of, heads, sample=sample, tokenizer=Numbered())
     return explanation_tables(explanations, groups, examples)
 
 
@@ -123,6 +124,6 @@ def test_the_tables_are_the_same_bit_for_bit(whole):
     assert len(expected["explanation_examples"]) == 6 * 3
     merged = scanned(SEGMENTS[:7:-1], batch_size=3, height=4, side="left")
     merged.merge(scanned(SEGMENTS[:8], batch_size=16))
-    for threads, accumulator in ((1, merged), (2, RowSampleAccumulator.from_state(whole.state()))):
-        for name, table in tables_of(accumulator, threads).items():
+    for accumulator in (merged, RowSampleAccumulator.from_state(whole.state())):
+        for name, table in tables_of(accumulator).items():
             pd.testing.assert_frame_equal(table, expected[name], check_exact=True, obj=name)

@@ -1,4 +1,4 @@
-"""Whole inputs predicted by what the halves of the documents fitted: the explanation's own predictions, row for row."""
+"""Whole inputs predicted by the fits of the halves of the documents: the explanation's own predictions, row by row."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,7 @@ import pytest
 from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.features.position import OFFSETS
-from headscope.analyses.explanation.fitted import EXPLAINED, POSITIONS, FittedHeads
-from headscope.analyses.explanation.predicted import Predictor
+from headscope.analyses.explanation.fitted import EXPLAINED, POSITIONS, FittedHeads, Predictor
 from headscope.analyses.explanation.tables import WEIGHT
 from support.planted_explanations import context, inputs, planted, sample_of
 
@@ -21,12 +20,12 @@ def sample():
 
 @pytest.fixture(scope="module")
 def heads(sample):
-    return explain(sample, [0], (WEIGHT,), positions=True)[0][WEIGHT]
+    return explain(sample, 1, (WEIGHT,), positions=True, examples=True)[WEIGHT][0]
 
 
 @pytest.fixture(scope="module")
 def predictor(sample, heads):
-    fitted = FittedHeads.of(sample, [[head.fits for head in heads]])
+    fitted = FittedHeads.of(sample, [heads])
     state = fitted.state("encoder")
     assert FittedHeads.from_state(state, "decoder") is None
     return Predictor(FittedHeads.from_state(state, "encoder"), FEATURES)
@@ -72,9 +71,8 @@ def test_positions_alone_explain_what_is_a_matter_of_position(predictor):
     by_positions, by_all = (share_explained(predictor, prediction) for prediction in (POSITIONS, EXPLAINED))
     assert by_positions[2] > 0.97
     assert (by_positions[:2] < by_all[:2] - 0.1).all()
-    names = np.array(["sink", *predictor.fitted.features])
-    used = predictor.fitted.coefficients[POSITIONS].any((0, 1, 2))
-    assert {FEATURES[name].group for name in names[used]} <= set(OFFSETS)
+    width = predictor.fitted.coefficients[POSITIONS].shape[-1]
+    assert {group for group, part in predictor.columns.groups.items() if part.start < width} <= set(OFFSETS)
 
 
 def share_explained(predictor, prediction):

@@ -3,7 +3,8 @@
 import pytest
 
 from headscope.analyses.explanation.catalog import CATALOG, FEATURES, GROUPS
-from headscope.analyses.explanation.feature import TOKENS, WHAT_ATTENDS, Feature
+from headscope.analyses.explanation.feature import ATTENDING, TOKENS, Feature
+from headscope.analyses.explanation.features import words
 from headscope.analyses.explanation.sentence import Part, explanation_sentence, is_avoided, phrase_of
 from headscope.errors import OptionError
 from headscope.statistics.statistic import Special
@@ -11,67 +12,104 @@ from headscope.statistics.statistic import Special
 
 def test_groups_are_named_from_the_largest_share_to_the_smallest():
     parts = [Part(group="word_pieces", share=0.12), Part(group="cls", share=0.61), Part(group="previous", share=0.22)]
-    assert explanation_sentence(0.95, parts) == (
-        "95% explained: attends to [CLS] (61), the previous token (22) and pieces of the same word (12)"
+    assert explanation_sentence(0.955, parts) == (
+        "Attends to [CLS] (61%), the previous token (22%) and pieces of the same word (12%); 96% predicted"
+    )
+
+
+def test_others_are_what_all_features_predict_beyond_the_groups_that_are_named():
+    parts = [Part(group="cls", share=0.61), Part(group="previous", share=0.22), Part(group="sep", share=0.009)]
+    for explained, rest in ((0.88, "; others 5.0%; 88%"), (0.839, "; 84%"), (0.80, "; 80%")):
+        assert explanation_sentence(explained, parts) == (
+            f"Attends to [CLS] (61%) and the previous token (22%){rest} predicted"
+        )
+
+
+def test_four_groups_are_named_at_most():
+    names = ("cls", "sep", "previous", "next", "current", "first")
+    parts = [Part(group=name, share=0.2 - 0.02 * number) for number, name in enumerate(names)]
+    sentence = explanation_sentence(0.9, parts)
+    assert sentence == (
+        "Attends to [CLS] (20%), [SEP] (18%), the previous token (16%) and the next token (14%); others 22%; 90% "
+        "predicted"
     )
 
 
 def test_special_tokens_are_called_as_the_model_calls_them():
     parts = [Part(group="cls", share=0.5), Part(group="sep", share=0.2)]
     special = Special(cls="<s>", sep="</s>")
-    assert explanation_sentence(0.7, parts, special=special) == "70% explained: attends to <s> (50) and </s> (20)"
+    assert explanation_sentence(0.7, parts, special=special) == "Attends to <s> (50%) and </s> (20%); 70% predicted"
 
 
 def test_favored_tokens_are_written_as_they_are():
-    parts = [Part(group=TOKENS, share=0.3, tokens=("not", "{cls}", "never"))]
-    assert explanation_sentence(0.3, parts) == "30% explained: favors “not”, “{cls}”, “never” (30)"
+    parts = [Part(group=TOKENS, share=0.3, words=("not", "{cls}", "{", "}"))]
+    assert explanation_sentence(0.3, parts) == "Attends to “not”, “{cls}”, “{”, “}” (30%); 30% predicted"
 
 
 def test_tokens_that_are_written_alike_are_said_once():
-    parts = [Part(group=TOKENS, share=0.3, tokens=("not", "no", "not", "never"))]
-    assert explanation_sentence(0.3, parts) == "30% explained: favors “not”, “no”, “never” (30)"
+    parts = [Part(group=TOKENS, share=0.3, words=("not", "no", "not", "never", "a", "b"))]
+    assert explanation_sentence(0.3, parts) == "Attends to “not”, “no”, “never”, “a” (30%); 30% predicted"
 
 
-def test_all_groups_of_what_attends_are_said_once():
-    parts = [
-        Part(group="sep", share=0.4),
-        Part(group=WHAT_ATTENDS, share=0.2),
-        Part(group="attending_place", share=0.1),
-    ]
-    assert explanation_sentence(0.7, parts) == ("70% explained: attends to [SEP] (40) and depends on what attends (30)")
+@pytest.mark.parametrize(
+    ("group", "expected"),
+    [
+        (words.KINDS, "words like “is”, “was”"),
+        (words.AFTER, "words after words like “is”, “was”"),
+        (words.NEARBY, "words like “is”, “was” nearby"),
+        (words.PAIRS, "words like “is”, “was” from words like “he”"),
+        (words.PAIRS_AFTER, "words after words like “is”, “was” from words like “he”"),
+    ],
+)
+def test_kinds_of_words_are_named_by_typical_tokens(group, expected):
+    part = Part(group=group, share=0.3, words=("is", "was"), attending=("he",))
+    assert explanation_sentence(0.3, [part]) == f"Attends to {expected} (30%); 30% predicted"
+
+
+def test_what_varies_with_the_attending_token_is_said_last():
+    parts = [Part(group=ATTENDING, share=0.4), Part(group="sep", share=0.3)]
+    assert explanation_sentence(0.7, parts) == (
+        "Attends to [SEP] (30%) and varies with the attending token (40%); 70% predicted"
+    )
+    assert explanation_sentence(0.4, parts[:1]) == "Varies with the attending token (40%); 40% predicted"
 
 
 def test_groups_that_would_do_as_well_are_named():
-    parts = [Part(group="previous", share=0.9, exchangeable=("distance", "word_before"))]
+    parts = [Part(group="previous", share=0.9, alternatives=("distance", "word_before"))]
     assert explanation_sentence(0.9, parts) == (
-        "90% explained: attends to the previous token, nearby tokens or the word before (90)"
+        "Attends to the previous token, nearby tokens or the word before (90%); 90% predicted"
     )
 
 
 def test_groups_of_the_halves_together_may_come_before_a_larger_one():
     parts = [
         Part(group="cls", share=0.4),
-        Part(group="previous", share=0.3, exchangeable=("word_before",)),
-        Part(group="word_before", share=0.2, exchangeable=("previous",)),
+        Part(group="previous", share=0.3, alternatives=("word_before",)),
+        Part(group="word_before", share=0.2, alternatives=("previous",)),
     ]
     assert explanation_sentence(0.9, parts) == (
-        "90% explained: attends to the previous token or the word before (50) and [CLS] (40)"
+        "Attends to the previous token or the word before (50%) and [CLS] (40%); 90% predicted"
     )
 
 
 def test_groups_that_the_halves_took_in_place_of_one_another_are_said_once():
     parts = [
-        Part(group="previous", share=0.45, exchangeable=("word_before",)),
-        Part(group="word_before", share=0.44, exchangeable=("previous",)),
-        Part(group="sep", share=0.06, exchangeable=("previous",)),
+        Part(group="previous", share=0.45, alternatives=("word_before",)),
+        Part(group="word_before", share=0.44, alternatives=("previous",)),
+        Part(group="sep", share=0.06, alternatives=("previous",)),
     ]
     assert explanation_sentence(0.95, parts) == (
-        "95% explained: attends to the previous token or the word before (89) and [SEP] or the previous token (6)"
+        "Attends to the previous token or the word before (89%) and [SEP] or the previous token (6.0%); 95% predicted"
     )
 
 
 def test_what_nothing_explains_is_said_to_be_so():
-    assert explanation_sentence(-0.02, []) == "-2.0% explained: no group of features adds a point"
+    assert explanation_sentence(-0.02, []) == (
+        "No simple rule predicts a percent of its attention; all features together predict -2.0%"
+    )
+    assert explanation_sentence(0.3, [Part(group="cls", share=0.009)]) == (
+        "No simple rule predicts a percent of its attention; all features together predict 30%"
+    )
 
 
 def form(**pulls):
@@ -115,19 +153,19 @@ def test_what_is_kept_away_from_is_avoided():
             share=0.2,
             coefficients={"current": -1.0},
             pulls={"current": 0.3},
-            exchangeable=("distance",),
+            alternatives=("distance",),
         ),
-        Part(group="attending_place", share=0.05),
+        Part(group=ATTENDING, share=0.05),
     ]
     assert explanation_sentence(0.75, parts) == (
-        "75% explained: attends to [CLS] (40), avoids the token itself (20) and digits (10) and depends on what "
-        "attends (5)"
+        "Attends to [CLS] (40%), avoids the token itself (20%) and digits (10%) and varies with the attending token "
+        "(5.0%); 75% predicted"
     )
 
 
 def test_tokens_are_avoided_where_they_keep_more_attention_away_than_they_draw():
-    parts = [Part(group=TOKENS, share=0.3, tokens=("the", "a"), avoids_tokens=True)]
-    assert explanation_sentence(0.3, parts) == "30% explained: avoids “the”, “a” (30)"
+    parts = [Part(group=TOKENS, share=0.3, words=("the", "a"), avoided=True)]
+    assert explanation_sentence(0.3, parts) == "Avoids “the”, “a” (30%); 30% predicted"
 
 
 def vowels(rows):
@@ -141,7 +179,7 @@ def test_a_feature_of_a_user_has_a_group_of_its_own():
     assert "vowels" not in FEATURES
     assert "vowels" not in GROUPS
     parts = [Part(group="vowels", share=0.4)]
-    assert explanation_sentence(0.4, parts, catalog=catalog) == "40% explained: attends to words with vowels (40)"
+    assert explanation_sentence(0.4, parts, catalog=catalog) == "Attends to words with vowels (40%); 40% predicted"
 
 
 def test_a_feature_cannot_take_the_name_of_another():

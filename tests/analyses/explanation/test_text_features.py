@@ -6,16 +6,11 @@ import pytest
 import headscope as hs
 from headscope.analyses.explanation.catalog import FEATURES, GROUPS
 from headscope.analyses.explanation.colors import color_of
-from headscope.analyses.explanation.explain import explain
-from headscope.analyses.explanation.explanation_tables import head_rows
-from headscope.analyses.explanation.sample_design import sample_design
-from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.text_features import catalog_with
 from headscope.declarations.text_feature import TextFeature
 from headscope.errors import OptionError
-from headscope.statistics.statistic import Special
 from support.model_folders import save_tiny_masked_lm
-from support.planted_explanations import context, inputs, sample_of, vocabulary
+from support.planted_explanations import context, explained, inputs, vocabulary
 
 KEYS = TextFeature(
     name="ends_in_e", sentence="tokens that end in e", compute=lambda text: [t.endswith("e") for t in text.tokens]
@@ -41,7 +36,7 @@ def test_a_function_is_given_the_tokens_and_what_is_known_of_them():
     seen = []
     catalog_with([TextFeature(name="a", sentence="a", compute=lambda text: seen.append(text) or text.ids)]).features[
         "a"
-    ].compute(rows)
+    ].values(rows)
     (text,) = seen
     assert len(text) == len(text.tokens) == len(each.tokens)
     names = [vocabulary().texts[number] for number in each.tokens.ids]
@@ -57,7 +52,7 @@ def test_a_function_is_given_the_tokens_and_what_is_known_of_them():
 @pytest.mark.parametrize("feature", [KEYS, PAIRS], ids=["of keys", "of pairs"])
 def test_what_a_function_returns_is_taken_at_the_rows(feature):
     each, rows = rows_of()
-    computed = catalog_with([feature]).features[feature.name].compute(rows)
+    computed = np.broadcast_to(catalog_with([feature]).features[feature.name].values(rows), rows.visible.shape)
     tokens = [vocabulary().texts[number] for number in each.tokens.ids]
     if feature is KEYS:
         expected = [[float(token.endswith("e")) for token in tokens] for _ in each.rows]
@@ -97,7 +92,7 @@ def test_what_is_no_number_a_token_is_refused(values, message):
     each, rows = rows_of()
     mine = TextFeature(name="mine", sentence="mine", compute=values)
     with pytest.raises(OptionError) as refused:
-        catalog_with([mine]).features["mine"].compute(rows)
+        catalog_with([mine]).features["mine"].values(rows)
     assert str(refused.value) == message.format(n=len(each.tokens))
 
 
@@ -105,26 +100,15 @@ def test_what_is_no_number_a_token_is_refused(values, message):
 def test_a_head_that_does_what_a_user_says_is_explained_by_it():
     def attention(each):
         rows = context(each, np.ones((len(each.rows), len(each.tokens)), dtype=bool), trees=False)
-        weights = np.exp(6.0 * catalog_with([PAIRS]).features["alliteration"].compute(rows))
+        weights = np.exp(6.0 * catalog_with([PAIRS]).features["alliteration"].values(rows))
         return weights / weights.sum(1, keepdims=True)
 
     head = [attention(each) for each in inputs()]
     catalog = catalog_with([KEYS, PAIRS])
-    samples = sample_of([head]).samples
-    of_document = {f"document {number:02}": each for number, each in enumerate(inputs())}
-    design = sample_design(
-        samples,
-        list(catalog.features.values()),
-        lambda sample, visible: context(of_document[sample.document], visible, trees=False),
-        seed=0,
-    )
-    heads = explain(design, [0], (WEIGHT,))[0][WEIGHT]
-    ((row,), groups) = head_rows(
-        {}, heads, columns=design.columns, texts=vocabulary().texts, special=Special(), catalog=catalog
-    )
+    ((row, groups),) = explained([head], catalog=catalog)
     assert row["explained"] > 0.97
-    assert [group["group"] for group in groups] == ["alliteration"]
-    assert row["sentence"].endswith("explained: attends to tokens that begin alike (100)")
+    assert max(groups, key=groups.get) == "alliteration"
+    assert row["sentence"].startswith("Attends to tokens that begin alike (")
     assert color_of("alliteration") == "added"
     assert "alliteration" not in {*GROUPS, *FEATURES}
 

@@ -61,7 +61,7 @@ def test_table_1_is_the_frame(inputs, tables):
         name = label_of(row[0])
         told = trained.loc[name]
         _, head, _, accuracy, offset, above, every, held, control, q, way, n = row
-        assert head == f"{told['layer']}-{told['head']}selected in {100 * told['share']:.0f}% of splits"
+        assert head == f"{told['layer']}-{told['head']}in {100 * told['share']:.0f}% of splits"
         assert accuracy == f"{100 * told['accuracy']:.1f}{100 * told['ci_low']:.1f}–{100 * told['ci_high']:.1f}"
         sign = "+" if told["baseline_offset"] > 0 else "−"
         assert offset == f"{100 * told['baseline_accuracy']:.1f}{sign}{abs(told['baseline_offset'])}"

@@ -86,7 +86,9 @@ test("tokens that attention rests on do not make the heat map's scale", () => {
 });
 
 test("the shade in words", () => {
-  assert.equal(tellHeat("received", ""), "Shade: mean attention that each token receives");
+  assert.equal(tellHeat("received", ""), "Shade: mean attention that each token receives, over the tokens that see it");
+  assert.equal(tellHeat("received", "cat", "word"), "Shade: how much of the attention of cat each word receives (a split word: the sum to its tokens, the mean from them)");
+  assert.match(tellHeat("given", "", "word"), /largest weight that each word gives to any word \(a split word: the sum/);
   assert.equal(tellHeat("given", "cat"), "Shade: how much of its attention each token gives to cat");
 });
 

@@ -124,6 +124,7 @@ def every_head(heads: pd.DataFrame, kind: Kind, behaviors: Sequence[Behavior], *
         (capital(kind.head_name(layer, head)), *(_number(values[behavior.name], behavior) for behavior in present))
         for (layer, head), values in zip(wide.index, wide.to_dict("records"), strict=True)
     ]
+    shares = wide[[behavior.name for behavior in present if behavior.unit != "tokens"]]
     return Table(
         summary=f"Table: every head{kind.in_brackets}, behavior by behavior",
         header=(
@@ -132,6 +133,8 @@ def every_head(heads: pd.DataFrame, kind: Kind, behaviors: Sequence[Behavior], *
         ),
         rows=tuple(rows),
         name=name,
+        matters=tuple(shares.max(axis=1).astype(float)),
+        first="the largest share first",
     )
 
 

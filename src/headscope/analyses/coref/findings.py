@@ -64,16 +64,16 @@ def _main(table: Antecedents, best: SelectedHead, head: HeadRef, gaps: pd.DataFr
         yield continued(TOPIC, head, f" was selected, and is right for {mentions}.")
     yield continued(TOPIC, head, " was scored on documents that did not select it.")
     others = {name: cells["all"] for name, cells in table.systems.items() if cells.get("all", NO_NUMBER).exists}
-    made = {name: gap for name in others if (gap := compared(gaps, system="head", than=name, mention_type="all"))}
-    sides = dict(zip(made, verdicts(list(made.values()), least=LEAST_SHARE), strict=True))
+    known_gaps = {name: gap for name in others if (gap := compared(gaps, system="head", than=name, mention_type="all"))}
+    sides = dict(zip(known_gaps, verdicts(list(known_gaps.values()), least=LEAST_SHARE), strict=True))
     for name, cell in others.items():
         side, system = sides.get(name, "untested"), f"{SYSTEMS.get(name, plain(name))} ({percent(cell.value, 1)})"
         if side == "untested":
             yield continued(TOPIC, f"measured beside it, not tested: {system}.")
         elif side == "same":
-            yield continued(TOPIC, head, f" cannot be told apart from {system}: {made[name].at_most()}.")
+            yield continued(TOPIC, head, f" cannot be told apart from {system}: {known_gaps[name].at_most()}.")
         else:
-            yield continued(TOPIC, head, f" finds {side} than {system}: {made[name].points()}.")
+            yield continued(TOPIC, head, f" finds {side} than {system}: {known_gaps[name].points()}.")
 
 
 def _types(best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> Iterator[Sentence]:
@@ -85,11 +85,11 @@ def _types(best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> Iter
     low = min(cells, key=lambda name: cells[name].value)
     # The two types are the best and the worst of all: every two types could have been.
     every = [(row, gap) for row, gap in comparisons(gaps, system="head", than="head") if row["than_type"] in cells]
-    found = {(row["mention_type"], row["than_type"]): gap for row, gap in every}
-    found |= {(than, name): gap.turned() for (name, than), gap in found.items()}
-    verdict = dict(zip(found, verdicts(list(found.values()), least=LEAST_SHARE), strict=True))
+    by_types = {(row["mention_type"], row["than_type"]): gap for row, gap in every}
+    by_types |= {(than, name): gap.turned() for (name, than), gap in by_types.items()}
+    verdict = dict(zip(by_types, verdicts(list(by_types.values()), least=LEAST_SHARE), strict=True))
     if verdict.get((high, low)) == "more":
-        gap = found[high, low]
+        gap = by_types[high, low]
         sides = [f"{TYPES.get(name, plain(name))}, {accuracy_words(cells[name])}" for name in (high, low)]
         yield sentence(TOPIC, head, f" does best on {sides[0]}, and worst on {sides[1]}.")
         yield continued(TOPIC, f"between these types of mention lie {gap.points(signed=False)}.")

@@ -82,12 +82,13 @@ def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Ki
     names = ordered[["layer", "head"]].to_numpy()
     apart = matrix_of(pairs, names, kind=kind.name)
     np.fill_diagonal(apart, np.nan)
-    body = []
+    body, nearness = [], []
     for index, row in enumerate(records(ordered)[:MOST_HEADS]):
         near, least = DASH, DASH
         if np.isfinite(apart[index]).any():
             other = int(np.nanargmin(apart[index]))
             near, least = head_label(*names[other]), nats(float(apart[index, other]))
+        nearness.append(-apart[index][np.isfinite(apart[index])].min(initial=np.inf))
         finds = row["finds"] if isinstance(row["finds"], str) else ""
         body.append(
             (
@@ -104,6 +105,8 @@ def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Ki
         rows=tuple(body),
         name=f"table-map-{kind.name}",
         words=(1, 2),
+        matters=tuple(nearness),
+        first="the nearest heads first",
     ).html()
 
 

@@ -85,7 +85,9 @@ def _show_kind(about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, ki
     fit = "" if stress is None else f", with a stress of {stress:.2f} (0 is exact, 0.2 poor)"
     key = (
         "Each mark is a head; the nearer two are, the more alike their attention. Distances in the plane stand for "
-        f"Jensen–Shannon divergences in nats{fit}; the directions mean nothing. Click a mark to open its card."
+        f"Jensen–Shannon divergences in nats{fit}; the directions mean nothing. By role, colors and shapes are roles, "
+        "with an edge those of what the head finds; by layer, color and number are the layer. Click a mark to open "
+        "its card."
     )
     figures = [
         placed(

@@ -16,7 +16,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import rounded, share
 from headscope.report_kit.pictures.drawing import placed_by_kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
-from headscope.report_kit.tables.cells import rows_by_head
+from headscope.report_kit.tables.cells import number, rows_by_head
 from headscope.report_kit.tables.page_rows import Table
 
 TITLE = "Distribution over tokens"
@@ -51,9 +51,10 @@ def decile_table(table: pd.DataFrame, kind: Kind) -> Table:
     """Tabulate the first, fifth and ninth decile of every head's measures, with the interval of the fifth."""
     deciles = table[(table["kind"] == kind.name) & table["decile"].isin(TABULATED)]
     known = [name for name in MEASURES if deciles.loc[deciles["measure"] == name, "value"].notna().any()]
+    by_head = rows_by_head(deciles, "measure", "decile")
+    widest = "non_sink" if "non_sink" in known else next(iter(known), "")
     rows = [
-        (head_label(*head), *(number for name in known for number in _four(name, cells)))
-        for head, cells in rows_by_head(deciles, "measure", "decile")
+        (head_label(*head), *(number for name in known for number in _four(name, cells))) for head, cells in by_head
     ]
     labels = {name: f"{MEASURES[name].label}{', %' if MEASURES[name].unit == 'share' else ''}" for name in known}
     return Table(
@@ -62,6 +63,8 @@ def decile_table(table: pd.DataFrame, kind: Kind) -> Table:
         header=("head", *(word for _ in known for word in ("1st", "5th", "9th", "95% interval of the 5th"))),
         rows=tuple(rows),
         name=f"table-distribution-{kind.name}",
+        matters=tuple(number(cells[widest, 9]["value"]) - number(cells[widest, 1]["value"]) for _, cells in by_head),
+        first=f"the widest {MEASURES[widest].label} first" if widest else "",
     )
 
 

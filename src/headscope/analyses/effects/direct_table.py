@@ -9,7 +9,7 @@ from headscope.analyses.effects.nats import nats_with_ends
 from headscope.analyses.effects.tables import ON_LOGITS
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.tables.cells import cell_of, rows_by_head
+from headscope.report_kit.tables.cells import cell_of, number, rows_by_head
 from headscope.report_kit.tables.page_rows import Table
 
 TERMS = (
@@ -42,13 +42,14 @@ def direct_table(table: pd.DataFrame, kind: Kind) -> Table | None:
         return None
     # Weights are no sample, and have no interval.
     columns = {name: 1 if name == OV_COPYING else 2 for name in names}
-    rows = []
+    rows, sizes = [], []
     for head, cells in rows_by_head(table[table["kind"] == kind.name], "measure"):
         row = [head_label(*head)]
         for name in names:
             # A head that was not changed has not all.
             row += nats_with_ends(cell_of(cells.get((name,), {}), "value"))[: columns[name]]
         rows.append(tuple(row))
+        sizes.append(abs(number(cells.get((names[0],), {}).get("value"))))
     titles = {"logit": "logit lost without it", "direct": "direct effect", OV_COPYING: "copying by weights"}
     return Table(
         summary=f"Table: what each head adds to the logit of the right token{kind.in_brackets}",
@@ -56,4 +57,6 @@ def direct_table(table: pd.DataFrame, kind: Kind) -> Table | None:
         header=("head", *(title for name in names for title in ("value", "95% interval")[: columns[name]])),
         rows=tuple(rows),
         name=f"table-direct-{kind.name}",
+        matters=tuple(sizes),
+        first=f"the largest {titles.get(names[0], names[0])} first",
     )

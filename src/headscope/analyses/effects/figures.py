@@ -13,7 +13,7 @@ from headscope.analyses.effects.findings import HeadEffect, added_losses
 from headscope.analyses.effects.nats import LINEAR, nats_axis
 from headscope.figures.axes import interval_bars
 from headscope.figures.head_points import draw_points, panel_column, side_by_side
-from headscope.figures.style import LINE, SOFT, house_style
+from headscope.figures.style import LEAST_MARK, LINE, SOFT, house_style
 from headscope.report_kit.report_parts import Context, Drawing
 from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
@@ -53,7 +53,7 @@ def effect_figure(effects: Sequence[HeadEffect], *, kind: str, roles: pd.DataFra
         ax.axhline(LEAST_LOSS, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
         interval_bars(ax, x, low, high, color=SOFT, width=max(0.6, min(1.6, 120 / len(x))), alpha=0.8)
         draw_points(
-            ax, heads, x, value, kind=kind, name="effects", roles=roles, s=max(10.0, min(46.0, 3000 / len(x))),
+            ax, heads, x, value, kind=kind, name="effects", roles=roles, s=max(LEAST_MARK, min(46.0, 3000 / len(x))),
         )  # fmt: skip
         ax.set_ylabel("added loss, nats")
         return figure

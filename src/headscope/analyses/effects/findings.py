@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress
 
 import pandas as pd
 
 from headscope.analyses.effects.accumulator import GATE
 from headscope.analyses.effects.wording import WORDINGS, Wording
-from headscope.report_kit.claim_rules import below, leading
+from headscope.report_kit.claim_rules import above, below, leading
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import nats, span
@@ -68,7 +67,7 @@ def wording_of(table: pd.DataFrame) -> Wording:
 
 
 def effect_findings(about: Context) -> list[Sentence]:
-    """Say without which head the loss rises most, how many heads change it, and how many cost little."""
+    """Say without which head the loss rises most, and how many heads change it, do not, and are undecided."""
     table = about.run.tables.get("effects")
     if table is None or not len(table):
         return []
@@ -125,40 +124,41 @@ def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[
             ),
             how,
         ]
+    inside = _within([effect.added for effect in effects])
+    left = len(effects) - len(changing) - sum(inside)
+    verdicts = [
+        *(
+            [f"{sum(inside):,} {'does' if sum(inside) == 1 else 'do'} not (within {LEAST_LOSS:g} nats)"]
+            if any(inside)
+            else []
+        ),
+        *([f"{left:,} {'is' if left == 1 else 'are'} undecided"] if left else []),
+    ]
     if changing:
         verb = "changes" if len(changing) == 1 else "change"
         findings.append(
             sentence(
                 TOPIC,
-                f"{count(len(changing), 'head')} of {len(effects):,}{kind.of_kind} {verb} the loss by {LEAST_LOSS:g} "
-                "nats or more (false discovery rate 5%): ",
+                f"{count(len(changing), 'head')} of {len(effects):,}{kind.of_kind} {verb} the loss: ",
                 *_listed(changing, kind),
-                ".",
+                f"; {', '.join(verdicts)}." if verdicts else ".",
                 figure=kind.shaded({(effect.layer, effect.head): 1 for effect in changing}),
             )
         )
     else:
-        none = (
-            f"no head of {len(effects):,}{kind.of_kind} is shown to change the loss by {LEAST_LOSS:g} nats (false "
-            "discovery rate 5%)."
-        )
-        findings += [sentence(ASIDE, none, figure=Shades()), how]
-    cheap = list(compress(effects, below([effect.added for effect in effects], LEAST_LOSS)))
-    if cheap:
-        findings += [
-            sentence(
-                TOPIC,
-                f"{count(len(cheap), 'head')} of {len(effects):,}{kind.of_kind} can go one at a time: the loss rises "
-                f"by less than {LEAST_LOSS:g} nats (false discovery rate 5%).",
-                figure=kind.shaded({(effect.layer, effect.head): 1 for effect in cheap}),
-            ),
-            sentence(
-                TOPIC, "Together they may cost more: heads that do the same make up for each other.", goes_on=True
-            ),
-        ]
+        none = f"no head of {len(effects):,}{kind.of_kind} is shown to change the loss: {', '.join(verdicts)}."
+        findings += [sentence(TOPIC if any(inside) else ASIDE, none, figure=Shades()), how]
+    if any(inside):
+        together = "Heads that change nothing alone may do so together: heads that do the same make up for each other."
+        findings.append(sentence(TOPIC, together, goes_on=True))
     if better := [effect for effect in changing if effect.added.value < 0]:
         findings.append(sentence(TOPIC, f"the loss falls {words.several} ", *_listed(better[::-1], kind), "."))
     return findings
+
+
+def _within(added: Sequence[Cell]) -> list[bool]:
+    """Return which added losses are shown to lie less than the smallest effect from 0, on both sides."""
+    return [low and high for low, high in zip(above(added, -LEAST_LOSS), below(added, LEAST_LOSS), strict=True)]
 
 
 def _listed(effects: Sequence[HeadEffect], kind: Kind) -> list[HeadRef | str]:

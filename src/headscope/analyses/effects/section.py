@@ -30,9 +30,9 @@ WHY = (
     "while the model predicts, and the loss is compared on the same targets."
 )
 CAPTION = (
-    "A point is a head, at the loss that is added when it alone is changed, with its 95% interval. The axis is linear "
-    f"next to 0 and logarithmic beyond; below the dashed line a head costs less than {LEAST_LOSS:g} nats. Click a "
-    "point to open its card."
+    "A point is a head, in its role’s color and shape, at the loss that is added when it alone is changed, with its "
+    "95% interval. The axis is linear next to 0 and logarithmic beyond; below the dashed line a head costs less than "
+    f"{LEAST_LOSS:g} nats. Click a point to open its card."
 )
 TERMS = (
     ("Effect", "the loss that is added when one head is changed and all else is as it was, in nats, the mean over the "
@@ -40,6 +40,8 @@ TERMS = (
      "that it is what is lost after they have made up for the head"),
     ("Mean ablation", "a head writes, in every row, its mean over the rows of the same class ([CLS] or first token, "
      "separator, other) in the half of the documents that does not measure"),
+    ("Undecided", f"a head that is neither shown to change the loss, by {LEAST_LOSS:g} nats or more, nor to change "
+     "it by less; both are tested at a false discovery rate of 5% over heads"),
 )  # fmt: skip
 FIGURE = Figure(name="figure-effects", tables=("effects",), draw=draw_effects)
 
@@ -76,10 +78,11 @@ def effect_section(about: Context) -> list[Section]:
 def head_table(table: pd.DataFrame, kind: Kind) -> Table:
     """Tabulate every head's added loss with interval and q, the divergence of the predictions, and a user's score."""
     scores = [name for name in dict.fromkeys(table["measure"]) if name not in NAMES]
-    rows = []
+    rows, sizes = [], []
     for head, cells in rows_by_head(table[table["kind"] == kind.name], "measure"):
         if ("loss",) not in cells:
             continue  # it was not changed
+        sizes.append(abs(number(cells["loss",]["value"])))
         rows.append(
             (
                 head_label(*head),
@@ -97,6 +100,8 @@ def head_table(table: pd.DataFrame, kind: Kind) -> Table:
         ),
         rows=tuple(rows),
         name=f"table-effects-{kind.name}",
+        matters=tuple(sizes),
+        first="the largest change of the loss first",
     )
 
 

@@ -30,7 +30,9 @@ def _measures_of(corpus: str, measure: str) -> tuple[HeadMeasures, HeadMeasures]
             topic="Explained",
             labels=f"tables:{_LABELS[corpus, measure]}",
         ),
-        HeadMeasures(table="explanation", values=("to_explain", "wrong"), where=where, suffix=suffix),
+        HeadMeasures(
+            table="explanation", values=("to_explain", "mass", "wrong"), where=where, suffix=suffix
+        ),
     )
 
 
@@ -49,7 +51,8 @@ ANALYSIS = Analysis(
             # 5: what was fitted is kept.
             # 6: the interval is that of what is left; groups that stand for one another are one in a sentence.
             # 7: case, length and digits are those of the characters that a token completes.
-            version=7,
+            # 8: one fit of all features; kinds of words.
+            version=8,
             order=8,
             by_name=True,
             refusal=(
@@ -71,7 +74,7 @@ ANALYSIS = Analysis(
         help=(
             "Explain every head in a sentence, with its held-out share.\n\n"
             "Attention is predicted from features with names: where the key is, what it is, whether it is a copy. "
-            "Half of the documents select and fit them, the other half measure. With --treebank and --coref their "
+            "Half of the documents fit them, the other half measure. With --treebank and --coref their "
             "sentences are read as well, where trees and mentions have features, too."
         ),
     ),

@@ -3,33 +3,25 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headscope.analyses.explanation.feature import ATTENDING, WHAT_ATTENDS, Feature, Group
+from headscope.analyses.explanation.feature import Feature, Group
 from headscope.analyses.explanation.features import (
-    attending,
     content,
     copies,
     key_class,
     mentions,
-    nearby,
-    neighbors,
     position,
     tag_pairs,
     tree,
     word_structure,
+    words,
 )
 from headscope.errors import OptionError
 
-_MODULES = (
-    *(position, key_class, copies, word_structure, content, neighbors, nearby),
-    *(attending, tree, tag_pairs, mentions),
-)
-_WHAT_ATTENDS = Group(WHAT_ATTENDS, ATTENDING, "tokens by what attends", of_others=True)
+_MODULES = (position, key_class, copies, word_structure, content, tree, tag_pairs, mentions)
 
 FEATURES: Mapping[str, Feature] = {feature.name: feature for module in _MODULES for feature in module.FEATURES}
 """Every feature by its name."""
-GROUPS: Mapping[str, Group] = {
-    group.name: group for group in (*(group for module in _MODULES for group in module.GROUPS), _WHAT_ATTENDS)
-}
+GROUPS: Mapping[str, Group] = {group.name: group for module in (*_MODULES, words) for group in module.GROUPS}
 """Every group by its name, in the order of tables and legends."""
 
 

@@ -1,154 +1,155 @@
-"""The columns of a regression: the features of some groups side by side, their products and sums."""
+"""The columns of the fit: features, kinds of words, and products of both, in every cell of a row and a key."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.design import Design, Floats, Integers, Singles
-from headscope.analyses.explanation.feature import TOKENS
+from headscope.analyses.explanation.feature import ATTENDING, SINK_LOGIT, TOKENS, Feature
+from headscope.analyses.explanation.features import words
+from headscope.analyses.explanation.features.position import OFFSETS
+from headscope.analyses.explanation.row_context import RowContext
+from headscope.analyses.explanation.vocabulary_facts import COMPONENTS
+from headscope.encoding.vocabulary import KeyClass
 
-Precision = type[np.float32] | type[np.float64]
+Singles = NDArray[np.float32]
+Integers = NDArray[np.int64]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Columns:
-    """The columns of some groups side by side: products and sums of a regression.
-
-    Args:
-        design: rows and cells.
-        groups: names of the blocks.
-        token_ridge: penalty on the biases of tokens; that of their block when None.
-        precision: of logits and sums; single is enough to select.
+    """The columns of a fit, in the order of their groups; those of positions come first.
 
     Attributes:
-        groups: names of the blocks.
-        slices: the columns of each group.
-        ridge: of each column.
+        features: features that have a column each.
+        token_ids: tokens that have a column each, ascending.
+        sink: whether some layer has a learned sink, which is a key of its own.
+        kinds: whether the model's token embeddings are known.
+        square: whether queries and keys are the same tokens.
     """
 
-    def __init__(
-        self, design: Design, groups: Sequence[str], token_ridge: float | None = None, precision: Precision = np.float64
-    ) -> None:
-        self.design, self.groups, self.token_ridge = design, tuple(groups), token_ridge
-        self.precision = precision
-        self.slices: dict[str, slice] = {}
-        self._dense: list[slice] = []
-        self._coded: list[tuple[slice, Integers]] = []
-        ridge: list[Floats] = []
-        width = 0
-        for group in groups:
-            block = design.blocks[group]
-            part = self.slices[group] = slice(width, width + block.width)
-            chosen = group == TOKENS and token_ridge is not None
-            ridge.append(np.full(block.width, token_ridge if chosen else block.ridge))
-            width = part.stop
-            if block.codes is None:
-                self._dense.append(part)
-            else:
-                self._coded.append((part, block.codes))
-        self.ridge = np.concatenate(ridge) if ridge else np.zeros(0)
-        self._memories: dict[Precision, NDArray[np.floating[Any]]] = {}
-        self._at = np.array([column for part in self._dense for column in range(part.start, part.stop)], int)
-
-    def extended(self, coefficients: Floats, of: "Columns") -> Floats:
-        """Return coefficients of these columns: those of other columns where they are the same, else 0."""
-        start = np.zeros(len(self.ridge))
-        for group, part in of.slices.items():
-            if group in self.slices:
-                start[self.slices[group]] = coefficients[part]
-        return start
-
-    def first(self, number: int, precision: Precision) -> "Columns":
-        """Return the columns of the first groups, which share the memory of their features."""
-        fewer = Columns(self.design, self.groups[:number], self.token_ridge, precision)
-        fewer._features = self._features[: len(fewer._at)]
-        return fewer
+    features: Sequence[Feature]
+    token_ids: Integers
+    sink: bool
+    kinds: bool
+    square: bool
 
     @cached_property
-    def _features(self) -> Singles:
-        """The features one below the other, `[column, cell]`."""
-        dense = [self.design.blocks[group].dense for group in self.groups]
-        return np.concatenate([np.zeros((0, self.design.n_cells), np.float32), *dense])
+    def groups(self) -> dict[str, slice]:
+        """The columns of each group."""
+        widths = {SINK_LOGIT: 1} if self.sink else {}
+        for feature in self._ordered:
+            widths[feature.group] = widths.get(feature.group, 0) + 1
+        if len(self.token_ids):
+            widths[TOKENS] = len(self.token_ids)
+        if self.kinds:
+            widths |= {words.KINDS: COMPONENTS, words.AFTER: COMPONENTS, words.NEARBY: words.NEAR * len(self._near)}
+        if self.kinds and self.square:
+            widths |= {words.PAIRS: words.PAIRED**2, words.PAIRS_AFTER: words.PAIRED_AFTER**2}
+        if self.square:
+            varied = len(words.QUERY_FACTS) * len(self._varied)
+            widths[ATTENDING] = varied + self.kinds * words.PAIRED * len(self._located)
+        ends = np.cumsum(list(widths.values())).tolist()
+        return {
+            group: slice(end - width, end) for (group, width), end in zip(widths.items(), ends, strict=True) if width
+        }
 
-    def _in_parts(self) -> Iterator[tuple[slice, NDArray[np.floating[Any]]]]:
-        """Yield the features of some cells after the other, in the precision of sums."""
-        if self.precision is np.float32:
-            yield slice(None), self._features
-            return
-        for _, cells in self.design.parts:
-            part = self._memory(cells, np.float64)
-            part[:] = self._features[:, cells]
-            yield cells, part
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return max((part.stop for part in self.groups.values()), default=0)
 
-    def _memory(self, cells: slice, precision: Precision) -> NDArray[np.floating[Any]]:
-        """Return memory for the features of some cells, the same for all: new memory costs more than the products."""
-        if precision not in self._memories:
-            largest = max(cells.stop - cells.start for _, cells in self.design.parts)
-            self._memories[precision] = np.empty(len(self._at) * largest, precision)
-        number = cells.stop - cells.start
-        return self._memories[precision][: len(self._at) * number].reshape(len(self._at), number)
+    @property
+    def positions(self) -> slice:
+        """The columns that depend on positions alone, and on whether the key is a learned sink."""
+        parts = [part.stop for group, part in self.groups.items() if group in (*OFFSETS, SINK_LOGIT)]
+        return slice(0, max(parts, default=0))
 
-    def logits(self, coefficients: Floats) -> NDArray[np.floating[Any]]:
-        """Return what the columns add up to, `[cell]`."""
-        logits = np.empty(self.design.n_cells, self.precision)
-        of_features = coefficients[self._at].astype(self.precision)
-        for cells, features in self._in_parts():
-            logits[cells] = of_features @ features
-        for part, codes in self._coded:
-            of_codes = np.append(0.0, coefficients[part]).astype(self.precision)
-            np.add(logits, of_codes[codes], out=logits)
-        return logits
+    @property
+    def near(self) -> tuple[str, ...]:
+        """The places in the columns of nearby words."""
+        return tuple(self._near)
 
-    def sums(self, values: NDArray[np.floating[Any]]) -> Floats:
-        """Return the sum over cells of each column times a value, `[column]`."""
-        sums = np.zeros(len(self.ridge))
-        of_features = np.zeros(len(self._at))
-        values = values.astype(self.precision, copy=False)
-        for cells, features in self._in_parts():
-            of_features += np.dot(features, values[cells])
-        sums[self._at] = of_features
-        for part, codes in self._coded:
-            sums[part] = _by_code(codes, values, part)
-        return sums
+    def names(self, group: str) -> list[str]:
+        """Return the names of the features of a group; none for a group of tokens, kinds of words or products."""
+        return [feature.name for feature in self._ordered if feature.group == group]
 
-    def moments(self, weights: NDArray[np.floating[Any]]) -> tuple[Floats, Floats]:
-        """Return weighted sums over the cells of each row, `[row, column]`, and weighted products, `[column, column]`.
+    def compute(self, context: RowContext, cells: NDArray[np.bool_]) -> Singles:
+        """Return the columns in some cells of one input, `[cell, column]`.
 
-        Both are computed in single precision, which second derivatives need no more than.
+        Args:
+            context: of the rows.
+            cells: which cells, row by row; the last key is the learned sink, `[row, key + 1]`.
         """
-        design, at, width = self.design, self._at, len(self.ridge)
-        sums, products = np.zeros((len(design.starts), width)), np.zeros((width, width))
-        single = weights.astype(np.float32, copy=False)
-        of_features = np.zeros((len(at), len(at)))
-        for rows, cells in design.parts:
-            features = self._features[:, cells]
-            weighted = np.multiply(features, single[cells], out=self._memory(cells, np.float32))
-            sums[rows, at] = np.add.reduceat(weighted, design.starts[rows] - cells.start, axis=1).T
-            of_features += weighted @ features.T
-        products[np.ix_(at, at)] = of_features
-        for number, (part, codes) in enumerate(self._coded):
-            size = part.stop - part.start + 1
-            in_rows = design.row_of * size + codes
-            sums[:, part] = np.bincount(in_rows, weights=weights, minlength=len(design.starts) * size).reshape(
-                -1, size
-            )[:, 1:]
-            diagonal = np.arange(part.start, part.stop)
-            products[diagonal, diagonal] = _by_code(codes, weights, part)
-            coded = np.flatnonzero(codes)
-            of_coded, weights_of_coded = codes[coded], single[coded]
-            for column, feature in zip(at, self._features, strict=True):
-                crossed = _by_code(of_coded, feature[coded] * weights_of_coded, part)
-                products[column, part] = products[part, column] = crossed
-            for other, more in self._coded[:number]:
-                both = (other.stop - other.start + 1) * size
-                counts = np.bincount(more * size + codes, weights=weights, minlength=both)
-                of_pairs = counts.reshape(-1, size)[1:, 1:]
-                products[other, part], products[part, other] = of_pairs, of_pairs.T
-        return sums, products
+        row, key = np.nonzero(cells)
+        number = len(context.keys)
+        on_sink = key == number
+        at = np.where(on_sink, 0, key)
+        values = np.zeros((len(row), self.width), np.float32)
+        plain = {feature.name: feature.cells(context, row, at) for feature in self._ordered}
+        if self.sink:
+            values[:, 0] = on_sink
+        for feature, column in zip(self._ordered, range(int(self.sink), self.width), strict=False):
+            values[:, column] = plain[feature.name]
+        ids = context.keys.ids
+        if len(self.token_ids):
+            values[:, self.groups[TOKENS]] = ids[at][:, None] == self.token_ids
+        of_rows, of_queries = row, context.rows
+        if self.square:
+            facts = words.query_facts(context)[of_rows]
+            products = [_products(facts, _stacked(plain, self._varied))]
+        if self.kinds:
+            kinds = context.vocabulary.kinds(ids)
+            before = np.concatenate([np.zeros((1, COMPONENTS), np.float32), kinds[:-1]])
+            of_keys, after = kinds[at], before[at]
+            is_special = context.keys.are(KeyClass.CLS, KeyClass.SEP)[at]
+            values[:, self.groups[words.KINDS]] = np.where(is_special[:, None], np.float32(0), of_keys)
+            values[:, self.groups[words.AFTER]] = after
+            if self._near:
+                nearby = _products(of_keys[:, : words.NEAR], _stacked(plain, self._near))
+                values[:, self.groups[words.NEARBY]] = nearby
+        if self.kinds and self.square:
+            queries = context.vocabulary.kinds(context.queries.ids[of_queries])[of_rows]
+            paired, fewer = queries[:, : words.PAIRED], queries[:, : words.PAIRED_AFTER]
+            values[:, self.groups[words.PAIRS]] = _products(paired, of_keys[:, : words.PAIRED])
+            values[:, self.groups[words.PAIRS_AFTER]] = _products(fewer, after[:, : words.PAIRED_AFTER])
+            products.append(_products(paired, _stacked(plain, self._located)))
+        if self.square:
+            values[:, self.groups[ATTENDING]] = np.concatenate(products, axis=1)
+        values[on_sink, int(self.sink) :] = 0.0
+        return values
+
+    @cached_property
+    def _ordered(self) -> list[Feature]:
+        """The features, those of positions first and those of a group together."""
+        groups = list(dict.fromkeys([*OFFSETS, *(feature.group for feature in self.features)]))
+        return sorted(self.features, key=lambda feature: groups.index(feature.group))
+
+    def _present(self, names: Sequence[str]) -> list[str]:
+        known = {feature.name for feature in self.features}
+        return [name for name in names if name in known]
+
+    @cached_property
+    def _near(self) -> list[str]:
+        return self._present(words.NEAR_FEATURES)
+
+    @cached_property
+    def _located(self) -> list[str]:
+        return self._present(words.LOCATED)
+
+    @cached_property
+    def _varied(self) -> list[str]:
+        return self._present(words.VARIED)
 
 
-def _by_code(codes: Integers, values: NDArray[np.floating[Any]], part: slice) -> Floats:
-    sums = np.bincount(codes, weights=values, minlength=part.stop - part.start + 1)
-    return sums[1:].astype(np.float64, copy=False)
+def _stacked(plain: Mapping[str, Singles], names: Sequence[str]) -> Singles:
+    """Return features by name, `[cell, feature]`."""
+    some = next(iter(plain.values()), np.zeros(0, np.float32))
+    return np.stack([plain[name] for name in names], axis=1) if names else np.zeros((len(some), 0), np.float32)
+
+
+def _products(first: Singles, second: Singles) -> Singles:
+    """Return each column of the first times each of the second, `[cell, first * second]`."""
+    return (first[:, :, None] * second[:, None, :]).reshape(len(first), first.shape[1] * second.shape[1])

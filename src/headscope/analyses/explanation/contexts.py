@@ -8,19 +8,21 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.annotation import annotation_of
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.row_sample import SampledRows
-from headscope.analyses.explanation.sample_design import ContextOf
+from headscope.analyses.explanation.sample import ContextOf
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 
 
-def contexts_of(samples: Sequence[SampledRows], vocabulary: VocabularyFacts) -> ContextOf:
-    """Return what makes the context of features, with the frequencies of tokens in the sampled inputs.
+def token_counts(samples: Sequence[SampledRows]) -> NDArray[np.int64]:
+    """Return how often each token id occurs in the sampled inputs, `[id]`."""
+    return np.bincount(np.concatenate([sample.segment.keys.ids for sample in samples]))
+
+
+def contexts_of(vocabulary: VocabularyFacts) -> ContextOf:
+    """Return a function that makes the context of features for the sampled rows of an input.
 
     Args:
-        samples: the rows.
-        vocabulary: what is known of tokens without a text.
+        vocabulary: facts on tokens, with the counts of the sampled inputs.
     """
-    counts = np.bincount(np.concatenate([sample.segment.keys.ids for sample in samples]))
-    counted = vocabulary.with_counts(counts)
 
     def context_of(sample: SampledRows, visible: NDArray[np.bool_]) -> RowContext:
         segment = sample.segment
@@ -31,7 +33,7 @@ def contexts_of(samples: Sequence[SampledRows], vocabulary: VocabularyFacts) -> 
             visible=visible,
             queries=segment.queries,
             keys=segment.keys,
-            vocabulary=counted,
+            vocabulary=vocabulary,
             annotation=annotation_of(segment.fields, words, origin=origin),
         )
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headscope.analyses.explanation.design import Design, Floats, Integers
+from headscope.analyses.explanation.columns import Integers
+from headscope.analyses.explanation.fit import Floats, RowBlock
 
 BEST, WORST = PREDICTIONS = ("best", "worst")
 MOST_WORST = 2
@@ -41,35 +42,19 @@ class ExampleRow:
         return 1 - self.left / self.to_explain
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class HeldOutRows:
-    """The rows that measure predictions.
-
-    Attributes:
-        design: of the rows.
-        documents: number of each row's document, `[row]`.
-        numbers: of the rows in the sample, `[row]`.
-        cells: of the design's cells in the sample, `[cell]`.
-    """
-
-    design: Design
-    documents: Integers
-    numbers: Integers
-    cells: Integers
-
-
 def example_rows(
-    left: Floats, to_explain: Floats, attention: Floats, log_p: Floats, rows: HeldOutRows
+    left: Floats, to_explain: Floats, attention: Floats, log_p: Floats, block: RowBlock, documents: Integers
 ) -> list[ExampleRow]:
-    """Return the candidates of a half's rows: the one predicted best, and those predicted worst.
+    """Return the candidates among a block's rows: the one predicted best, and those predicted worst.
 
-    A row counts where it has something to explain; for the best prediction as much as the median row has, as any
+    A row counts if it has something to explain; for the best prediction as much as the median row of the block, as any
     features predict a row that attends to all keys alike.
 
     Args:
         left, to_explain: divergences of the rows, `[row]`.
-        attention, log_p: what is attended to, and the logarithm of what is predicted, `[cell]`.
-        rows: that measure.
+        attention, log_p: the attention, and the logarithm of its prediction, `[row, key]`.
+        block: the rows.
+        documents: number of each row's document, `[row]`.
     """
     counted = np.flatnonzero(to_explain > 10.0**-_DECIMALS)
     if not len(counted):
@@ -80,33 +65,37 @@ def example_rows(
     order = counted[np.argsort(-np.round(left[counted], _DECIMALS), kind="stable")].tolist()
 
     def example(prediction: str, row: int) -> ExampleRow:
-        start = int(rows.design.starts[row])
-        of_row = slice(start, start + int(rows.design.lengths[row]))
+        is_visible = block.visible[row]
         return ExampleRow(
             prediction=prediction,
-            row=int(rows.numbers[row]),
-            document=int(rows.documents[row]),
+            row=int(block.rows[row]),
+            document=int(documents[row]),
             left=float(left[row]),
             to_explain=float(to_explain[row]),
-            cells=rows.cells[of_row],
-            attention=attention[of_row],
-            predicted=np.exp(log_p[of_row]),
+            cells=block.cells[row][is_visible],
+            attention=attention[row][is_visible].astype(np.float64),
+            predicted=np.exp(log_p[row][is_visible]),
         )
 
-    worst = [row for row in _of_different_documents(order, rows.documents) if row != best]
+    worst = [row for row in _of_different_documents(order, documents) if row != best]
     return [example(BEST, best), *(example(WORST, row) for row in worst)]
 
 
 def chosen_examples(candidates: Sequence[ExampleRow]) -> list[ExampleRow]:
-    """Return the rows that are shown of a head: the one predicted best, and those predicted worst, worst first.
+    """Return the examples of a head: the row predicted best, and those predicted worst, worst first.
 
     Args:
-        candidates: of both halves, which have no document in common.
+        candidates: of all blocks of both halves.
     """
     best, worst = ([each for each in candidates if each.prediction == name] for name in PREDICTIONS)
     best.sort(key=lambda each: (-round(each.explained, _DECIMALS), each.row))
     worst.sort(key=lambda each: (-round(each.left, _DECIMALS), each.row))
-    return [*best[:1], *worst[:MOST_WORST]]
+    taken = {each.row for each in best[:1]}
+    different: dict[int, ExampleRow] = {}
+    for each in worst:
+        if each.row not in taken:
+            different.setdefault(each.document, each)
+    return [*best[:1], *list(different.values())[:MOST_WORST]]
 
 
 def _of_different_documents(order: Sequence[int], documents: Integers) -> list[int]:

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from headscope.analyses.explanation.design import Integers
+from headscope.analyses.explanation.columns import Integers
 from headscope.analyses.explanation.example_rows import ExampleRow, chosen_examples
-from headscope.analyses.explanation.held_out import HeadExplanation
+from headscope.analyses.explanation.explain import HeadExplanation
+from headscope.analyses.explanation.fit import Floats
 from headscope.analyses.explanation.row_context import Tokens
 from headscope.analyses.explanation.row_sample import SampledRows
-from headscope.analyses.explanation.sample_design import SampleDesign
+from headscope.analyses.explanation.sample import RowSample
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
 
 SINK_LOGIT = -1
@@ -25,7 +25,7 @@ _LONGEST_WORD = 4
 
 
 def example_records(
-    of: Mapping[str, Any], heads: Sequence[HeadExplanation], *, sample: SampleDesign, tokenizer: Any
+    of: Mapping[str, Any], heads: Sequence[HeadExplanation], *, sample: RowSample, tokenizer: Any
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the table for the heads of a layer.
 
@@ -43,7 +43,7 @@ def example_records(
             at = int(np.searchsorted(ends, example.row, side="right"))
             sampled = sample.samples[at]
             row = example.row - int(ends[at]) + len(sampled.rows)
-            keys = np.flatnonzero(sample.visible[at][row])[example.cells - sample.design.starts[example.row]]
+            keys = np.flatnonzero(sample.visible[at][row])[example.cells - sample.starts[example.row]]
             yield {
                 **of,
                 "head": number + 1,
@@ -80,9 +80,7 @@ def _tokens(sampled: SampledRows, row: int, example: ExampleRow, keys: Integers,
     }
 
 
-def shown_keys(
-    row: int | None, keys: Integers, attention: NDArray[np.float64], predicted: NDArray[np.float64], tokens: Tokens
-) -> Integers:
+def shown_keys(row: int | None, keys: Integers, attention: Floats, predicted: Floats, tokens: Tokens) -> Integers:
     """Return the indices of the keys that are shown, ascending: those around the row, and the strongest by each number.
 
     Args:

@@ -1,186 +1,326 @@
-"""What each head attends to, explained on documents that fitted nothing."""
+"""What each head attends to, predicted on documents that fitted nothing.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+The documents are divided into halves. One half fits all columns to all heads at once and puts groups in order; the
+other half measures; then they change places. See `fit` and `order`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.columns import Columns
-from headscope.analyses.explanation.example_rows import HeldOutRows
-from headscope.analyses.explanation.feature import TOKENS
-from headscope.analyses.explanation.greedy import Selector
-from headscope.analyses.explanation.halves import Half, LayerHalves
-from headscope.analyses.explanation.held_out import HeadExplanation, Prediction, measure_heads
-from headscope.analyses.explanation.logit import Target, fit
-from headscope.analyses.explanation.refit import fit_positions
-from headscope.analyses.explanation.sample_design import SampleDesign
-from headscope.analyses.explanation.screening import Fit
+from headscope.analyses.explanation.catalog import CATALOG, Catalog
+from headscope.analyses.explanation.example_rows import ExampleRow, example_rows
+from headscope.analyses.explanation.fit import Floats, Problem, RowBlock, fit
+from headscope.analyses.explanation.order import Step, order_groups
+from headscope.analyses.explanation.sample import Flags, RowSample
 from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
-_ROUGHLY = 1e-2
-"""Tolerance of the fits that divide the explained share among groups, and of where the last one starts."""
+ORDERED = (WEIGHT, NON_SINK)
+"""Measures whose groups are put in order."""
+RIDGE = 1.0
+"""Penalty on squared coefficients, in rows."""
+_MORE_ROWS = 300
+"""Rows at most of each half to which measures other than the weights are fitted, on top of the fit to the weights."""
+_CHOOSING_ROWS, _ORDERING_ROWS = 96, 128
+"""Rows at most on which gains of groups are compared, and to which groups are fitted."""
 
 
-Explanations = dict[str, list[HeadExplanation]]
-"""Of the heads of a layer, `[head]` by measure."""
+@dataclass(eq=False)
+class HeadExplanation:
+    """What explains one head by one measure.
+
+    Attributes:
+        to_explain: sum of KL(attention || uniform) over the rows of each document, times the attention on the keys that
+            count, `[document]`.
+        uniform: sum of the entropy of uniform attention over all rows, weighted alike, nats.
+        mass: sum of the attention on the keys that count over all rows.
+        left: the same of KL(attention || prediction) of the full fit, `[document]`.
+        gained: what each group adds on top of those before it, by group, `[document]`.
+        steps: the groups in the order of each half of the documents; of all of them where they are too few for halves.
+        wrong: KL(attention || prediction of another head of the layer), sum over rows, `[other head]`; its own is NaN.
+        n_rows: number of rows.
+        coefficients: of the full fit of each half, `[half, column]`.
+        positions: of the fit of positions alone, `[half, column]`, where it was made.
+        differences: mean of each column under the attention less that under uniform attention, `[half, column]`.
+        examples: rows that are predicted best and worst, where examples are kept.
+    """
+
+    to_explain: NDArray[np.float64]
+    left: NDArray[np.float64]
+    wrong: NDArray[np.float64]
+    gained: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    steps: list[list[Step]] = field(default_factory=list)
+    n_rows: int = 0
+    uniform: float = 0.0
+    mass: float = 0.0
+    coefficients: list[Floats] = field(default_factory=list)
+    positions: list[Floats] = field(default_factory=list)
+    differences: list[Floats] = field(default_factory=list)
+    examples: list[ExampleRow] = field(default_factory=list)
 
 
 def explain(
-    sample: SampleDesign,
-    layers: Sequence[int],
+    sample: RowSample,
+    layers: int,
     measures: Sequence[str] = MEASURES,
     *,
+    catalog: Catalog = CATALOG,
+    ordered: bool = True,
     positions: bool = False,
-    parities: Sequence[int] = (0, 1),
-    threads: int = 1,
-) -> list[Explanations]:
-    """Explain every head of some layers.
+    examples: bool = False,
+) -> dict[str, list[list[HeadExplanation]]]:
+    """Explain every head of a kind of attention.
 
     Args:
         sample: the rows.
-        layers: from 0.
-        measures: of `MEASURES`; `NON_SINK` goes with `WEIGHT`.
+        layers: number of layers.
+        measures: of `MEASURES`.
+        catalog: features and groups.
+        ordered: whether groups are put in order.
         positions: whether weights are predicted from positions alone, too.
-        parities: which documents fit, by turns: those of even number, those of odd; the others measure.
-        threads: number of layers that are explained at once, which changes no digit.
+        examples: whether the rows that are predicted best and worst are kept.
+
+    Returns:
+        By measure, `[layer][head]`; without a measure that is not known of any layer.
     """
-    results: dict[int, Explanations] = {layer: {} for layer in layers}
-    enough = len(sample.names) >= FEWEST_DOCUMENTS
-    with ThreadPoolExecutor(threads) as pool:
-        for measure, predicted in ((WEIGHT, (WEIGHT, NON_SINK)), (NORM, (NORM,))):
-            names = [name for name in measures if name in predicted]
-            for parity in (parities if enough else (0,)) if names else ():
-                tasks = _tasks(sample, results, measure, names, parity=parity, positions=positions)
-                # The sums of a layer take one half after the other, so that no order of threads changes a digit.
-                for _ in pool.map(lambda task: task(), tasks):
-                    pass
-    for result in results.values():
-        for of_weight, of_content in zip(result.get(WEIGHT, ()), result.get(NON_SINK, ()), strict=False):
-            for name in ("fits", "pulls", "alternatives", "tokens"):
-                setattr(of_content, name, getattr(of_weight, name))
-    return list(results.values())
+    products = frozenset(name for name, group in catalog.groups.items() if group.of_others)
+    results: dict[str, list[list[HeadExplanation]]] = {}
+    for measure in measures:
+        by_layer: dict[int, list[HeadExplanation]] = {}
+        for part in _parts(sample, layers, measure):
+            first = results.get(WEIGHT, []) if measure != WEIGHT else []
+            of_part = _explain_part(
+                sample,
+                part,
+                [head for layer in part.layers for head in first[layer]] if first else [],
+                products if ordered and measure in ORDERED else None,
+                positions=positions and measure == WEIGHT,
+                examples=examples and measure == WEIGHT,
+            )
+            heads = len(part.attention) // len(part.layers)
+            for number, layer in enumerate(part.layers):
+                by_layer[layer] = of_part[number * heads : (number + 1) * heads]
+        if by_layer:
+            results[measure] = [by_layer[layer] for layer in sorted(by_layer)]
+    return results
 
 
-def _tasks(
-    sample: SampleDesign,
-    results: Mapping[int, Explanations],
-    measure: str,
-    names: Sequence[str],
-    *,
-    parity: int,
-    positions: bool,
-) -> Iterator[Callable[[], None]]:
-    """Yield what explains a layer's heads by one half of the documents, for each layer that has the measure.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Part:
+    """Layers that see the same cells, with the attention of all their heads, `[head, cell]`."""
 
-    Args:
-        sample: the rows.
-        results: of each layer.
-        measure: `WEIGHT` or `NORM`.
-        names: what is measured of its predictions.
-        parity: of the documents that fit.
-        positions: whether weights are predicted from positions alone, too.
-    """
-    halves, number = LayerHalves(sample, parity), (WEIGHT, NORM).index(measure)
-    for layer, result in results.items():
-        attention, visible = sample.attention(number, layer), sample.visible_in(layer, number)
+    layers: Sequence[int]
+    attention: NDArray[np.float32]
+    counted: Flags
+
+
+def _parts(sample: RowSample, layers: int, measure: str) -> Iterator[_Part]:
+    """Yield the layers in parts that see the same cells; layers without the measure are left out."""
+    parts: list[tuple[Flags, list[int], list[NDArray[np.float32]]]] = []
+    for layer in range(layers):
+        attention = sample.attention(int(measure == NORM), layer)
+        counted = ~np.isnan(sample.attention(0, layer)[0])
+        if measure == NORM:
+            counted &= ~sample.is_sink_logit  # nothing is written by a learned sink
+        if measure == NON_SINK:
+            counted &= ~sample.is_sink
         if np.isnan(attention).all():
             continue
-        of_layer = {name: result.setdefault(name, _empty(len(sample.names), len(attention))) for name in names}
-        if len(sample.names) < FEWEST_DOCUMENTS:
-            yield partial(_explain_nothing, sample, visible, attention, of_layer)
-            continue
-        half = halves.of(visible)
-        yield partial(_explain_half, sample, half, attention, of_layer, positions=positions and measure == WEIGHT)
+        same = next((part for part in parts if (part[0] == counted).all()), None)
+        if same is None:
+            same = counted, [], []
+            parts.append(same)
+        same[1].append(layer)
+        same[2].append(np.where(counted, attention, np.float32(0)))
+    for counted, numbers, attentions in parts:
+        yield _Part(layers=numbers, attention=np.concatenate(attentions), counted=counted)
 
 
-def _explain_half(
-    sample: SampleDesign, half: Half, attention: NDArray[np.float32], results: Explanations, *, positions: bool
+def _explain_part(
+    sample: RowSample,
+    part: _Part,
+    starts: Sequence[HeadExplanation],
+    products: frozenset[str] | None,
+    *,
+    positions: bool,
+    examples: bool,
+) -> list[HeadExplanation]:
+    """Explain the heads of some layers.
+
+    Args:
+        sample: the rows.
+        part: the layers.
+        starts: explanations of the weights of the same heads, from which fits start; none for the weights themselves.
+        products: groups that are put in order after all others; None if no groups are put in order.
+        positions: whether weights are predicted from positions alone, too.
+        examples: whether the rows that are predicted best and worst are kept.
+    """
+    documents, heads = len(sample.names), len(part.attention)
+    of_layer = heads // len(part.layers)
+    results = [HeadExplanation(np.zeros(documents), np.zeros(documents), np.zeros(of_layer)) for _ in range(heads)]
+    enough = documents >= FEWEST_DOCUMENTS
+    for parity in (0, 1):
+        measuring = sample.half(1 - parity, part.counted)
+        targets = [block.targets(part.attention) for block in measuring]
+        coefficients = np.zeros((sample.columns.width, heads), np.float32)
+        if enough:
+            fitting = sample.part(parity, False, part.counted)
+            choosing = _spread_rows(sample.part(parity, True, part.counted), _CHOOSING_ROWS)
+            few = _spread_rows(fitting, _ORDERING_ROWS)
+            blocks, start = sample.half(parity, part.counted), None
+            if starts:
+                blocks = _spread_rows(blocks, _MORE_ROWS, parts=8)
+                start = np.stack([start.coefficients[parity] for start in starts], axis=1)
+            problem = _problem(blocks, part.attention)
+            coefficients = fit(problem, np.full(heads, RIDGE), start=start)
+            differences = _differences(problem)
+            for number, result in enumerate(results):
+                result.coefficients.append(coefficients[:, number])
+                result.differences.append(differences[:, number])
+            if positions:
+                places = sample.columns.positions
+                only = Problem(blocks=problem.blocks, targets=problem.targets, columns=places)
+                of_positions = fit(only, np.full(heads, 1e-3))
+                for number, result in enumerate(results):
+                    result.positions.append(of_positions[:, number])
+            if products is not None:
+                orders = order_groups(few, choosing, part.attention, sample.columns.groups, products, RIDGE)
+                _measure_steps(sample, results, orders, measuring, targets)
+        _measure(sample, results, coefficients, measuring, targets, of_layer, examples=examples and enough)
+    if not enough and products is not None:
+        _order_untested(sample, part, products, results)
+    return results
+
+
+def _order_untested(
+    sample: RowSample, part: _Part, products: frozenset[str], results: Sequence[HeadExplanation]
 ) -> None:
-    """Explain a layer's heads by one half of the documents, measured on the other."""
-    targets = [Target.of(each[half.measured_cells], half.measured) for each in attention]
-    selector = Selector(half.split)
-    heads = next(iter(results.values()))
-    predictions = [
-        _predict(half, each, *selector.select(each), result) for each, result in zip(attention, heads, strict=True)
-    ]
-    if positions:
-        for each, result in zip(fit_positions(half, attention), heads, strict=True):
-            result.fits.positions.append(each)
-    rows = HeldOutRows(
-        design=half.measured,
-        documents=sample.documents[half.measured_rows],
-        numbers=half.measured_rows,
-        cells=half.measured_cells,
-    )
-    _measure(sample, rows, targets, predictions, results, examples=True)
+    """Put groups in order on all rows, where there are too few documents to measure what the groups add on others."""
+    rows = [*sample.half(0, part.counted), *sample.half(1, part.counted)]
+    few = _spread_rows(rows, _ORDERING_ROWS)
+    differences = _differences(_problem(few, part.attention))
+    orders = order_groups(few, few, part.attention, sample.columns.groups, products, RIDGE)
+    for number, (result, steps) in enumerate(zip(results, orders, strict=True)):
+        result.steps.append(list(steps))
+        result.differences.append(differences[:, number])
 
 
-def _explain_nothing(
-    sample: SampleDesign, visible: NDArray[np.bool_] | None, attention: NDArray[np.float32], results: Explanations
-) -> None:
-    """Measure what there is to explain where documents are too few to explain it."""
-    design = sample.design if visible is None else sample.design.restricted(visible)
-    cells = np.arange(sample.design.n_cells) if visible is None else np.flatnonzero(visible)
-    targets = [Target.of(each[cells], design) for each in attention]
-    nothing = [Prediction((), np.zeros((1, design.n_cells)))] * len(attention)
-    numbers = np.arange(len(sample.documents))
-    rows = HeldOutRows(design=design, documents=sample.documents, numbers=numbers, cells=cells)
-    _measure(sample, rows, targets, nothing, results, examples=False)
+def _problem(blocks: Sequence[RowBlock], attention: NDArray[np.float32]) -> Problem:
+    return Problem(blocks=blocks, targets=[block.targets(attention) for block in blocks])
+
+
+def _differences(problem: Problem) -> Floats:
+    """Return the mean of each column under the attention less that under uniform attention, `[column, head]`."""
+    total, mass = 0.0, problem.mass()
+    for block, target in zip(problem.blocks, problem.targets, strict=True):
+        n_visible = np.maximum(block.visible.sum(1), 1)
+        even = block.visible[..., None] * (target.sum(1) / n_visible[:, None])[:, None]
+        total = total + block.features.T @ (target - even).reshape(len(block.features), -1)
+    return np.asarray(total / mass)
+
+
+def _spread_rows(blocks: Sequence[RowBlock], most: int, *, parts: int = 2) -> list[RowBlock]:
+    """Return some rows of blocks, spread evenly over rows of all lengths, in so few blocks."""
+    number = sum(len(block.rows) for block in blocks)
+    wanted = np.arange(number) if number <= most else np.arange(most) * number // most
+    chosen, first = [], 0
+    for block in blocks:
+        rows = wanted[(wanted >= first) & (wanted < first + len(block.rows))] - first
+        first += len(block.rows)
+        if len(rows):
+            chosen.append(block.only(rows))
+    halves = np.array_split(np.arange(len(chosen)), min(parts, len(chosen)))
+    return [RowBlock.joined([chosen[number] for number in half]) for half in halves]
 
 
 def _measure(
-    sample: SampleDesign,
-    rows: HeldOutRows,
-    targets: list[Target],
-    predictions: list[Prediction],
-    results: Explanations,
+    sample: RowSample,
+    results: Sequence[HeadExplanation],
+    coefficients: Floats,
+    blocks: Sequence[RowBlock],
+    targets: Sequence[Floats],
+    of_layer: int,
     *,
     examples: bool,
 ) -> None:
-    """Measure predictions by each measure, with examples of rows by weight."""
-    for name, of_measure in results.items():
-        content = ~sample.is_sink[rows.cells] if name == NON_SINK else None
-        measure_heads(of_measure, predictions, targets, rows, content, examples=examples and name == WEIGHT)
+    """Add the divergences of a half's rows from the full fit to the sums of their documents."""
+    for block, target in zip(blocks, targets, strict=True):
+        logs = _log_probabilities(block, block.features @ coefficients)
+        terms = _row_terms(target)
+        of_rows = terms - (target * logs).sum(1)
+        mass = target.sum(1, dtype=np.float64)
+        most = mass * np.log(np.maximum(block.visible.sum(1), 1))[:, None]
+        uniform = terms + most
+        documents = sample.documents[block.rows]
+        counted = mass > 0
+        for number, result in enumerate(results):
+            np.add.at(result.to_explain, documents, uniform[:, number])
+            np.add.at(result.left, documents, of_rows[:, number])
+            result.n_rows += int(counted[:, number].sum())
+            result.uniform += float(most[:, number].sum())
+            result.mass += float(mass[:, number].sum())
+        for start in range(0, len(results), of_layer):
+            layer = slice(start, start + of_layer)
+            crossed = np.tensordot(target[..., layer], logs[..., layer], axes=((0, 1), (0, 1)))
+            own_terms = terms[:, layer].sum(0)
+            for number, result in enumerate(results[layer]):
+                result.wrong += own_terms[number] - crossed[number]
+        if examples:
+            for number, result in enumerate(results):
+                result.examples += example_rows(
+                    of_rows[:, number], uniform[:, number], target[..., number], logs[..., number], block, documents
+                )
 
 
-def _empty(documents: int, heads: int) -> list[HeadExplanation]:
-    return [
-        HeadExplanation(np.zeros(documents), np.zeros(documents), np.zeros((heads, documents))) for _ in range(heads)
-    ]
+def _measure_steps(
+    sample: RowSample,
+    results: Sequence[HeadExplanation],
+    orders: Sequence[Sequence[Step]],
+    blocks: Sequence[RowBlock],
+    targets: Sequence[Floats],
+) -> None:
+    """Add what each group gains on a half's rows to the sums of their documents."""
+    for result, steps in zip(results, orders, strict=True):
+        result.steps.append(list(steps))
+        for step in steps:
+            result.gained.setdefault(step.group, np.zeros(len(sample.names)))
+    for block, target in zip(blocks, targets, strict=True):
+        documents = sample.documents[block.rows]
+        nothing = np.zeros((len(block.features), len(results)), np.float32)
+        before = -(target * _log_probabilities(block, nothing)).sum(1)
+        added: list[Floats] = []
+        for number in range(max((len(steps) for steps in orders), default=0)):
+            open_heads = [head for head, steps in enumerate(orders) if len(steps) > number]
+            added.append(nothing.copy())
+            by_group: dict[str, list[int]] = {}
+            for head in open_heads:
+                by_group.setdefault(orders[head][number].group, []).append(head)
+            for group, heads in by_group.items():
+                coefficients = np.stack([orders[head][number].coefficients for head in heads], axis=1)
+                added[-1][:, heads] = block.features[:, sample.columns.groups[group]] @ coefficients
+            scales = np.array([orders[head][number].scales for head in open_heads], np.float32)
+            logits = sum(step[:, open_heads] * scale for step, scale in zip(added, scales.T, strict=True))
+            after = -(target[..., open_heads] * _log_probabilities(block, np.asarray(logits))).sum(1)
+            for index, head in enumerate(open_heads):
+                gained = results[head].gained[orders[head][number].group]
+                np.add.at(gained, documents, (before[:, head] - after[:, index]).astype(np.float64))
+            before[:, open_heads] = after
 
 
-def _predict(
-    half: Half,
-    attention: NDArray[np.float32],
-    selected: Fit,
-    alternatives: Sequence[tuple[str, ...]],
-    result: HeadExplanation,
-) -> Prediction:
-    """Fit the selected groups on a half, and the first of them alone, and predict the attention of the other half."""
-    target = Target.of(attention[half.fitted_cells], half.fitted)
-    columns = Columns(half.fitted, selected.groups, selected.columns.token_ridge)
-    roughly = fit(columns.first(len(selected.groups), np.float32), target, selected.coefficients, tolerance=_ROUGHLY)
-    whole = fit(columns, target, roughly)
-    steps = [whole]
-    for number in range(len(selected.groups) - 1, 0, -1):
-        fewer = columns.first(number, np.float32)
-        start = steps[-1][: len(fewer.ridge)]
-        steps.append(np.pad(fit(fewer, target, start, tolerance=_ROUGHLY), (0, len(whole) - len(start))))
-    if selected.groups:
-        steps.append(np.zeros(len(whole)))
-    measured = Columns(half.measured, selected.groups)
-    logits = [measured.logits(coefficients) for coefficients in steps]
-    even = np.repeat(target.mass / half.fitted.lengths, half.fitted.lengths)
-    pulls = whole * columns.sums(target.attention - even) / target.n_rows
-    result.fits.explained.append({group: whole[columns.slices[group]] for group in selected.groups})
-    for group, as_well in zip(selected.groups, alternatives, strict=True):
-        part = columns.slices[group]
-        result.pulls.setdefault(group, []).append(pulls[part])
-        result.alternatives.setdefault(group, []).append(as_well)
-        if group == TOKENS:
-            signed = np.copysign(np.maximum(pulls[part], 0.0), whole[part])
-            result.tokens.append(dict(zip(half.token_ids.tolist(), signed.tolist(), strict=True)))
-    return Prediction(selected.groups, np.stack(logits[::-1]))
+def _log_probabilities(block: RowBlock, logits: Floats) -> NDArray[np.float64]:
+    """Return the logarithm of a prediction, 0 in cells that do not count, `[row, key, head]`."""
+    shape = (*block.visible.shape, logits.shape[-1])
+    _, logs = block.probabilities(logits)
+    values = logits.reshape(shape).astype(np.float64) - logs[:, None]
+    return np.where(block.visible[..., None], values, 0.0)
+
+
+def _row_terms(target: Floats) -> NDArray[np.float64]:
+    """Return the sums of w ln w over the keys of each row less m ln m of their sum, `[row, head]`."""
+    weights = target.astype(np.float64)
+    mass = weights.sum(1)
+    terms = (weights * np.log(np.where(weights > 0, weights, 1.0))).sum(1)
+    return np.asarray(terms - mass * np.log(np.where(mass > 0, mass, 1.0)))

@@ -8,9 +8,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
-from headscope.analyses.explanation.feature import TOKENS
-from headscope.analyses.explanation.greedy import LEAST_GAIN
-from headscope.analyses.explanation.held_out import HeadExplanation
+from headscope.analyses.explanation.columns import Columns
+from headscope.analyses.explanation.explain import HeadExplanation
+from headscope.analyses.explanation.named_words import NAMED, NamedWords, WordNames
+from headscope.analyses.explanation.order import LEAST_GAIN
 from headscope.analyses.explanation.sentence import Part, explanation_sentence
 from headscope.analyses.explanation.tables import TABLES
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, ends_of, ratio_interval
@@ -18,27 +19,26 @@ from headscope.statistics.inference.worth_saying import LEAST_DIVERGENCE, shown
 from headscope.statistics.statistic import Special
 
 Rows = list[dict[str, Any]]
-_SHOWN_TOKENS = 8
 
 
 def head_rows(
     of: Mapping[str, Any],
     heads: Sequence[HeadExplanation],
     *,
-    columns: Mapping[str, Sequence[str]],
-    texts: Sequence[str],
+    columns: Columns,
+    names: WordNames,
     special: Special,
     catalog: Catalog = CATALOG,
 ) -> tuple[Rows, Rows]:
     """Return the rows of both tables for the heads of a layer by one measure.
 
     Args:
-        of: kind, layer, measure and model.
+        of: corpus, kind, layer, measure and model.
         heads: their explanations.
-        columns: names of the features of each group.
-        texts: how each token id is written.
+        columns: columns of the fit.
+        names: names kinds of words.
         special: names of the special tokens.
-        catalog: the features and groups.
+        catalog: features and groups.
     """
     explanations, groups = [], []
     for number, head in enumerate(heads):
@@ -47,22 +47,26 @@ def head_rows(
         whole = float(head.to_explain.sum())
         row: dict[str, Any] = {
             **head_columns,
-            "to_explain": whole / head.n_rows if head.n_rows else np.nan,
+            "to_explain": whole / head.mass if head.mass else np.nan,
+            "uniform": head.uniform / head.mass if head.mass else np.nan,
+            "mass": head.mass / head.n_rows if head.n_rows else np.nan,
             "n_rows": head.n_rows,
             "n_documents": len(head.to_explain),
         }
         if documents < FEWEST_DOCUMENTS:
             nothing = dict.fromkeys(("explained", "ci_low", "ci_high", "wrong"), np.nan)
-            explanations.append({**row, **nothing, "sentence": None})
+            untested = [_part(head, step.group, np.nan, columns, names) for steps in head.steps for step in steps]
+            sentence = explanation_sentence(None, untested, special=special, catalog=catalog) if untested else None
+            explanations.append({**row, **nothing, "sentence": sentence})
             continue
         explained = explained_interval(head.left, head.to_explain)
-        others = np.delete(head.wrong.sum(1), number)
+        others = np.delete(head.wrong, number)
         row["wrong"] = float(np.median(1 - others / whole)) if len(others) else np.nan
         parts, gains = [], list[tuple[float, float, float]]()
         shares = {group: gained.sum() / whole for group, gained in head.gained.items()}
         for rank, group in enumerate(sorted(shares, key=lambda group: -shares[group]), start=1):
             interval = ratio_interval(head.gained[group], head.to_explain, scale="real")
-            part = _part(head, group, float(shares[group]), columns, texts)
+            part = _part(head, group, float(shares[group]), columns, names)
             parts.append(part)
             gains.append((part.share, float(interval.low), float(interval.high)))
             groups.append(
@@ -71,16 +75,19 @@ def head_rows(
                     "group": group,
                     "rank": rank,
                     **ends_of(interval, (), "share"),
-                    "exchangeable": " ".join(part.exchangeable),
-                    "halves": len(head.pulls[group]),
+                    "alternatives": " ".join(part.alternatives),
+                    "words": " ".join(part.words),
+                    "attending": " ".join(part.attending),
+                    "halves": sum(any(step.group == group for step in steps) for steps in head.steps),
                 }
             )
         explanations.append({**row, **ends_of(explained, (), "explained"), "sentence": None})
-        if row["to_explain"] >= LEAST_DIVERGENCE:
+        if row["to_explain"] >= LEAST_DIVERGENCE and head.steps:
             is_shown = shown(*zip(*gains, strict=True), least=LEAST_GAIN) if gains else ()
             named = [part for part, worth in zip(parts, is_shown, strict=True) if worth and part.share > 0]
-            sentence = explanation_sentence(float(explained.value), named, special=special, catalog=catalog)
-            explanations[-1]["sentence"] = sentence
+            explanations[-1]["sentence"] = explanation_sentence(
+                float(explained.value), named, special=special, catalog=catalog
+            )
     return explanations, groups
 
 
@@ -99,33 +106,24 @@ def explained_interval(left: NDArray[np.float64], to_explain: NDArray[np.float64
     return Interval(1 - share_left.value, 1 - share_left.high, 1 - share_left.low)
 
 
-def _part(
-    head: HeadExplanation, group: str, share: float, columns: Mapping[str, Sequence[str]], texts: Sequence[str]
-) -> Part:
-    """Return a group as the sentence reads it: averages over the halves that selected it."""
-    alternatives = head.alternatives[group]
-    exchangeable = [name for name in alternatives[0] if all(name in of_half for of_half in alternatives)]
-    pulls: dict[int, float] = {}
-    for of_half in head.tokens if group == TOKENS else ():
-        for token, pull in of_half.items():
-            pulls[token] = pulls.get(token, 0.0) + pull
-    avoided = sum(pulls.values()) < 0
-    sign = -1 if avoided else 1
-    best = sorted(pulls, key=lambda token: (-sign * pulls[token], token))[:_SHOWN_TOKENS]
-    tokens = [texts[token] if token < len(texts) else f"⟨{token}⟩" for token in best if sign * pulls[token] > 0]
-    names = columns.get(group, ())
-    coefficients, pulls_of_features = (
-        dict(zip(names, np.mean(values, axis=0).tolist(), strict=True)) if names else {}
-        for values in (head.coefficients(group), head.pulls[group])
-    )
+def _part(head: HeadExplanation, group: str, share: float, columns: Columns, names: WordNames) -> Part:
+    """Return a group as the sentence reads it: averages over the halves that took it."""
+    part = columns.groups[group]
+    taken = [(half, step) for half, steps in enumerate(head.steps) for step in steps if step.group == group]
+    alternatives = [name for name in taken[0][1].alternatives if all(name in step.alternatives for _, step in taken)]
+    coefficients = np.mean([step.coefficients for _, step in taken], axis=0).astype(np.float64)
+    pulls = np.mean([step.coefficients * head.differences[half][part] for half, step in taken], axis=0)
+    features = columns.names(group)
+    named = names.of(group, coefficients, pulls) if group in NAMED else NamedWords()
     return Part(
         group=group,
         share=share,
-        coefficients=coefficients,
-        pulls=pulls_of_features,
-        tokens=tokens,
-        avoids_tokens=avoided,
-        exchangeable=exchangeable,
+        coefficients=dict(zip(features, coefficients.tolist(), strict=True)) if features else {},
+        pulls=dict(zip(features, pulls.tolist(), strict=True)) if features else {},
+        words=named.words,
+        attending=named.attending,
+        avoided=named.avoided,
+        alternatives=alternatives,
     )
 
 

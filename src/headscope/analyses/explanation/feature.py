@@ -11,15 +11,15 @@ from headscope.analyses.explanation.row_context import RowContext
 
 Need = Literal["same_axis", "tags", "trees", "mentions"]
 """What a feature may need: queries and keys that are the same tokens, which cross attention has not, or annotation."""
-ATTENDING = "what attends"
-"""The family of groups that change what the others say by the class of the query."""
+ATTENDING = "attending_token"
+"""The group, and its family, of products with facts on the attending token."""
 FAMILIES = (
-    *("position", "class of key", "copies", "word structure", "content"),
+    *("position", "class of key", "copies", "word structure", "content", "words"),
     *(ATTENDING, "treebank", "coreference", "added"),
 )
-"""The families of groups, each with a color of its own; features that a user adds are `added`."""
-TOKENS, SINK_LOGIT, WHAT_ATTENDS = "tokens", "sink_logit", "what_attends"
-"""Groups that have no features but biases: of each frequent token, of a learned sink, of pairs of classes."""
+"""The families of groups; features that a user adds are `added`."""
+TOKENS, SINK_LOGIT = "tokens", "sink_logit"
+"""Groups without features: a column for each frequent token, and one for a learned sink."""
 SAME_AXIS: frozenset[Need] = frozenset({"same_axis"})
 Floats = NDArray[np.float64]
 Values = Callable[[RowContext], NDArray[Any]]
@@ -34,16 +34,16 @@ class Group:
         name: in tables.
         family: one of `FAMILIES`.
         phrase: in sentences, `attends to {phrase}`; `{cls}` and `{sep}` stand for the names of special tokens.
-        by_feature: whether sentences name its strongest features where one or two of them stand for it.
-        of_others: whether its features are made of others, for which they could stand: it is tried where no other
-            group gains.
+        named_features: how many of its strongest features a sentence names in place of the phrase, if they account for
+            it; of one that is named alone most of the pull.
+        of_others: whether its columns are products of others; it is tried after all other groups.
     """
 
     name: str
     family: str
     phrase: str
     _: KW_ONLY
-    by_feature: bool = False
+    named_features: int = 0
     of_others: bool = False
 
 
@@ -68,7 +68,13 @@ class Feature:
     opposite: str = ""
     needs: frozenset[Need] = frozenset()
 
-    def compute(self, rows: RowContext) -> Floats:
-        """Return it for some rows of one input, `[row, key]`."""
-        values = np.asarray(self.values(rows), dtype=np.float64)
-        return rows.of_keys(values) if values.ndim == 1 else values
+    def cells(self, rows: RowContext, row: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the feature in some cells of one input, `[cell]`.
+
+        Args:
+            rows: rows of the input.
+            row: index of the row of each cell, `[cell]`.
+            key: position of the key of each cell, `[cell]`.
+        """
+        values = np.asarray(self.values(rows))
+        return (values[key] if values.ndim == 1 else values[row, key]).astype(np.float32)

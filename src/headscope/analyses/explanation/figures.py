@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
 from headscope.analyses.explanation.colors import COLORS, label_of
-from headscope.analyses.explanation.shares import stacked
+from headscope.analyses.explanation.looks import stacked
 from headscope.analyses.explanation.tables import TEXT, TRAINED, WEIGHT
 from headscope.figures.head_points import draw_points
 from headscope.figures.paper import LEAST_POINTS, PAGE_INCHES, narrow, paper_width

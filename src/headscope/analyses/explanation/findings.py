@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
+from headscope.analyses.explanation.looks import head_looks
 from headscope.analyses.explanation.tables import CONTROL, TEXT, TRAINED, WEIGHT
 from headscope.report_kit.claim_rules import leading, turned
+from headscope.report_kit.head_looks import UNEXPLAINED, HeadLook
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, continued, listed, numbered, sentence
 from headscope.report_kit.numbers import percent
@@ -30,7 +34,7 @@ def explanation_findings(about: Context) -> list[Sentence]:
         trained = rows[(rows["model"] == TRAINED) & rows["explained"].notna()]
         if len(trained):
             control = rows[rows["model"] == CONTROL]["explained"].dropna()
-            findings += kind.findings(_of_kind(kind, trained, control))
+            findings += kind.findings(_of_kind(kind, trained, control, head_looks(about.run, kind)))
     return findings
 
 
@@ -51,22 +55,25 @@ def with_something(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["to_explain"] >= LEAST_DIVERGENCE]
 
 
-def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series) -> list[Sentence]:
+def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series, looks: Mapping[int, HeadLook]) -> list[Sentence]:
     uneven = with_something(trained).sort_values("explained", kind="stable")
     even = len(trained) - len(uneven)
     if uneven.empty:
         return [sentence(TOPIC, f"no {kind.noun} {ALL_UNIFORM}.")]
-    beside = f" (random weights: {percent(control.median())})" if len(control) else ""
+    beside = f"; {percent(control.median())} with random weights" if len(control) else ""
     findings = [
         sentence(
             TOPIC,
-            f"features with names explain {percent(uneven['explained'].median())} of the attention of the median "
-            f"head{kind.of_kind}{beside}.",
+            f"simple rules predict {percent(uneven['explained'].median())} of the attention of a typical "
+            f"{kind.noun}{beside}.",
             figure=kind.shaded(
                 {(int(row["layer"]), int(row["head"])): float(row["explained"]) for row in records(uneven)}
             ),
         ),
-        continued(TOPIC, f"The share is of text that fitted nothing, over {count(len(uneven), kind.noun)}."),
+        continued(
+            TOPIC,
+            f"This is the median of {count(len(uneven), kind.noun)}, on documents to which the rules were not fitted.",
+        ),
     ]
     if even:
         differ, are = ("differs", "is") if even == 1 else ("differ", "are")
@@ -77,6 +84,13 @@ def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series) -> list[Sent
     if least := leading(cells, least=LEAST_SHARE, most=MOST_LISTED):
         heads = (numbered(kind.name, int(row["layer"]), int(row["head"])) for row in rows[:least])
         findings.append(continued(TOPIC, f"Least explained{kind.of_kind}: ", *listed(heads), "."))
+    unexplained = sorted(index for index, look in looks.items() if look.color == UNEXPLAINED)
+    if unexplained:
+        places = (divmod(index, kind.heads_per_layer) for index in unexplained)
+        heads = (numbered(kind.name, layer + 1, head + 1) for layer, head in places)
+        are = "is" if len(unexplained) == 1 else "are"
+        claim = f"{count(len(unexplained), kind.noun)} {are} unexplained off the sink (less than a third predicted): "
+        findings.append(continued(TOPIC, claim, *listed(heads), "."))
     return findings
 
 

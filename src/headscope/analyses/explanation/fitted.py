@@ -1,4 +1,4 @@
-"""What the halves of the documents fitted to every head, kept so that whole inputs can be predicted later."""
+"""The fits of both halves of the documents, kept so that they can predict whole inputs later."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,101 +8,76 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.design import Floats, Integers
-from headscope.analyses.explanation.feature import SINK_LOGIT, TOKENS, WHAT_ATTENDS, Feature
-from headscope.analyses.explanation.held_out import HeadFits
-from headscope.analyses.explanation.query_kinds import number_of_pairs
-from headscope.analyses.explanation.sample_design import SampleDesign
+from headscope.analyses.explanation.columns import Columns, Integers, Singles
+from headscope.analyses.explanation.explain import HeadExplanation
+from headscope.analyses.explanation.feature import Feature
+from headscope.analyses.explanation.row_context import RowContext
+from headscope.analyses.explanation.sample import RowSample
 from headscope.statistics.sums.kept import State, within
 
 EXPLAINED, POSITIONS = PREDICTIONS = ("explained", "positions")
-"""What predicts a head: the groups that explain it, or all groups of positions and nothing else."""
+"""The full fit, and the fit of positions alone."""
 _ABOUT = "about"
-_ARRAYS = ("query_kinds", "token_ids", "counted_ids", "counts")
+_ARRAYS = ("token_ids", "counted_ids", "counts")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedHeads:
-    """What each half of the documents fitted to the heads of a kind of attention.
+    """The fits of both halves of the documents to the heads of a kind of attention.
 
     Attributes:
-        features: names of the features.
-        query_kinds: kinds of query that have biases for each kind of key.
-        token_ids: tokens that have a bias in either half, ascending.
-        counted_ids, counts: the ids that occur in the sampled inputs, and how often, from which frequencies follow.
-        documents: the documents of the sample, in the order in which they were divided.
-        coefficients: of each of `PREDICTIONS`, `[half, layer, head, column]`: of a learned sink, the features, the
-            pairs of kinds, the tokens; of positions those of the sink and the features. A group that a half did not
-            select has 0.
+        features: names of the features that have a column.
+        sink, kinds, square: as `Columns` has them.
+        token_ids: tokens that have a column.
+        counted_ids, counts: ids that occur in the sampled inputs, and how often, from which frequencies follow.
+        documents: documents of the sample, in the order in which they were divided.
+        coefficients: by each of `PREDICTIONS`, `[half, layer, head, column]`; positions have the first columns.
     """
 
     features: tuple[str, ...]
-    query_kinds: Integers
+    sink: bool
+    kinds: bool
+    square: bool
     token_ids: Integers
     counted_ids: Integers
     counts: Integers
     documents: tuple[str, ...]
-    coefficients: Mapping[str, Floats]
+    coefficients: Mapping[str, Singles]
 
     @classmethod
-    def of(cls, sample: SampleDesign, layers: Sequence[Sequence[HeadFits]]) -> "FittedHeads":
-        """Keep what explains the heads of all layers.
+    def of(cls, sample: RowSample, layers: Sequence[Sequence[HeadExplanation]]) -> "FittedHeads":
+        """Keep the fits to the weights of the heads of all layers.
 
         Args:
             sample: the rows.
-            layers: what was fitted to the weights of the heads of each layer.
+            layers: the heads of each layer.
         """
-        features = [name for names in sample.columns.values() for name in names]
-        # Documents were divided so by `half_of`.
-        tokens = [sample.with_tokens(np.arange(len(sample.names)) % 2 == parity)[1] for parity in (0, 1)]
-        token_ids = np.union1d(*tokens)
-        columns = _columns(sample, len(token_ids))
-        shape = (2, len(layers), len(layers[0]))
-        explained = np.zeros((*shape, columns[TOKENS].stop))
-        positions = np.zeros((*shape, 1 + len(features)))
-        for index in np.ndindex(*shape):
-            half, layer, number = index
-            head = layers[layer][number]
-            for group, values in head.explained[half].items():
-                at = np.arange(columns[group].start, columns[group].stop)
-                if group == TOKENS:
-                    at = at[np.searchsorted(token_ids, tokens[half])]
-                explained[index][at] = values
-            for group, values in head.positions[half].items():
-                positions[index][columns[group]] = values
         counted_ids, counts = np.unique(
             np.concatenate([each.segment.keys.ids for each in sample.samples]), return_counts=True
         )
+        fits = {
+            name: np.array(
+                [[[getattr(head, of)[half] for head in heads] for heads in layers] for half in (0, 1)], np.float32
+            )
+            for name, of in ((EXPLAINED, "coefficients"), (POSITIONS, "positions"))
+        }
+        columns = sample.columns
         return cls(
-            features=tuple(features),
-            query_kinds=sample.query_kinds,
-            token_ids=token_ids,
+            features=tuple(feature.name for feature in columns.features),
+            sink=columns.sink,
+            kinds=columns.kinds,
+            square=columns.square,
+            token_ids=columns.token_ids,
             counted_ids=counted_ids,
             counts=counts,
             documents=tuple(sample.names),
-            coefficients={EXPLAINED: explained, POSITIONS: positions},
+            coefficients=fits,
         )
 
-    def groups(self, features: Mapping[str, Feature], half: int, layer: int, head: int) -> list[str]:
-        """Return the groups that a half selected for a head, in the order of columns.
-
-        Args:
-            features: the catalog, by name.
-            half: of the documents, which fitted.
-            layer, head: from 0.
-        """
-        of_columns = [
-            *(SINK_LOGIT, *(features[name].group for name in self.features)),
-            *(WHAT_ATTENDS,) * number_of_pairs(self.query_kinds),
-            *(TOKENS,) * len(self.token_ids),
-        ]
-        used = self.coefficients[EXPLAINED][half, layer, head] != 0
-        return list(dict.fromkeys(np.array(of_columns)[used].tolist()))
-
     def half_of(self, document: str) -> int:
-        """Return which half predicts a document: the one that it is not in.
+        """Return the half that predicts a document: the one that the document is not in.
 
-        Documents of which no row was sampled are in neither, and predicted by the first.
+        Documents of which no row was sampled are in neither, and are predicted by the first.
         """
         return 1 - self._numbers.get(document, 1) % 2
 
@@ -111,12 +86,8 @@ class FittedHeads:
         return {name: number for number, name in enumerate(self.documents)}
 
     def state(self, kind: str) -> State:
-        """Return all of it as named arrays, for the state of the stage.
-
-        Args:
-            kind: of attention.
-        """
-        about = {"features": self.features, "documents": self.documents}
+        """Return all of it as named arrays, for the state of the stage."""
+        about = {name: getattr(self, name) for name in ("features", "documents", "sink", "kinds", "square")}
         arrays = {
             **self.coefficients,
             **{name: getattr(self, name) for name in _ARRAYS},
@@ -126,22 +97,72 @@ class FittedHeads:
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[np.generic]], kind: str) -> "FittedHeads | None":
-        """Return what the state of the stage keeps of a kind of attention; None where nothing was fitted."""
+        """Return the fits that the state of the stage keeps of a kind of attention; None if nothing was fitted."""
         arrays = within(state, f"fitted.{kind}.")
         if not arrays:
             return None
         about = json.loads(bytes(arrays[_ABOUT]))
+        token_ids, counted_ids, counts = (np.asarray(arrays[name], dtype=np.int64) for name in _ARRAYS)
         return cls(
-            **{name: np.asarray(arrays[name], dtype=np.int64) for name in _ARRAYS},
             features=tuple(about["features"]),
+            sink=about["sink"],
+            kinds=about["kinds"],
+            square=about["square"],
+            token_ids=token_ids,
+            counted_ids=counted_ids,
+            counts=counts,
             documents=tuple(about["documents"]),
-            coefficients={name: np.asarray(arrays[name], dtype=np.float64) for name in PREDICTIONS},
+            coefficients={name: np.asarray(arrays[name], dtype=np.float32) for name in PREDICTIONS},
         )
 
 
-def _columns(sample: SampleDesign, tokens: int) -> dict[str, slice]:
-    """Return the columns of each group: a learned sink first, the tokens last."""
-    widths = {SINK_LOGIT: 1, **{group: len(names) for group, names in sample.columns.items()}}
-    widths |= {WHAT_ATTENDS: number_of_pairs(sample.query_kinds), TOKENS: tokens}
-    ends = np.cumsum(list(widths.values())).tolist()
-    return {group: slice(end - width, end) for (group, width), end in zip(widths.items(), ends, strict=True)}
+class Predictor:
+    """Predicts the attention of the heads of a kind in rows of whole inputs.
+
+    Args:
+        fitted: the fits.
+        features: the catalog, by name.
+    """
+
+    def __init__(self, fitted: FittedHeads, features: Mapping[str, Feature]) -> None:
+        self.fitted = fitted
+        self.columns = Columns(
+            features=[features[name] for name in fitted.features],
+            token_ids=fitted.token_ids,
+            sink=fitted.sink,
+            kinds=fitted.kinds,
+            square=fitted.square,
+        )
+
+    def read(self, context: RowContext) -> Singles:
+        """Return the columns of the fit for some rows and all keys of an input, `[row, key + 1, column]`.
+
+        Args:
+            context: of the rows, with the frequencies of the explanation.
+        """
+        cells = np.ones((len(context.rows), len(context.keys) + 1), dtype=bool)
+        return self.columns.compute(context, cells).reshape(*cells.shape, self.columns.width)
+
+    def predict(
+        self, values: Singles, visible: NDArray[np.bool_], *, prediction: str, half: int, layer: int, sink: bool
+    ) -> NDArray[np.float64]:
+        """Return the predicted attention of the heads of a layer, `[head, row, key + 1]`.
+
+        Rows sum to 1; the last key is the learned sink, 0 if the layer has none.
+
+        Args:
+            values: from `read`.
+            visible: which keys the layer sees, `[row, key]`.
+            prediction: of `PREDICTIONS`.
+            half: half of the documents that fitted.
+            layer: from 0.
+            sink: whether the layer has a learned sink.
+        """
+        coefficients = self.fitted.coefficients[prediction][half, layer]
+        logits = np.moveaxis(values[..., : coefficients.shape[1]] @ coefficients.T, -1, 0).astype(np.float64)
+        is_visible = np.concatenate([visible, np.full((len(visible), 1), sink)], axis=1)
+        logits = np.where(is_visible, logits, -np.inf)
+        logits -= logits.max(-1, keepdims=True)
+        weights = np.exp(logits, out=logits)
+        weights /= weights.sum(-1, keepdims=True)
+        return weights

@@ -1,9 +1,9 @@
 """What explanations add to the report."""
 
 from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
+from headscope.analyses.explanation.looks import head_looks
 from headscope.analyses.explanation.on_cards import explanation_cards
 from headscope.analyses.explanation.section import FIGURE, TERMS, explanation_section
-from headscope.analyses.explanation.shares import head_tints
 from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
@@ -15,7 +15,7 @@ PARTS = Parts(
     explained=("explanation",),
     headline={TOPIC: 0},
     head_sentences=head_sentences,
-    tints=head_tints,
+    looks=head_looks,
     cards=explanation_cards,
     needed={"explanation": ("explanation_examples", "run headscope report again with --include explanation")},
 )

@@ -27,7 +27,7 @@ IN_CORPUS: Mapping[str, str] = {
 
 
 def render_results(result: StageResult, *, find: str | None = None) -> Iterator[Grid | str]:
-    """Yield the median of the explained shares, then the sentence of every head; first in the text.
+    """Yield the median of the explained shares, then the sentence of every head, the most explained first.
 
     Args:
         result: of the stage.
@@ -47,11 +47,11 @@ def render_results(result: StageResult, *, find: str | None = None) -> Iterator[
             yield f"{IN_CORPUS[corpus]}“{find}” is said of {len(said)} of {count(len(trained), 'head')}"
             trained = said
         if len(trained):
-            yield _grid(trained)
+            yield _grid(trained.sort_values("explained", ascending=False, kind="stable"))
     yield (
-        "explained: the share of the divergence from uniform attention (nats) that features with names predict, on "
-        "documents that did not fit them; in brackets what each group adds, in points; wrong: what the predictions of "
-        "the layer's other heads explain, their median"
+        "explained: the share of the divergence from uniform attention (nats) that simple rules predict, on other "
+        "documents than those to which they were fitted; in brackets what each rule adds; wrong: what the predictions "
+        "of the layer's other heads explain (median)"
     )
 
 
@@ -66,7 +66,7 @@ def _grid(trained: pd.DataFrame) -> Grid:
 
 
 def head_cells(row: Mapping[str, Any], *, missing: str) -> tuple[str, ...]:
-    """Return a head's name, explained share, interval, nats, wrong share and sentence without the share it begins with.
+    """Return a head's name, explained share, interval, nats, wrong share and sentence without the share it ends with.
 
     Args:
         row: of the table of explanations.
@@ -78,7 +78,7 @@ def head_cells(row: Mapping[str, Any], *, missing: str) -> tuple[str, ...]:
         joined(row["ci_low"], row["ci_high"], missing=missing),
         formatted(row["to_explain"], ".2f", missing=missing),
         share(row["wrong"], missing=missing),
-        "" if pd.isna(row["sentence"]) else row["sentence"].partition(": ")[2],
+        "" if pd.isna(row["sentence"]) else row["sentence"].rpartition("; ")[0],
     )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.row_context import Tokens
 from headscope.statistics.sums.kept import State
 
-MOST_ROWS = 2048
+MOST_ROWS = 2000
 MOST_BYTES = 128 << 20
 """The bytes of the attention that is kept of a kind, at most: many heads, and long rows, leave fewer rows."""
 _MEASURES = 2

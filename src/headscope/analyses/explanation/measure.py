@@ -3,18 +3,17 @@
 from collections.abc import Iterator
 from functools import cached_property
 
-import torch
-
 from headscope.analyses.coref.run_windows import MentionWindows, WindowReader
 from headscope.analyses.explanation.catalog import Catalog
-from headscope.analyses.explanation.contexts import contexts_of
+from headscope.analyses.explanation.contexts import contexts_of, token_counts
 from headscope.analyses.explanation.example_tables import example_records
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import Rows, explanation_tables, head_rows
 from headscope.analyses.explanation.fitted import FittedHeads
 from headscope.analyses.explanation.kept_rows import MOST_ROWS
+from headscope.analyses.explanation.named_words import WordNames
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
-from headscope.analyses.explanation.sample_design import sample_design
+from headscope.analyses.explanation.sample import row_sample
 from headscope.analyses.explanation.tables import CONTROL, COREFERENCE, MEASURES, TEXT, TRAINED, TREEBANK, WEIGHT
 from headscope.analyses.explanation.text_features import catalog_with
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
@@ -78,7 +77,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
                 samples[corpus, TRAINED] = sums.of(RowSampleAccumulator, corpus)
         state = rows.state()
         tables: tuple[Rows, Rows, Rows] = ([], [], [])
-        # A head has few rows, for which threads cost more than they save; layers are explained side by side.
+        # One thread gives the same digits on every machine.
         with threadpool_limits(1):
             for (corpus, model), sample in samples.items():
                 state |= self._explained(sample, corpus, model, tables)
@@ -103,8 +102,8 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             model: whose they are; all measures are explained of the trained model in the text.
             tables: take the rows of explanations, groups and examples.
         """
-        names, tokenizer = self.run.encoder.vocabulary, self.run.loaded.tokenizer
-        special = Special(cls=names.cls_name, sep=names.sep_name or "the end")
+        classes, tokenizer = self.run.encoder.vocabulary, self.run.loaded.tokenizer
+        special = Special(cls=classes.cls_name, sep=classes.sep_name or "the end")
         of_text = (corpus, model) == (TEXT, TRAINED)
         measures = MEASURES if of_text else (WEIGHT,)
         explanations, groups, examples = tables
@@ -113,21 +112,31 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             samples = sample.compute()[part.kind]
             if not samples:
                 continue
-            contexts = contexts_of(samples, self._vocabulary)
-            design = sample_design(samples, list(self._catalog.features.values()), contexts, seed=self.run.options.seed)
-            layers = explain(design, range(part.layers), measures, positions=of_text, threads=torch.get_num_threads())
+            counts = token_counts(samples)
+            vocabulary = self._vocabulary.with_counts(counts)
+            design = row_sample(
+                samples, list(self._catalog.features.values()), contexts_of(vocabulary), seed=self.run.options.seed
+            )
+            names = WordNames(vocabulary, counts, design.columns.token_ids, design.columns.near)
+            explained = explain(
+                design,
+                part.layers,
+                measures,
+                catalog=self._catalog,
+                ordered=model == TRAINED,
+                positions=of_text,
+                examples=model == TRAINED,
+            )
             if of_text and len(design.names) >= FEWEST_DOCUMENTS:
-                state |= FittedHeads.of(
-                    design, [[head.fits for head in by_measure[WEIGHT]] for by_measure in layers]
-                ).state(part.kind)
-            for layer, by_measure in enumerate(layers):
-                of_layer = {"corpus": corpus, "kind": part.kind, "layer": layer + 1}
-                for measure, heads in by_measure.items():
+                state |= FittedHeads.of(design, explained[WEIGHT]).state(part.kind)
+            for measure, layers in explained.items():
+                for layer, heads in enumerate(layers):
+                    of_layer = {"corpus": corpus, "kind": part.kind, "layer": layer + 1}
                     of_heads, of_groups = head_rows(
                         {**of_layer, "measure": measure, "model": model},
                         heads,
                         columns=design.columns,
-                        texts=self._vocabulary.texts,
+                        names=names,
                         special=special,
                         catalog=self._catalog,
                     )
@@ -143,4 +152,4 @@ class ExplanationMeasurement(Measurement[ModelRun]):
 
     @cached_property
     def _vocabulary(self) -> VocabularyFacts:
-        return VocabularyFacts.of_tokenizer(self.run.loaded.tokenizer)
+        return VocabularyFacts.of_model(self.run.loaded.model, self.run.loaded.tokenizer)

@@ -141,6 +141,13 @@ class RowContext:
         """Repeat what is a number of each key for every row, `[row, key]`."""
         return np.repeat(values.astype(np.float64)[None, :], len(self.rows), axis=0)
 
+    def of_text(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return a number of each key, `[key]`; special tokens, which have groups of their own, with the mean."""
+        special = self.keys.are(KeyClass.CLS, KeyClass.SEP)
+        numbers = np.asarray(values, dtype=np.float64)
+        mean = numbers[~special].mean() if (~special).any() else 0.0
+        return np.where(special, mean, numbers)
+
     def of_words(self, values: NDArray[Any]) -> NDArray[Any]:
         """Take what is a number of each word at the keys, 0 where a key has no word, `[key]`."""
         return np.append(values, np.zeros(1, dtype=values.dtype))[self.keys.word_ids]

@@ -2,25 +2,24 @@
 
 import re
 
-LEAST_POINTS = 10
-"""A group of fewer points is found by no word: it tells no head from another."""
-_GROUP = re.compile(r"(.*?) \((-?\d+)\)")
+LEAST_PERCENT = 10
+"""Words do not find a group that adds less: small groups do not tell heads apart."""
+_GROUP = re.compile(r"(.*?) \((-?\d+(?:\.\d+)?)%\)")
 _WORD = re.compile(r"[\w:'’#]+(?:-[^\W\d_]+)*")
 
 
-def groups_said(sentence: str) -> list[tuple[str, int]]:
-    """Return the groups that a sentence names, each with its points.
+def groups_said(sentence: str) -> list[tuple[str, float]]:
+    """Return the groups that a sentence names, each with its percent.
 
     Args:
-        sentence: of `explanation_sentence`: `95% explained: attends to [CLS] (61) and avoids digits (12)`.
+        sentence: of `explanation_sentence`: `Attends to [CLS] (61%) and avoids digits (12%); 95% predicted`.
     """
-    said = sentence.partition(": ")[2]
-    return [(re.sub(r"^(?:, | and )", "", text), int(points)) for text, points in _GROUP.findall(said)]
+    return [(re.sub(r"^(?:, | and )", "", text), float(share)) for text, share in _GROUP.findall(sentence)]
 
 
 def says(sentence: str, words: str) -> bool:
-    """Return whether a sentence says each of some words, in whatever number, in groups of ten points and more."""
-    phrases = [_singulars(text) for text, points in groups_said(sentence) if points >= LEAST_POINTS]
+    """Return True if a sentence says each of some words, singular or plural, in groups of at least 10%."""
+    phrases = [_singulars(text) for text, share in groups_said(sentence) if share >= LEAST_PERCENT]
     known = {word for phrase in phrases for word in phrase}
     return bool(words.strip()) and all(word in known for word in _singulars(words))
 

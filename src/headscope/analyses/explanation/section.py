@@ -28,10 +28,10 @@ CAPTION = (
 FIGURE = Figure(name="figure-explanation", tables=("explanation", "explanation_groups"), draw=draw_bars)
 TERMS = (
     ("Explained", "the share of the divergence of a head’s attention from uniform attention that a multinomial logit "
-     "of features with names predicts, on documents that neither selected nor fitted it: 1 - sum KL(attention || "
-     "prediction) / sum KL(attention || uniform). It can be negative. A prediction is no cause"),
-    ("Wrong sentence", "the sentence of another head of the layer: the median of what these explain of a head, where a "
-     "sentence that would fit any head explains as much as the head’s"),
+     "of features with names predicts, on documents that did not fit it: 1 - sum KL(attention || prediction) / sum "
+     "KL(attention || uniform). It can be negative. A prediction is no cause"),
+    ("Wrong sentence", "the prediction for another head of the layer: the median of what these explain of a head. A "
+     "prediction that would fit any head explains as much as the head’s own"),
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from headscope.statistics.tables.columns import (
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 WEIGHT, NORM, NON_SINK = MEASURES = ("weight", "norm", "non_sink")
-"""The attention weight, norm-weighted attention, and the weight on non-sink keys, by the prediction of the weight."""
+"""The attention weight, norm-weighted attention, and the weight on non-sink keys, renormalized."""
 TRAINED, CONTROL = MODELS = ("trained", "control")
 TEXT, TREEBANK, COREFERENCE = CORPORA = ("text", "treebank", "coreference")
 _CORPUS = text(
@@ -32,7 +32,7 @@ _OF = (
     text(
         "measure",
         "what is predicted: the attention weight, norm-weighted attention, or the weight on non-sink keys, "
-        "renormalized, by the prediction of the weight",
+        "renormalized",
         choices=MEASURES,
     ),
     text("model", "whose heads: the model's, or those of one with random weights", choices=MODELS),
@@ -42,16 +42,24 @@ _NOT = f"{FEW}, or nothing to explain"
 
 EXPLANATION = TableSchema(
     name="explanation",
-    meaning="How much of what each head attends to is predicted by features with names, on documents that neither "
-    "selected nor fitted them: 1 - sum KL(attention || prediction) / sum KL(attention || uniform). It can be negative.",
+    meaning="The share of each head's attention that features predict, on documents that did not fit them: "
+    "1 - sum KL(attention || prediction) / sum KL(attention || uniform). It can be negative.",
     columns=(
         *_OF,
         number("explained", "the share that is predicted", unit="share", missing=_NOT),
         *ends("explained", unit="share", missing=_NOT),
         Column(
             "to_explain",
-            "mean divergence of attention from uniform attention over the visible keys",
+            "mean divergence of attention from uniform attention over the keys that count",
             unit="nats",
+            missing="no row",
+            bounds=POSITIVE,
+        ),
+        Column("uniform", "mean entropy of this uniform attention", unit="nats", missing="no row", bounds=POSITIVE),
+        Column(
+            "mass",
+            "mean attention on the keys that count: all of it, or of `non_sink` the attention on non-sink keys",
+            unit="share",
             missing="no row",
             bounds=POSITIVE,
         ),
@@ -63,8 +71,9 @@ EXPLANATION = TableSchema(
         ),
         text(
             "sentence",
-            "the groups that are shown to add, and add at least a point, in words",
-            missing=f"{FEW}, or less than {LEAST_DIVERGENCE:g} nats to explain",
+            f"the groups that are shown to add, and add at least a point, in words; with {FEW} the groups that were "
+            "fitted, not tested",
+            missing=f"less than {LEAST_DIVERGENCE:g} nats to explain, or random weights",
         ),
         count("n_rows", "rows"),
         count("n_documents", "documents"),
@@ -74,15 +83,17 @@ EXPLANATION = TableSchema(
 
 EXPLANATION_GROUPS = TableSchema(
     name="explanation_groups",
-    meaning="What each group of features adds to the explained share of a head, in the order in which groups are "
-    "selected; the shares of a head add up to its explained share.",
+    meaning="What each group of features adds to the explained share of a head on top of the groups before it, in the "
+    "order of a half of the documents, measured on the other half. All features together may explain more.",
     columns=(
         *_OF,
         text("group", "group of features: of the catalog, or of those that a user adds"),
         Column("rank", "by share, from 1", "int64", bounds=FROM_ONE),
         *estimate("share", "what the group adds to the explained share", unit="share"),
-        text("exchangeable", "groups in place of which it loses less than a point, parted by spaces; empty if none"),
-        Column("halves", "halves of the documents that selected it", "int64", bounds=(1.0, 2.0)),
+        text("alternatives", "groups that would do as well, to a point, separated by spaces; empty if none"),
+        text("words", "tokens that the group favors, or that name its kind of words, separated by spaces; or empty"),
+        text("attending", "the same of the attending tokens, for a group of pairs of words; may be empty"),
+        Column("halves", "halves of the documents whose order has it", "int64", bounds=(1.0, 2.0)),
     ),
     key=(*_KEY, "group"),
 )

@@ -1,4 +1,4 @@
-"""What is known of each token id without a text: how it is written, and how frequent it is in the run's text."""
+"""Facts on each token id: how it is written, how frequent it is in the run's text, and which kind of word it is."""
 
 from codecs import getincrementaldecoder
 from collections.abc import Collection, Iterable, Mapping
@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 from headscope.analyses.behaviors.delimiters import delimiters_of
 from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 
+COMPONENTS = 24
+"""Principal components of the token embeddings that say of which kind a word is."""
+_FARTHEST = 4.0  # standard deviations of a component; rare tokens lie far out
+_AT_ONCE = 8192  # embeddings that are converted together
+Singles = NDArray[np.float32]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VocabularyFacts:
@@ -23,7 +29,10 @@ class VocabularyFacts:
         pieces: the bytes of each id that is a piece of a character, or ends or begins with one.
         delimiters: `Delimiter` of each, `[id]`.
         log_frequency: natural logarithm of its number in a million tokens of the text, at least 0, `[id]`.
-        hidden: the id that stands for a hidden word; -1 where there is none.
+        hidden: id of the mask token; -1 without one.
+        embeddings: the model's table of token embeddings, a tensor; None if there is none.
+        components: the leading principal components of the embeddings, each of variance 1 over the tokens of the text
+            without special tokens, `[id, component]`; None without embeddings or counts.
     """
 
     texts: tuple[str, ...]
@@ -31,6 +40,8 @@ class VocabularyFacts:
     log_frequency: NDArray[np.float64]
     hidden: int = -1
     pieces: Mapping[int, bytes] = field(default_factory=dict)
+    embeddings: Any = None
+    components: Singles | None = None
 
     @classmethod
     def of_names(cls, named: Mapping[int, str], *, special: Collection[int] = ()) -> "VocabularyFacts":
@@ -60,15 +71,38 @@ class VocabularyFacts:
         mask = getattr(tokenizer, "mask_token_id", None)
         return facts if mask is None else replace(facts, hidden=int(mask))
 
+    @classmethod
+    def of_model(cls, model: Any, tokenizer: Any) -> "VocabularyFacts":
+        """Read the vocabulary of a transformers tokenizer, and the embeddings of its model."""
+        try:
+            table = model.get_input_embeddings().weight.detach()
+        except (NotImplementedError, AttributeError):  # hashed characters
+            table = None
+        if table is not None and (table.device.type == "meta" or not table.is_floating_point()):
+            table = None  # offloaded, or quantized
+        return replace(cls.of_tokenizer(tokenizer), embeddings=table)
+
     def with_counts(self, counts: NDArray[np.int64]) -> "VocabularyFacts":
-        """Return the same facts with the frequencies of a text.
+        """Return the same facts with the frequencies of a text, and the components of its embeddings.
 
         Args:
             counts: how often each id occurs, `[id]`; ids beyond these do not occur.
         """
         padded = np.zeros(len(self.texts), dtype=np.float64)
         padded[: len(counts)] = counts[: len(padded)]
-        return replace(self, log_frequency=np.log(np.maximum(padded * (1e6 / max(1.0, padded.sum())), 1.0)))
+        frequency = np.log(np.maximum(padded * (1e6 / max(1.0, padded.sum())), 1.0))
+        components = None
+        if self.embeddings is not None:
+            is_text = np.array([bool(text) for text in self.texts[: len(self.embeddings)]], dtype=bool)
+            is_text[[token_id for token_id in self.pieces if token_id < len(is_text)]] = True
+            components = principal_components(self.embeddings, padded[: len(is_text)] * is_text)
+        return replace(self, log_frequency=frequency, components=components)
+
+    def kinds(self, ids: NDArray[np.int64]) -> Singles:
+        """Return the components of some tokens, `[token, component]`; 0 for ids without an embedding."""
+        assert self.components is not None
+        known = (ids >= 0) & (ids < len(self.components))
+        return np.where(known[:, None], self.components[np.where(known, ids, 0)], np.float32(0))
 
     @cached_property
     def mean_log_frequency(self) -> float:
@@ -102,3 +136,46 @@ class VocabularyFacts:
 def _stripped(text: str) -> str:
     """Return a text without white space around it; white space alone stays as it is."""
     return text.strip() or text
+
+
+def principal_components(table: Any, counts: NDArray[np.float64]) -> Singles | None:
+    """Return the leading principal components of token embeddings over a text, `[id, component]`.
+
+    Each has mean 0 and variance 1 over the tokens of the text, and a sign that makes its largest weight positive.
+    Values are cut at 4 standard deviations. The directions are those of the singular value decomposition of the
+    embeddings of the tokens that occur, weighted by their counts.
+
+    Args:
+        table: embeddings, a tensor `[id, width]`.
+        counts: how often each id occurs, `[id]`.
+
+    Returns:
+        None if fewer tokens occur, or the embeddings are narrower, than there are components.
+    """
+    ids = np.flatnonzero(counts[: len(table)])
+    if min(len(ids), table.shape[1]) < COMPONENTS:
+        return None
+    weights = counts[ids] / counts[ids].sum()
+    embedded = _plain(table[ids])
+    center = weights @ embedded
+    scaled = np.sqrt(weights)[:, None] * (embedded - center)
+    if len(ids) <= table.shape[1]:
+        values, left = np.linalg.eigh(scaled @ scaled.T)
+        directions = scaled.T @ left[:, ::-1][:, :COMPONENTS]
+        directions /= np.maximum(np.linalg.norm(directions, axis=0), 1e-12)
+    else:
+        values, right = np.linalg.eigh(scaled.T @ scaled)
+        directions = right[:, ::-1][:, :COMPONENTS]
+    largest = directions[np.abs(directions).argmax(0), np.arange(COMPONENTS)]
+    directions *= np.sign(largest)
+    directions /= np.sqrt(np.maximum(values[::-1][:COMPONENTS], 1e-12))
+    parts = [
+        (_plain(table[start : start + _AT_ONCE]) - center) @ directions for start in range(0, len(table), _AT_ONCE)
+    ]
+    components: Singles = np.clip(np.concatenate(parts), -_FARTHEST, _FARTHEST).astype(np.float32)
+    return components
+
+
+def _plain(embeddings: Any) -> NDArray[np.float64]:
+    """Return a tensor as an array of doubles."""
+    return np.asarray(embeddings.cpu().double().numpy())

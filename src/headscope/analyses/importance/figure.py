@@ -15,7 +15,7 @@ from headscope.figures.axes import layer_axis, log_axis, name_ends, say_absent, 
 from headscope.figures.paper import across, paper_width
 from headscope.figures.series import Series, draw_heads, draw_means
 from headscope.figures.stats_points import kinds_in, panel_title
-from headscope.figures.style import figure_of, house_style, new_figure, role_color
+from headscope.figures.style import LEAST_MARK, figure_of, house_style, new_figure, role_color
 
 MEASURES: Mapping[str, tuple[str, str]] = {
     measure: (title, f"mean |{SHORT_TITLES[measure]}|, {UNITS[measure]}") for measure, title in TITLES.items()
@@ -108,7 +108,7 @@ def importance_panel(
             role = _role(series.statistic)
             draw_means(ax, series, color=role_color(role), shift=shift)
             shape = "broad" if series.statistic == "other" else series.statistic
-            draw_heads(ax, series, color=role_color(role), shape=shape, shift=shift, size=26.0)
+            draw_heads(ax, series, color=role_color(role), shape=shape, shift=shift, size=LEAST_MARK)
         ends = [
             (series.last_mean, names[series.statistic], role_color(_role(series.statistic)), series.name_id)
             for series in present

@@ -61,6 +61,7 @@ def job_table(jobs: CorpusJobs, kind: Kind, *, in_treebank: bool) -> Table:
         in_treebank: whether that is the treebank.
     """
     jobs_of_kind = jobs.jobs[jobs.jobs["kind"] == kind.name]
+    ordered = records(jobs_of_kind.sort_values(["layer", "head", "job"]))
     rows = tuple(
         (
             head_label(row["layer"], row["head"]),
@@ -70,7 +71,7 @@ def job_table(jobs: CorpusJobs, kind: Kind, *, in_treebank: bool) -> Table:
             capital(str(row["description"])),
             *(" ".join(tokens) or "–" for tokens in jobs.tokens_of(row)),
         )
-        for row in records(jobs_of_kind.sort_values(["layer", "head", "job"]))
+        for row in ordered
     )
     return Table(
         summary=f"Table: the jobs of every head{' in the treebank' * in_treebank}{kind.in_brackets}",
@@ -78,4 +79,6 @@ def job_table(jobs: CorpusJobs, kind: Kind, *, in_treebank: bool) -> Table:
         rows=rows,
         name=f"table-jobs{'-treebank' * in_treebank}-{kind.name}",
         words=(0, 4, 5, 6),
+        matters=tuple(float(row["jobs"]) for row in ordered),
+        first="the most jobs first",
     )

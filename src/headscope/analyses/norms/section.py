@@ -17,7 +17,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import DASH, ends, percent, rounded, two_decimals
 from headscope.report_kit.pictures.drawing import placed_by_kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
-from headscope.report_kit.tables.cells import cell_of, rows_by_head
+from headscope.report_kit.tables.cells import cell_of, number, rows_by_head
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import Words
 
@@ -67,6 +67,7 @@ def head_table(table: pd.DataFrame, kind: Kind, words: Words) -> Table:
     key_classes = sorted(KEY_CLASSES, key=lambda name: name == "other")  # the class `other` comes last
     classes = [name for name in key_classes if of_kind[of_kind["key_class"] == name]["value"].notna().any()]
     named_rows = of_kind.assign(column=of_kind["key_class"].fillna(of_kind["statistic"]))
+    by_head = rows_by_head(named_rows, "column")
     rows = [
         (
             head_label(*head),
@@ -76,7 +77,7 @@ def head_table(table: pd.DataFrame, kind: Kind, words: Words) -> Table:
             rounded(cells[IN_STREAM,]["value"]),
             *(rounded(cells[name,]["value"]) for name in classes),
         )
-        for head, cells in rows_by_head(named_rows, "column")
+        for head, cells in by_head
     ]
     return Table(
         summary=f"Table: the length of what each head writes{kind.in_brackets}",
@@ -87,4 +88,6 @@ def head_table(table: pd.DataFrame, kind: Kind, words: Words) -> Table:
         ),
         rows=tuple(rows),
         name=f"table-norms-{kind.name}",
+        matters=tuple(number(cells[IN_LAYER,]["value"]) for _, cells in by_head),
+        first="the longest beside its layer first",
     )  # fmt: skip

@@ -57,6 +57,7 @@ def pca_section(about: Context) -> list[Section]:
 def effective_dimension_table(table: pd.DataFrame, kind: Kind) -> Table:
     """Tabulate the effective dimension of every head's vectors and the share of the first two directions."""
     rows_of_kind = table[(table["kind"] == kind.name) & table["statistic"].isin(_SHOWN)]
+    by_head = rows_by_head(rows_of_kind, "vectors", "statistic")
     rows = [
         (
             head_label(*head),
@@ -66,7 +67,7 @@ def effective_dimension_table(table: pd.DataFrame, kind: Kind) -> Table:
                 for name, scale in zip(_SHOWN, (1, 100, 100), strict=True)
             ),
         )
-        for head, cells in rows_by_head(rows_of_kind, "vectors", "statistic")
+        for head, cells in by_head
     ]
     return Table(
         summary=f"Table: the directions of every head{kind.in_brackets}",
@@ -74,4 +75,6 @@ def effective_dimension_table(table: pd.DataFrame, kind: Kind) -> Table:
         header=("head", *(word for _ in SIDES for word in ("directions", "first, %", "second, %"))),
         rows=tuple(rows),
         name=f"table-pca-{kind.name}",
+        matters=tuple(-number(cells.get(("output", _SHOWN[0]), {}).get("value")) for _, cells in by_head),
+        first="the fewest output directions first",
     )

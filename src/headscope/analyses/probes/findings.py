@@ -71,13 +71,15 @@ def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sente
          "distances"),
         ("attention", "trained", "attention", "control", "what training adds to attention with random weights"),
     )  # fmt: skip
-    made = {
+    known_gaps = {
         label: gap
         for probe, model, against, other, label in pairs
         if line_of(lines, probe, model) and line_of(lines, against, other)
         if (gap := _gap(gaps, (probe, model), (against, other)))
     }
-    for (label, gap), side in zip(made.items(), verdicts(list(made.values()), least=LEAST_SHARE), strict=True):
+    for (label, gap), side in zip(
+        known_gaps.items(), verdicts(list(known_gaps.values()), least=LEAST_SHARE), strict=True
+    ):
         text = {
             "more": gap.points(),
             "less": f"{gap.points()}, which is a loss",

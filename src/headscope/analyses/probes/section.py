@@ -87,7 +87,10 @@ def _near_and_far(about: Context) -> Iterator[Html | None]:
     if (by_distance := tables.get("probe_by_distance")) is not None:
         label = "Heads found by each probe by distance; the table below holds the numbers."
         yield el("h3", "Near and far")
-        key = caption("Heads found by how many words apart a word and its head word are.")
+        key = caption(
+            "A line is a probe, dashed with random weights: the share of words whose head word it finds, by how many "
+            "words apart the two are. Bars: 95% intervals over documents."
+        )
         file = file_link(about, DISTANCES.name, "These curves as a figure")
         yield captioned(placed(about, DISTANCES, label), key, file)
         yield classes_table(by_distance, "distance", name="table-probe-distances", header="words apart")
@@ -117,8 +120,8 @@ def _layers(about: Context) -> Iterator[Html | None]:
         return
     label = "What the structural probe finds in each layer; the table below holds the numbers."
     key = (
-        "A ring marks the layer that did best on a held-out tenth of the train documents. Bands: 95% intervals over "
-        "documents."
+        "A line is a measure of the structural probe over the vectors of each layer. A ring marks the layer that did "
+        "best on a held-out tenth of the train documents. Bands: 95% intervals over documents."
     )
     yield el("h3", "In which layer")
     yield from linked(about.findings_on(ON_LAYERS))

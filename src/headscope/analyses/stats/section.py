@@ -25,8 +25,9 @@ from headscope.statistics.statistic_catalog import STATISTICS, is_share, of_topi
 from headscope.views.markup import Html, el
 
 CAPTION = (
-    "A point is a head, in its role’s color and shape, heads side by side in their layer; the line is the layer’s "
-    "mean with its 95% interval as a band; dashed is what uniform attention would give. Click a point to open its card."
+    "A point is a head, in its role’s color and shape, heads side by side in their layer; a larger point with an edge "
+    "has the color and shape of what the head finds. The line is the layer’s mean with its 95% interval as a band; "
+    "dashed is what uniform attention would give. Click a point to open its card."
 )
 
 

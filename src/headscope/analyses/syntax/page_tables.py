@@ -49,7 +49,7 @@ def _group(relation: Relation, best: Best) -> str:
 def _row(relation: Relation, best: Best, about: Context, shuffled: bool) -> Html:
     below = gloss(relation.name)
     strong = best.beats
-    often = "" if isnan(best.share) else f"selected in {percent(best.share, 0)} of splits"
+    often = "" if isnan(best.share) else f"in {percent(best.share, 0)} of splits"
     return el(
         "tr",
         el("th", short(relation.name), el("small", below) if below else None, scope="row"),

@@ -125,8 +125,8 @@ def _distances(about: Context, relations: Sequence[Relation]) -> Iterator[Html |
         label = f"Accuracy of the best head for {short(name)} by distance, beside its best fixed offset."
         figures.append(inline(figure, name=f"distance-{index}", label=label))
     key = (
-        "Accuracy by how many words dependent and head word are apart. Line: the relation’s best head with its 95% "
-        "intervals; bar: the best fixed offset."
+        "A panel is a relation: upwards the accuracy, to the right how many words dependent and head word are apart. "
+        "Line: the relation’s best head with its 95% intervals; bar: the best fixed offset."
     )
     file = file_link(about, BY_DISTANCE.name, "All relations as a figure")
     yield captioned(el("div", figures, class_="panels curves"), caption(key), file)

@@ -173,8 +173,6 @@ class FastBackend:
         encoding = self._backend.post_process(first.encoding, None if second is None else second.encoding, True)
         words = joined_words([text.words for text in (first, second) if text is not None])
         places = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
-        if len(places) != len(words.ids):  # A template that writes a text twice, which `Encoder` refuses.
-            return FastPieces(encoding, PieceWords.none(len(encoding)))
         return FastPieces(encoding, words.among(len(encoding), places))
 
     def special_tokens(self, *, pair: bool) -> int:

@@ -114,8 +114,8 @@ class SlowBackend:
             if all(len(text.offsets) == len(text) for text in texts):
                 offsets = [(0, 0) if source is None else texts[source[0]].offsets[source[1]] for source in sources]
             words = joined_words([text.words for text in texts])
-            places = np.array([place for place, source in enumerate(sources) if source is not None], dtype=np.int64)
-            return offsets, words.among(len(sources), places)
+            of_text = np.array([source is not None for source in sources], dtype=bool)
+            return offsets, words.among(len(sources), np.flatnonzero(of_text))
 
         return SlowPieces(
             ids=[

@@ -72,9 +72,13 @@ class PieceWords:
         return replace(self, ids=self.ids[kept])
 
     def among(self, pieces: int, places: NDArray[np.int64]) -> "PieceWords":
-        """Return the words of pieces among others, which are of no word, at their places there, `[piece]`."""
+        """Return the words of pieces among others, which are of no word, at their places there, `[piece]`.
+
+        Where a template writes a text twice, which `Encoder` refuses, there are more places than pieces of the text.
+        """
         ids = np.full(pieces, NO_WORD, dtype=np.int64)
-        ids[places] = self.ids[: len(places)]
+        known = self.ids[: len(places)]
+        ids[places[: len(known)]] = known
         return replace(self, ids=ids)
 
 

@@ -22,6 +22,7 @@ _SPECIAL = re.compile(r"\[(?:CLS|SEP|PAD|MASK)\]|</?s>|<(?:pad|mask|cls|sep|bos|
 _END_OF_WORD = "</w>"
 # SentencePiece's tokens for the bytes of characters that no piece covers.
 _BYTE_NAMES = {f"<0x{byte:02X}>": bytes([byte]) for byte in range(256)}
+_MOST_BYTES = 4  # of a character in UTF-8
 SPECIAL_NAMES = ("[CLS]", "[SEP]")
 """BERT's, for whoever has none."""
 
@@ -56,6 +57,11 @@ def named_tokens(tokens: Sequence[str]) -> NamedTokens:
     special = tuple(index for index, token in enumerate(tokens) if _SPECIAL.fullmatch(token))
     starts = _starts(tokens)
     names = _readable(tokens)
+    written = list(names)
+    if characters := _byte_level_characters(tokens):
+        for index, character in characters.items():
+            names[index] = character.label
+            written[index] = character.text if character.number == 1 else ""
     words: list[int | None] = []
     text: list[str] = []
     fresh = True
@@ -67,7 +73,7 @@ def named_tokens(tokens: Sequence[str]) -> NamedTokens:
         begins = fresh or starts[index]
         if begins:
             text.append("")
-        text[-1] += names[index] if begins else names[index].removeprefix("##")
+        text[-1] += written[index] if begins else written[index].removeprefix("##")
         words.append(len(text) - 1)
         fresh = False
     return NamedTokens(tuple(names), tuple(words) if text else (), tuple(text), special)
@@ -107,6 +113,66 @@ def _readable(tokens: Sequence[str]) -> list[str]:
             text = text.removeprefix(_BLOCK) if text != _BLOCK else " "
         out.append(text or token)
     return out
+
+
+class CharacterPiece(NamedTuple):
+    """A token that is a piece of a character.
+
+    Attributes:
+        text: the character, or the few characters that its tokens complete together.
+        number: which of its tokens this is, from 1.
+        tokens: the number of its tokens.
+    """
+
+    text: str
+    number: int
+    tokens: int
+
+    @property
+    def label(self) -> str:
+        """Its name for a reader, `byte 3 of 3 of 我`; a `part` where a token is not one byte."""
+        unit = "byte" if len(self.text.encode("utf-8", "surrogatepass")) == self.tokens else "part"
+        return f"{unit} {self.number} of {self.tokens} of {self.text}"
+
+
+def _characters(pieces: Sequence[bool], text_between: Callable[[int, int], str]) -> dict[int, CharacterPiece]:
+    """Return the character of each piece by its position; a piece whose character is incomplete is left out.
+
+    Args:
+        pieces: whether each token is a piece of a character.
+        text_between: the text of the tokens from one position to before another, empty where a character is incomplete.
+    """
+    characters: dict[int, CharacterPiece] = {}
+    at = 0
+    while at < len(pieces):
+        stop = at + 1
+        if pieces[at]:
+            for end in range(at + 2, min(at + _MOST_BYTES, len(pieces)) + 1):
+                if not pieces[end - 1]:
+                    break
+                if text := text_between(at, end).strip():
+                    characters |= {at + k: CharacterPiece(text, k + 1, end - at) for k in range(end - at)}
+                    stop = end
+                    break
+        at = stop
+    return characters
+
+
+def _byte_level_characters(tokens: Sequence[str]) -> dict[int, CharacterPiece]:
+    """Return the characters of which tokens of byte-level BPE are pieces, by position."""
+    if not any(_SPACE in token or _NEW_LINE in token for token in tokens):
+        return {}
+    table = _bytes()
+
+    def text_between(start: int, end: int) -> str:
+        return piece_text(bytes(table[letter] for token in tokens[start:end] for letter in token))
+
+    pieces = [
+        not _SPECIAL.fullmatch(token) and all(letter in table for letter in token) and text_of_bytes(token) == token
+        and not token.isascii()
+        for token in tokens
+    ]  # fmt: skip
+    return _characters(pieces, text_between)
 
 
 def text_of_bytes(token: str) -> str:
@@ -174,20 +240,33 @@ def _bytes() -> dict[str, int]:
 
 
 def readable_tokens(tokenizer: Any, ids: NDArray[np.int64]) -> list[str]:
-    """Name tokens for display: without byte-level marks, with WordPiece's `##` kept.
+    """Name tokens for display: without byte-level marks, with WordPiece's `##` kept, white space as it is.
 
-    A piece of a character (byte-level tokenizers cut emoji) keeps its raw name; an id beyond the tokenizer's is `⟨98⟩`.
+    A piece of a character (byte-level tokenizers cut emoji) is named by it, `byte 3 of 3 of 我`, and keeps its
+    raw name where the rest of the character is missing. An id beyond the tokenizer's is `⟨98⟩`.
     """
     numbers = [int(i) for i in ids]
-    named = []
+    named, pieces = [], []
     for raw, number in zip(tokenizer.convert_ids_to_tokens(numbers), numbers):
         if raw is None:
             named.append(f"⟨{number}⟩")
+            pieces.append(False)
             continue
         raw = str(raw)
         is_plain = raw.isascii() and not raw.startswith((_SPACE, _BLOCK, _NEW_LINE))
-        text = raw if is_plain else tokenizer.decode([number]).strip()
+        decoded = raw if is_plain else tokenizer.decode([number])
+        text = decoded.strip() or decoded  # a token of white space is that white space
         named.append(text if text and "\ufffd" not in text else raw)
+        # A tokenizer writes an incomplete character as U+FFFD, or not at all (ByT5).
+        is_byte = _BYTE_NAMES.get(raw, b"")[:1] >= b"\x80"
+        pieces.append(is_byte or "\ufffd" in decoded or (not decoded and len(raw) == 1))
+
+    def text_between(start: int, end: int) -> str:
+        text = str(tokenizer.decode(numbers[start:end]))
+        return "" if "\ufffd" in text else text
+
+    for index, character in _characters(pieces, text_between).items():
+        named[index] = character.label
     return named
 
 

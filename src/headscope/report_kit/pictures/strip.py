@@ -31,7 +31,7 @@ def strip(
     parts += [_tall("notch", share) for share in (0.0, 0.5, 1.0)]
     if control is not None:
         parts.append(_line("range", control.lowest, control.highest, middle))
-        parts.append(el("circle", cx=_x(control.mean), cy=middle, r="2.6", class_="control"))
+        parts.append(el("circle", cx=_x(control.mean), cy=middle, r="3.6", class_="control"))
     if baseline is not None and baseline.exists:
         if baseline.has_interval:
             parts.append(_line("spread", baseline.ci_low, baseline.ci_high, middle))

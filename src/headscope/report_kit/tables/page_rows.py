@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import isnan
 
 import numpy as np
 
@@ -28,6 +29,9 @@ class Table:
         words: indices of the columns that are words.
         groups: a line above the header: (text, columns it spans).
         opened: whether it is unfolded when the page opens.
+        matters: how much each row matters, in the order of the rows: the page shows the rows with the largest numbers
+            first. The rows keep their order where this is empty.
+        first: which rows come first, in words, such as `longest first`.
     """
 
     summary: str
@@ -37,6 +41,16 @@ class Table:
     words: tuple[int, ...] = (0,)
     groups: tuple[tuple[str, int], ...] = ()
     opened: bool = False
+    matters: tuple[float, ...] = ()
+    first: str = ""
+
+    @property
+    def ordered_rows(self) -> tuple[tuple[str, ...], ...]:
+        """The rows as the page shows them; rows without a number come last."""
+        if not self.matters:
+            return self.rows
+        ranked = sorted(zip(self.matters, self.rows, strict=True), key=lambda pair: (isnan(pair[0]), -pair[0]))
+        return tuple(row for _, row in ranked)
 
     def html(self) -> Html:
         """Return the table, folded."""
@@ -58,10 +72,12 @@ class Table:
                     for column, cell in enumerate(row)
                 ],
             )
-            for row in self.rows
+            for row in self.ordered_rows
         ]
         header = el("thead", top if self.groups else None, bottom)
-        html = folded(el("table", header, el("tbody", body), id=self.name), self.summary)
+        whole = self.header[0] == "layer"
+        summary = f"{self.summary}, {self.first}" if self.first else self.summary
+        html = folded(el("table", header, el("tbody", body), id=self.name, data_whole=whole), summary)
         return html.replace("<details>", raw("<details open>"), 1) if self.opened else html
 
 

@@ -1,9 +1,11 @@
 """Joining a Ray cluster, or starting one on this machine, and leaving it again without a trace."""
 
 import os
+import shlex
 import shutil
 import signal
 import socket
+import sys
 import tempfile
 from contextlib import suppress
 from types import TracebackType
@@ -98,6 +100,8 @@ class RayConnection:
         }
         if self.options.ray_address is not None:
             return {**how, "address": self.options.ray_address}
+        # Ray puts the path into a shell's command line, where a space would end it.
+        how["runtime_env"]["py_executable"] = shlex.quote(sys.executable)
         cores = max(os.cpu_count() or 1, (self.options.workers or 1) * self.options.cores)
         return {
             **how,

@@ -77,25 +77,25 @@ def join_steps(
         n_keys = arrays[0].shape[2] if kind == "cross" else prompt + number - 1
         joined = np.zeros((arrays[0].shape[0], prompt + number - 1, n_keys), dtype=np.float32)
         for index, array in enumerate(arrays):
-            seen = n_keys if kind == "cross" else prompt + index
-            rows = _rows(array, index, seen, kind)
-            joined[:, prompt + index - rows.shape[1] : prompt + index, seen - rows.shape[2] : seen] = rows
+            n_read = n_keys if kind == "cross" else prompt + index
+            rows = _rows(array, index, n_read, kind)
+            joined[:, prompt + index - rows.shape[1] : prompt + index, n_read - rows.shape[2] : n_read] = rows
         layers.append(joined)
     return JoinedSteps(layers, prompt)
 
 
-def _rows(array: NDArray[np.float32], step: int, seen: int, kind: str) -> NDArray[np.float32]:
+def _rows(array: NDArray[np.float32], step: int, n_read: int, kind: str) -> NDArray[np.float32]:
     """Return the new rows of a step over the last of the keys that it saw, `[head, query, key]`."""
-    if array.shape[2] > seen:  # a cache of fixed size has room for keys to come
-        if array[:, :, seen:].any():
+    if array.shape[2] > n_read:  # a cache of fixed size has room for keys to come
+        if array[:, :, n_read:].any():
             raise AttentionError(
-                f"step {step + 1} of {kind} attention has weight on keys beyond the {seen} tokens that were read; "
+                f"step {step + 1} of {kind} attention has weight on keys beyond the {n_read} tokens that were read; "
                 "expected what generate returns as attentions"
             )
-        array = array[:, :, :seen]
+        array = array[:, :, :n_read]
     if step == 0 or array.shape[1] == 1:
         return array
-    if array.shape[1] == seen and kind != "cross":  # without a cache all rows are computed again
+    if array.shape[1] == n_read and kind != "cross":  # without a cache all rows are computed again
         return array[:, -1:]
     raise AttentionError(
         f"step {step + 1} of {kind} attention has {array.shape[1]} rows; expected one, that of the token that was read "

@@ -69,12 +69,12 @@ def text_input(
 
 def after_start(start: int, segment: Segment | None) -> Segment:
     """Return what a decoder behind an encoder reads: its start token, then a text, if there is one."""
-    one = Segment(
+    first = Segment(
         document="view", index=0, ids=np.array([start]), token_types=np.array([0]), word_ids=np.array([NO_WORD])
     )
     if segment is None:
-        return one
-    ids, words = (np.concatenate([getattr(part, name) for part in (one, segment)]) for name in ("ids", "word_ids"))
+        return first
+    ids, words = (np.concatenate([getattr(part, name) for part in (first, segment)]) for name in ("ids", "word_ids"))
     return replace(segment, ids=ids, token_types=np.zeros_like(ids), word_ids=words)
 
 

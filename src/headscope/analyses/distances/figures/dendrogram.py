@@ -19,7 +19,17 @@ from headscope.attention.head_id import head_label
 from headscope.figures.axes import say_absent
 from headscope.figures.head_points import link_points
 from headscope.figures.paper import PAGE_INCHES, across, paper_width
-from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_color, role_outline
+from headscope.figures.style import (
+    INK,
+    LEAST_MARK,
+    LINE,
+    SOFT,
+    figure_of,
+    house_style,
+    new_figure,
+    role_color,
+    role_outline,
+)
 from headscope.palette import palette
 
 WIDTH, LINE_HEIGHT = 6.4, 0.155
@@ -94,7 +104,7 @@ def _leaves(ax: Axes, heads: pd.DataFrame, clusters: Clusters, kind: str, *, nam
     for role in dict.fromkeys(roles.tolist()):
         these = np.flatnonzero(roles == role)
         points = ax.scatter(
-            np.full(len(these), -0.012), line_of[these], s=34.0 if named else 8.0, linewidths=0.0, clip_on=False,
+            np.full(len(these), -0.012), line_of[these], s=LEAST_MARK, linewidths=0.0, clip_on=False,
             marker=role_outline(role), color=role_color(role), transform=margin,
         )  # fmt: skip
         link_points(points, kind, "tree", role, heads.loc[these, ["layer", "head"]].to_numpy().tolist())

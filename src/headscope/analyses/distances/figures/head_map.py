@@ -18,6 +18,7 @@ from headscope.figures.label_places import LabelPlace, WantedLabel, place_labels
 from headscope.figures.paper import LEAST_POINTS, across, paper_width
 from headscope.figures.style import (
     INK,
+    LEAST_MARK,
     SOFT,
     TICK,
     figure_of,
@@ -180,7 +181,7 @@ def _discs(ax: Axes, heads: pd.DataFrame, kind: str, layers: int, size: float, o
 
 def mark_size(heads: int) -> float:
     """Return a mark's size in square points; more heads have smaller marks, so that they stay apart."""
-    return float(np.clip(80.0 * 72 / heads, 12.0, 80.0))
+    return float(np.clip(80.0 * 72 / heads, LEAST_MARK, 80.0))
 
 
 def _called(role: str) -> str:

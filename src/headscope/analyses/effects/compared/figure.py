@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from headscope.analyses.effects.compared.ranks import Agreement, agreements, measured_heads
-from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure
+from headscope.figures.style import INK, LEAST_MARK, LINE, SOFT, house_style, new_figure
 from headscope.report_kit.report_parts import Context, Drawing
 
 _WIDTH, _LINE, _MARGIN = 5.6, 0.3, 0.7
@@ -43,7 +43,7 @@ def agreement_figure(pairs: Sequence[Agreement]) -> Figure:
         ends = np.array([(pair.ci_low, pair.ci_high) for pair in pairs])
         if np.isfinite(ends).any():
             ax.hlines(y, ends[:, 0], ends[:, 1], color=SOFT, linewidth=1.4, zorder=2, gid="interval")
-        ax.scatter([pair.rho for pair in pairs], y, s=26.0, color=INK, zorder=3, gid="pairs")
+        ax.scatter([pair.rho for pair in pairs], y, s=LEAST_MARK, color=INK, zorder=3, gid="pairs")
         ax.set_yticks(y, [f"{pair.first}, {pair.second}" for pair in pairs])
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel("rank correlation over heads")

@@ -13,7 +13,7 @@ from headscope.analyses.effects.accumulator import GATE
 from headscope.analyses.effects.estimates.judge import Judged, judged_of
 from headscope.analyses.effects.nats import LINEAR, nats_axis
 from headscope.figures.head_points import draw_points
-from headscope.figures.style import LINE, house_style, new_figure
+from headscope.figures.style import LEAST_MARK, LINE, house_style, new_figure
 from headscope.report_kit.report_parts import Context, Drawing
 
 _WIDTH, _HEIGHT = 5.2, 4.2
@@ -54,7 +54,7 @@ def estimate_figure(judged: Judged, *, kind: str, roles: pd.DataFrame | None) ->
         ax.axvline(0, color=LINE, linewidth=1.0, zorder=1)
         both = np.array([max(low for low, _ in ends), min(high for _, high in ends)])
         ax.plot(both, both, color=LINE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
-        size = max(10.0, min(46.0, 3000 / len(heads)))
+        size = max(LEAST_MARK, min(46.0, 3000 / len(heads)))
         draw_points(ax, heads, judged.guess, y, kind=kind, name="estimates", roles=roles, s=size)
         ax.set_xlabel("gate estimate, nats" if judged.estimate == GATE else "attribution, nats")
         ax.set_ylabel("size of the added loss, nats" if judged.estimate == GATE else "added loss, nats")

@@ -24,9 +24,9 @@ WHY = (
     "right, it stands for them in a larger model."
 )
 CAPTION = (
-    "A point is a head: the estimate of the loss that is added by its gradient, and the loss that is added. On the "
-    "dashed diagonal both are the same; in the upper left and lower right quarter the estimate has the wrong sign. "
-    "Axes are linear next to 0 and logarithmic beyond. Click a point to open its card."
+    "A point is a head, in its role’s color and shape: the estimate of the loss that is added by its gradient, and "
+    "the loss that is added. On the dashed diagonal both are the same; in the upper left and lower right quarter the "
+    "estimate has the wrong sign. Axes are linear next to 0 and logarithmic beyond. Click a point to open its card."
 )
 TERMS = (
     ("Attribution", "the first-order estimate of an effect (attribution patching): the gradient of the loss by what a "

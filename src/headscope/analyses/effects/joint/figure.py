@@ -72,7 +72,7 @@ def _panel(ax: Axes, curve: Curve, random: Curve, band: pd.DataFrame) -> None:
     value = np.array([cell.value for cell in curve.points.values()])
     if np.isfinite(low).any():
         ax.fill_between(at, low, high, color=INK, alpha=0.25, linewidth=0, zorder=3, gid="interval")
-    ax.plot(at, value, color=INK, linewidth=1.6, marker="o", markersize=3.5, zorder=4, clip_on=False, gid="order")
+    ax.plot(at, value, color=INK, linewidth=1.6, marker="o", markersize=5.0, zorder=4, clip_on=False, gid="order")
     ax.set_xlim(0, at[-1])
     ax.set_xticks(at[at != at[1]] if len(at) > 4 else at)
     ax.set_title(curve.label)

@@ -22,9 +22,10 @@ WHY = (
     "and more heads are changed at once, the least important first by several measures."
 )
 CAPTION = (
-    "Points: the loss that is added when so many heads are changed at once, the smallest by the measure first, with "
-    "its 95% interval. Gray: the mean and the range of 20 random orders that take heads of the same layers as the "
-    "effect on the loss does. The axis is linear next to 0 and logarithmic beyond."
+    "A panel is a measure by which heads are ordered, the smallest first. To the right more heads are changed at "
+    "once; upwards is the loss that is added, with its 95% interval. Gray: the mean and the range of 20 random orders "
+    "that take heads of the same layers as the effect on the loss does. The axis is linear next to 0 and logarithmic "
+    "beyond."
 )
 TERMS = (
     ("Removed together", "heads that are changed in one pass, each as it is alone. By their effect and its "

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.explanation.annotation import annotation_of, kept_fields
-from headscope.analyses.explanation.design import Floats, Integers
-from headscope.analyses.explanation.predicted import PairFeatures, Predictor
+from headscope.analyses.explanation.columns import Integers, Singles
+from headscope.analyses.explanation.fitted import Predictor
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.row_sample import tokens_of
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
@@ -22,7 +22,7 @@ from headscope.encoding.segment import Segment, SegmentInfo
 
 _MOST_BYTES = 512 << 20
 """Features of a batch are kept for all its layers where they take so many bytes at most."""
-_CELLS = 1 << 20
+_CELLS = 1 << 16
 """Pairs of a row and a key whose features are computed together."""
 
 
@@ -53,10 +53,10 @@ class RowPredictor:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Some rows of an input with their features, and what predicts them."""
+    """Some rows of an input with their columns, and what predicts them."""
 
     rows: Integers
-    pairs: PairFeatures
+    pairs: Singles
     predictor: Predictor
 
 
@@ -175,5 +175,5 @@ def _span(tokens: SegmentInfo, item: int) -> slice:
     return slice(first, first + int(tokens.lengths[item]))
 
 
-def _like(predicted: Floats, weights: Tensor) -> Tensor:
+def _like(predicted: NDArray[np.float64], weights: Tensor) -> Tensor:
     return torch.from_numpy(predicted).to(device=weights.device, dtype=weights.dtype)

@@ -1,8 +1,7 @@
 """Explanations fitted again where an encoder's loss is taken: in inputs some of whose words are hidden.
 
-A row of a hidden word looks elsewhere than a row of that word, and other rows see hidden words as keys. The groups that
-explain a head on the text as it is written are kept, and their coefficients are fitted again, to rows of hidden words
-and to rows of all else, each with the same halves of the documents.
+A row of a hidden word looks elsewhere than a row of that word, and other rows see hidden words as keys. So heads are
+fitted again, to rows of hidden words and to all other rows, each with the same halves of the documents.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +10,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.contexts import contexts_of
+from headscope.analyses.explanation.contexts import contexts_of, token_counts
+from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.feature import Feature
-from headscope.analyses.explanation.fitted import EXPLAINED, FittedHeads
-from headscope.analyses.explanation.refit import refit
+from headscope.analyses.explanation.fitted import FittedHeads
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
-from headscope.analyses.explanation.sample_design import sample_design
+from headscope.analyses.explanation.sample import row_sample
+from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.encoding.questions.loss_questions import Ask
 from headscope.encoding.segment import Segment, SegmentInfo
@@ -65,31 +65,26 @@ def fitted_again(
     *,
     seed: int,
 ) -> dict[str, FittedHeads]:
-    """Return the groups that explain heads with coefficients fitted to some rows, by kind of attention.
+    """Return fits to some rows, by kind of attention, with the same halves of the documents.
 
     Args:
         rows: the sample.
-        fitted: what the halves of the documents fitted to the text as it is written.
+        fitted: the fits to the text as it is written.
         features: the catalog, by name.
-        vocabulary: what is known of tokens without a text.
-        seed: of the order of documents that were not divided before.
+        vocabulary: facts on tokens without a text.
+        seed: seed of the order of documents that were not divided before.
     """
     results = {}
-    for kind, samples in rows.compute().items():
+    for part in rows.layout:
+        samples = rows.compute()[part.kind]
         if not samples:
             continue
-        before = fitted[kind]
-        design = sample_design(
-            samples, list(features.values()), contexts_of(samples, vocabulary), seed=seed, divided=before.documents
-        )
-
-        def groups(half: int, layer: int, head: int, before: FittedHeads = before) -> list[str]:
-            # Hidden words are no keys in the text that selected the groups.
-            return [*before.groups(features, half, layer, head), "hidden"]
-
-        if np.bincount(design.documents % 2, minlength=2).min() < FEWEST_ROWS:
-            results[kind] = before
+        before = fitted[part.kind]
+        counted = vocabulary.with_counts(token_counts(samples))
+        sample = row_sample(samples, list(features.values()), contexts_of(counted), seed=seed, divided=before.documents)
+        if np.bincount(sample.documents % 2, minlength=2).min() < FEWEST_ROWS:
+            results[part.kind] = before
             continue
-        layers = before.coefficients[EXPLAINED].shape[1]
-        results[kind] = FittedHeads.of(design, refit(design, layers, groups))
+        heads = explain(sample, part.layers, (WEIGHT,), ordered=False, positions=True)[WEIGHT]
+        results[part.kind] = FittedHeads.of(sample, heads)
     return results

@@ -18,8 +18,7 @@ from headscope.analyses.effects.kept.hidden_words import (
     hidden_inputs,
 )
 from headscope.analyses.effects.kept.tables import ADDED, EFFECT_KEPT, KEPT, OVER_POSITIONS
-from headscope.analyses.explanation.fitted import EXPLAINED, POSITIONS, FittedHeads
-from headscope.analyses.explanation.predicted import Predictor
+from headscope.analyses.explanation.fitted import EXPLAINED, POSITIONS, FittedHeads, Predictor
 from headscope.analyses.explanation.row_context import Tokens
 from headscope.analyses.explanation.text_features import catalog_with
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
@@ -114,7 +113,7 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
     def predictors(self) -> dict[str, list[RowPredictor]]:
         """Return what predicts the rows of each kind of attention."""
         features = catalog_with(self.run.options.features).features
-        vocabulary = VocabularyFacts.of_tokenizer(self.run.loaded.tokenizer)
+        vocabulary = VocabularyFacts.of_model(self.run.loaded.model, self.run.loaded.tokenizer)
 
         def predictors(
             fitted: Mapping[str, FittedHeads], picks: Callable[[Tokens], NDArray[np.bool_]] | None = None

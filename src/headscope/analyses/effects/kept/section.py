@@ -27,9 +27,10 @@ WHY = (
     "explains it, as other documents fitted it, and the loss is compared with that of uniform attention."
 )
 CAPTION = (
-    "A point is a head: the share of its attention that is explained, and the share of its effect that is kept "
-    "when its attention is replaced by the explanation, with its 95% interval. On the diagonal both are the same. "
-    "Heads whose uniform attention is not shown to cost anything have no point. Click a point to open its card."
+    "A point is a head, in its role’s color and shape: the share of its attention that is explained, and the share of "
+    "its effect that is kept when its attention is replaced by the explanation, with its 95% interval. On the "
+    "diagonal both are the same. Heads whose uniform attention is not shown to cost anything have no point. Click a "
+    "point to open its card."
 )
 TERMS = (
     ("Effect kept", "(L_uniform - L_explained) / (L_uniform - L), where L is the loss, and the others are those with a "
@@ -75,6 +76,8 @@ def kept_table(about: Context, table: pd.DataFrame, kind: Kind) -> Table:
         header=("replaced", *REPLACEMENTS, "%", "95% interval", "explained %"),
         rows=tuple(rows),
         name=f"table-effect-kept-{kind.name}",
+        matters=tuple(each.cells[next(iter(ADDED))].value for each in ordered),
+        first="the costliest uniform attention first",
     )
 
 

@@ -4,13 +4,13 @@ from headscope.analyses.explanation.feature import TOKENS, Feature, Floats, Grou
 from headscope.analyses.explanation.row_context import RowContext
 
 GROUPS = (
-    Group("frequency", "content", "tokens by how frequent they are", by_feature=True),
+    Group("frequency", "content", "tokens by how frequent they are", named_features=1),
     Group(TOKENS, "content", "particular tokens"),
 )
 
 
 def _log_frequency(rows: RowContext) -> Floats:
-    return rows.vocabulary.of(rows.vocabulary.log_frequency, rows.keys.ids)
+    return rows.of_text(rows.vocabulary.of(rows.vocabulary.log_frequency, rows.keys.ids))
 
 
 def _squared(rows: RowContext) -> Floats:

@@ -10,7 +10,7 @@ from headscope.analyses.explanation.row_context import RowContext
 
 _MENTIONS: frozenset[Need] = frozenset({"same_axis", "mentions"})
 GROUPS = (
-    Group("entity", "coreference", "other mentions of the same entity", by_feature=True),
+    Group("entity", "coreference", "other mentions of the same entity", named_features=1),
     Group("mention_head", "coreference", "head words of mentions"),
 )
 

@@ -10,10 +10,10 @@ GROUPS = (
     Group("previous", "position", "the previous token"),
     Group("next", "position", "the next token"),
     Group("current", "position", "the token itself"),
-    Group("distance", "position", "nearby tokens", by_feature=True),
+    Group("distance", "position", "nearby tokens", named_features=1),
     Group("side", "position", "earlier tokens"),
-    Group("sentence", "position", "the row’s own sentence", by_feature=True),
-    Group("place", "position", "tokens by their place in the input", by_feature=True),
+    Group("sentence", "position", "its own sentence", named_features=1),
+    Group("place", "position", "tokens by their place in the input", named_features=2),
 )
 OFFSETS = ("previous", "next", "current", "distance", "side", "place")
 """The groups that say where the key is, whatever the tokens are."""
@@ -48,11 +48,11 @@ def _begins_sentence(rows: RowContext) -> NDArray[np.bool_]:
 
 
 def _log_place(rows: RowContext) -> Floats:
-    return np.log1p(np.arange(len(rows.keys)))
+    return rows.of_text(np.log1p(np.arange(len(rows.keys))))
 
 
 def _relative_place(rows: RowContext) -> Floats:
-    return np.arange(len(rows.keys)) / max(1, len(rows.keys) - 1)
+    return rows.of_text(np.arange(len(rows.keys)) / max(1, len(rows.keys) - 1))
 
 
 def _at(name: str, sentence: str, first: int, last: int, group: str = "distance", opposite: str = "") -> Feature:

@@ -6,7 +6,7 @@ from headscope.analyses.explanation.feature import Feature, Floats, Group, Need,
 from headscope.analyses.explanation.features.tree import TAG_NAMES
 from headscope.analyses.explanation.row_context import RowContext
 
-GROUPS = (Group("tag_pairs", "treebank", "some parts of speech from some others", by_feature=True, of_others=True),)
+GROUPS = (Group("tag_pairs", "treebank", "some parts of speech from some others", named_features=2, of_others=True),)
 PAIRED = ("ADJ", "ADP", "AUX", "DET", "NOUN", "PRON", "PROPN", "VERB")
 """Parts of speech of rows and keys; of others the part of speech of the key counts alone."""
 _NEEDS: frozenset[Need] = frozenset({"same_axis", "tags"})

@@ -11,9 +11,9 @@ from headscope.report_kit.relation_names import BASIC_RELATIONS, terms
 _TREES: frozenset[Need] = frozenset({"same_axis", "trees"})
 _TAGS: frozenset[Need] = frozenset({"same_axis", "tags"})
 GROUPS = (
-    Group("tag", "treebank", "tokens by part of speech", by_feature=True),
-    Group("head", "treebank", "the syntactic head", by_feature=True),
-    Group("dependents", "treebank", "the syntactic dependents", by_feature=True),
+    Group("tag", "treebank", "tokens by part of speech", named_features=2),
+    Group("head", "treebank", "the syntactic head", named_features=2),
+    Group("dependents", "treebank", "the syntactic dependents", named_features=2),
     Group("clause", "treebank", "the row’s own clause"),
 )
 TAG_NAMES = {

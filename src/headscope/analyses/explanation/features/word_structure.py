@@ -10,7 +10,7 @@ GROUPS = (
     Group("word_pieces", "word structure", "pieces of the same word"),
     Group("word_before", "word structure", "the word before"),
     Group("word_after", "word structure", "the word after"),
-    Group("form", "word structure", "tokens by their form", by_feature=True),
+    Group("form", "word structure", "tokens by their form", named_features=2),
 )
 _LETTERS = 12
 """Letters of a token that count."""
@@ -65,12 +65,18 @@ FEATURES = (
     _pair("before_last", "word_before", "the last piece of the word before", _piece(-1, part="last")),
     _pair("after_pieces", "word_after", "pieces of the word after", _piece(1)),
     _pair("after_first", "word_after", "the first piece of the word after", _piece(1, part="first")),
-    Feature("word_start", "form", "first pieces of words", lambda rows: rows.keys.starts_word),
+    Feature("word_start", "form", "first pieces of words", lambda rows: rows.of_text(rows.keys.starts_word)),
     Feature(
-        "continuation", "form", "later pieces of words", lambda rows: rows.keys.in_word > 0, opposite="whole words"
+        "continuation",
+        "form",
+        "later pieces of words",
+        lambda rows: rows.of_text(rows.keys.in_word > 0),
+        opposite="whole words",
     ),
-    Feature("ends_word", "form", "last pieces of words", lambda rows: rows.keys.ends_word),
-    Feature("length", "form", "long tokens", lambda rows: lengths(rows, rows.keys), opposite="short tokens"),
-    Feature("capital", "form", "capitalized tokens", _capital),
-    Feature("digit", "form", "digits", _digit),
+    Feature("ends_word", "form", "last pieces of words", lambda rows: rows.of_text(rows.keys.ends_word)),
+    Feature(
+        "length", "form", "long tokens", lambda rows: rows.of_text(lengths(rows, rows.keys)), opposite="short tokens"
+    ),
+    Feature("capital", "form", "capitalized tokens", lambda rows: rows.of_text(_capital(rows))),
+    Feature("digit", "form", "digits", lambda rows: rows.of_text(_digit(rows))),
 )

@@ -49,7 +49,7 @@ def distance_panel(rows: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
     value = ordered["accuracy"].to_numpy(float)
     low, high = ordered["ci_low"].to_numpy(float), ordered["ci_high"].to_numpy(float)
     interval_bars(ax, x, low, high, color=color, width=3.2, alpha=0.35)
-    ax.plot(x, value, color=color, linewidth=1.5, marker="o", markersize=4, clip_on=False, gid="head")
+    ax.plot(x, value, color=color, linewidth=1.5, marker="o", markersize=5, clip_on=False, gid="head")
     distance_axis(ax)
     whole_axis(ax, steps=2, labelsize=8.0)
     if has_baseline.any() and pd.notna(first["baseline_offset"]):

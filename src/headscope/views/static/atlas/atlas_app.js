@@ -43,7 +43,7 @@ class AtlasApp {
     const readouts = [0, 1].map(() => el("p", { class: "readout" }));
     const boxes = { map: el("div"), grid: el("div", { class: "grid-box", id: "grid" }), scatter: el("div"), color: el("div", { class: "at-color" }) };
     colorBy(boxes.color, (measure) => {
-      this.grid.statistic = measure;
+      this.grid.colorBy = measure;
       this.grid.paint();
     });
     this.map = new HeadMap(boxes.map, readouts[0], (index) => this.pick(this.kind, index));

@@ -1,9 +1,9 @@
 // A head's card in the atlas: its role, what it finds and shows, sentences, where it stands, what it does, its relations,
 // the heads nearest to it.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, data, headNumber, headTitle, roleOf } from "../report/data.js";
+import { anchorOf, data, headNumber, headTitle, lookOf } from "../report/data.js";
 import { accuraciesOf, atlas, nearestOf, ordinal, rankOf, showingsOf, writtenOf } from "./atlas_data.js";
-import { effectLine, findLines, guidedLine, roleBadge, summaryLine } from "../report/card.js";
+import { effectLine, findLines, guidedLine, lookBadge, summaryLine } from "../report/card.js";
 import { summaryOf } from "../report/head_fact.js";
 import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
@@ -70,7 +70,7 @@ function nearestPart(kind, index, { onOpen, onCompare }) {
   const near = nearestOf(kind, index);
   if (!near) return el("p", { class: "caption" }, `This run measured no distances between heads: ${atlas.missing.distances || "ask for the stage distances"}.`);
   const line = ([other, nats]) => {
-    const role = roleOf(kind, other);
+    const role = lookOf(kind, other);
     const open = (event) => {
       event.preventDefault();
       event.stopPropagation();
@@ -110,7 +110,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     el(
       "div",
       { class: "at-card-top" },
-      el(`h${level}`, {}, title, roleBadge(kind, index)),
+      el(`h${level}`, {}, title, lookBadge(kind, index)),
       el(
         "div",
         { class: "at-card-actions" },

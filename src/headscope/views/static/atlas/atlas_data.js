@@ -1,6 +1,6 @@
 // What the atlas knows beside the report's numbers: accuracies, places, nearest heads, sentences, words to ask with.
 import { bytesOfBase64 } from "../core/weights.js";
-import { block, cellOf, data, findsOf, headNumber, pick, roleOf, sentenceOf, showsOf } from "../report/data.js";
+import { block, cellOf, data, findsOf, headNumber, pick, lookOf, sentenceOf, showsOf } from "../report/data.js";
 import { phrasesSaid } from "../report/said.js";
 import { rowOf } from "./atlas_words.js";
 
@@ -196,7 +196,7 @@ export function allHeads() {
         index,
         number: headNumber(kind, index),
         layer: Math.floor(index / kind.heads) + 1,
-        role: roleOf(kind, index).name,
+        role: lookOf(kind, index).name,
         finds: atlas.relations.filter(({ label }) => found.includes(label)).map(({ name }) => name),
         shows: showsOf(kind, index).map(({ id }) => id),
         says: phrasesSaid([sentenceOf(kind, index), ...CORPORA.map((corpus) => explainedIn(kind, index, corpus))].filter(Boolean)),
@@ -242,5 +242,5 @@ export function headWorthOpening(heads) {
   const finders = heads.filter(({ finds }) => finds.length);
   const margin = ({ kind, index }) => accuraciesOf(kind, index, 1)[0].margin;
   const [best] = finders.sort((a, b) => margin(b) - margin(a));
-  return best || heads.find(({ role }) => role !== "mixed") || heads[0];
+  return best || heads.find(({ role }) => role !== "mixed" && role !== "broad") || heads[0];
 }

@@ -1,6 +1,6 @@
 // What narrows the heads: a box for words, chips of roles, of what heads find, and of what they show.
 import { el, shape } from "../core/dom.js";
-import { data, headNumber } from "../report/data.js";
+import { data, headNumber, looks } from "../report/data.js";
 import { atlas } from "./atlas_data.js";
 import { asksForHeads, isAskedFor, relationsAsked, showingsAsked, statisticAsked, understand, unmeasuredAsked } from "./head_search.js";
 
@@ -123,7 +123,7 @@ export class AtlasFilters {
         `${label} `,
         el("b", {}, String(count)),
       );
-    const roles = data.roles.map((role) => [role, this.heads.filter((head) => head.role === role.name).length]).filter(([, count]) => count);
+    const roles = looks.map((role) => [role, this.heads.filter((head) => head.role === role.name).length]).filter(([, count]) => count);
     const relations = atlas.relations.map((relation) => [relation, this.namedOn(this.heads.filter((head) => head.finds.includes(relation.name)))]).filter(([, named]) => named);
     const showings = (atlas.showings || []).filter(({ searchable }) => searchable).map((showing) => [showing, this.namedOn(this.heads.filter((head) => head.shows.includes(showing.name)))]).filter(([, named]) => named);
     const group = (label, chips) => (chips.length ? el("div", { class: "at-group", role: "group", "aria-label": label }, el("span", { class: "at-group-name", "aria-hidden": "true" }, label), chips) : null);
@@ -161,7 +161,7 @@ export class AtlasFilters {
 
   askable() {
     const relations = atlas.relations.filter(({ overall }) => !overall).slice(0, 4).map(({ says, label }) => (says ? `${says} (${label})` : label));
-    const parts = ["a role (previous, next, comma, broad)", (atlas.showings || []).length ? "a behavior (induction, duplicate, brackets)" : null, this.said.length ? "a word of explanations (frequent, nearby)" : null, relations.length ? `what is found (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
+    const parts = [data.looks ? "what heads look at (previous, next, nearby, punctuation, broad)" : "a role (previous, next, comma, broad)", (atlas.showings || []).length ? "a behavior (induction, duplicate, brackets)" : null, this.said.length ? "a word of explanations (frequent, nearby)" : null, relations.length ? `what is found (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
     return `Ask for ${parts.filter(Boolean).join(", ").replace(/, ([^,]*)$/, " or $1")}.`;
   }
 }

@@ -1,8 +1,8 @@
 // The heads that are left, as a list to be sorted by a statistic or by how well they find a relation.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, cellOf, data, findsOf, roleOf, statisticNamed } from "../report/data.js";
+import { anchorOf, cellOf, data, findsOf, lookOf, statisticNamed } from "../report/data.js";
 import { accuracyOf, atlas, relationNamed, showingNamed, showingOf } from "./atlas_data.js";
-import { hasRole, summaryOf } from "../report/head_fact.js";
+import { isNamed, summaryOf } from "../report/head_fact.js";
 import { tableInterval, tableNumber } from "../core/format.js";
 
 const FIRST_ROWS = 60;
@@ -93,7 +93,7 @@ export class AtlasList {
     const finding = atlas.relations.length > 0;
     this.first = rows.length ? rows[0].head : null;
     this.head.replaceChildren(
-      ...[el("th", { scope: "col" }, "Head"), el("th", { scope: "col" }, "Role"), finding ? el("th", { scope: "col" }, "Finds") : null, measure ? el("th", { scope: "col", class: "at-number" }, measure.label, el("small", {}, measure.share ? " %" : ` ${measure.unit || "nats"}`)) : null].filter(Boolean),
+      ...[el("th", { scope: "col" }, "Head"), el("th", { scope: "col" }, data.looks ? "Looks at" : "Role"), finding ? el("th", { scope: "col" }, "Finds") : null, measure ? el("th", { scope: "col", class: "at-number" }, measure.label, el("small", {}, measure.share ? " %" : ` ${measure.unit || "nats"}`)) : null].filter(Boolean),
     );
     this.body.replaceChildren(...rows.slice(0, this.most).map((row) => this.row(row, measure, finding, several)));
     const left = rows.length - this.most;
@@ -109,7 +109,7 @@ export class AtlasList {
 
   row({ head, number }, measure, finding) {
     const { kind, index } = head;
-    const role = roleOf(kind, index);
+    const role = lookOf(kind, index);
     const open = (event) => {
       event.preventDefault();
       event.stopPropagation();
@@ -119,7 +119,7 @@ export class AtlasList {
       "tr",
       {},
       el("th", { scope: "row" }, el("a", { class: "head", href: `#${anchorOf(kind, index)}`, onclick: open }, nameOf(head))),
-      el("td", { class: "words" }, el("span", { class: `mark role-${role.name}` }, shape(role.name)), hasRole(kind, index) ? role.label : summaryOf(kind, index)[0]),
+      el("td", { class: "words" }, el("span", { class: `mark role-${role.name}` }, shape(role.name)), isNamed(kind, index) ? role.label : summaryOf(kind, index)[0]),
       finding ? el("td", { class: "words" }, findsOf(kind, index).map((one) => one.name).join(", ")) : null,
       measure ? el("td", { class: "at-number" }, number ? written(number.value, measure) : "–", number && tableInterval(number, measure.share) ? el("small", {}, tableInterval(number, measure.share)) : null) : null,
     );

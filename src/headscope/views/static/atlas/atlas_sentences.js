@@ -1,6 +1,6 @@
 // The sentences on a head's card, one at a time: where it finds something, where it copies, then where it does most of its role.
 import { el, shape } from "../core/dom.js";
-import { findsOf, headTitle, mapOf, roleOf, sharedSentences } from "../report/data.js";
+import { findsOf, headTitle, mapOf, lookOf, sharedSentences } from "../report/data.js";
 import { atlas, sentencesOf } from "./atlas_data.js";
 import { labelOf, mapOfSentence, tellSentence } from "../report/sentence.js";
 import { lineDiagram } from "../report/lines.js";
@@ -10,17 +10,16 @@ function sharedChoices(kind, index) {
   const all = sharedSentences(kind).map((_, number) => () => mapOf(kind, index, number));
   const there = all.filter((map) => map());
   const tell = ["A sentence that every head is drawn on."];
-  return there.map((map, place) => ({ sentence: null, role: roleOf(kind, index).name, name: `the same for all heads${there.length > 1 ? ` ${place + 1}` : ""}`, tell, map, text: null }));
+  return there.map((map, place) => ({ sentence: null, role: lookOf(kind, index).name, name: `the same for all heads${there.length > 1 ? ` ${place + 1}` : ""}`, tell, map, text: null }));
 }
 
 // What there is to choose from: {label, tell, map(), role, text}.
 function choices(kind, index) {
-  const role = roleOf(kind, index);
   const own = sentencesOf(kind, index).map((sentence) => ({
     sentence,
     role: sentence.role,
     label: labelOf(sentence),
-    tell: tellSentence(sentence, role),
+    tell: tellSentence(sentence),
     map: () => mapOfSentence(sentence),
     text: sentence.text,
   }));

@@ -1,6 +1,7 @@
 // The head map: every head where its attention puts it, colored and shaped by role; likeness is nearness.
 import { el, shape, svg } from "../core/dom.js";
-import { findsOf, headNumber, roleOf } from "../report/data.js";
+import { findsOf, headNumber, lookOf } from "../report/data.js";
+import { isNamed } from "../report/head_fact.js";
 import { mapPlacesOf } from "./atlas_data.js";
 import { describe } from "../report/grid.js";
 import { layOutMap, placeNames, toward } from "./map_layout.js";
@@ -36,7 +37,7 @@ export class HeadMap {
     this.places = places;
     this.marks = places.map((place, index) => (place ? this.mark(place, index, size) : null));
     // What finds something is named first, then what has a role, then the others: as far as there is room.
-    const worth = (index) => (findsOf(kind, index).length ? 0 : roleOf(kind, index).statistic ? 1 : 2);
+    const worth = (index) => (findsOf(kind, index).length ? 0 : isNamed(kind, index) ? 1 : 2);
     const order = places.map((_, index) => index).sort((a, b) => worth(a) - worth(b) || a - b);
     const written = places.map((_, index) => this.namesOf(index));
     const names = placeNames(written, places, { mark: size * FINDER, letter: LETTER, line: NAME_LINE, width: MAP_WIDTH, height }, order);
@@ -78,7 +79,7 @@ export class HeadMap {
   }
 
   mark([x, y], index, usual) {
-    const role = roleOf(this.kind, index).name;
+    const role = lookOf(this.kind, index).name;
     const size = findsOf(this.kind, index).length ? usual * FINDER : usual;
     const half = size / 2;
     const picture = shape(role);

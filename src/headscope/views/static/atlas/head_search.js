@@ -56,16 +56,19 @@ export function understand(query, vocabulary, said = []) {
     else if (isSaid(said, own)) asked.terms.push({ term: word, meanings: [{ what: "said", name: own }] });
     else asked.unknown.push(word);
   }
-  if (!asked.terms.length && !asked.unknown.length && !asked.heads.length && !asked.layers.length) saidAlone(words, said, asked);
+  if (!asked.terms.length && !asked.unknown.length && !asked.heads.length && !asked.layers.length) saidAlone(words, said, phrases, asked);
   return asked;
 }
 
-// "verbs": words that a question may have beside what it asks for, where nothing else is asked for.
-function saidAlone(words, said, asked) {
+// "verbs": words that a question may have beside what it asks for, where nothing else is asked for. If they mean nothing by
+// themselves either, nothing was understood.
+function saidAlone(words, said, phrases, asked) {
   for (const word of words.filter((one) => one.length >= FEWEST_LETTERS)) {
     const own = singular(word);
-    if (isSaid(said, own)) asked.terms.push({ term: word, meanings: [{ what: "said", name: own }] });
+    const meanings = isSaid(said, own) ? [{ what: "said", name: own }] : phrases.get(own) || [];
+    if (meanings.length) asked.terms.push({ term: word, meanings });
   }
+  if (!asked.terms.length) asked.unknown.push(...words);
 }
 
 // What is meant by a role is meant by the sentences that say it, too; relations and behaviors are tested, and stand alone

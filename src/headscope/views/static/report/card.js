@@ -1,16 +1,16 @@
 // A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, effectLineOf, findsOf, headTitle, mapOf, roleOf, sentenceOf, showsOf } from "./data.js";
+import { anchorOf, effectLineOf, findsOf, headTitle, mapOf, lookOf, sentenceOf, showsOf } from "./data.js";
 import { tableInterval, tableNumber, upper } from "../core/format.js";
-import { hasRole, summaryOf } from "./head_fact.js";
+import { isNamed, summaryOf } from "./head_fact.js";
 import { lineDiagram } from "./lines.js";
 import { firstSentence, labelOf, mapOfSentence, tellSentence } from "./sentence.js";
 import { strips } from "./strips.js";
 
-// The badge of a head's role; none where it has none.
-export function roleBadge(kind, index) {
-  const role = roleOf(kind, index);
-  return hasRole(kind, index) ? el("span", { class: `badge role-${role.name}` }, shape(role.name), role.label) : "";
+// The badge of what a head looks at, or of its role; none where it has none.
+export function lookBadge(kind, index) {
+  const look = lookOf(kind, index);
+  return isNamed(kind, index) ? el("span", { class: `badge role-${look.name}` }, shape(look.name), look.label) : "";
 }
 
 // The first line of a card: the head's strongest supported fact.
@@ -25,10 +25,11 @@ export function guidedLine(kind, index) {
   return said ? el("p", { class: "explained" }, said) : "";
 }
 
-// What explains it, where that is not the first line.
+// What explains it, where the first line does not say it.
 export function explainedLine(kind, index) {
   const sentence = sentenceOf(kind, index);
-  return sentence && upper(sentence) !== summaryOf(kind, index)[0] ? el("p", { class: "explained" }, `${upper(sentence)}.`) : null;
+  const [, rest] = summaryOf(kind, index);
+  return sentence && !upper(rest.slice(2)).endsWith(upper(sentence)) ? el("p", { class: "explained" }, `${upper(sentence)}.`) : null;
 }
 
 // What it does to the model, where effects were measured.
@@ -60,26 +61,26 @@ export function findLines(kind, index) {
 
 // `kept`: the token of the pinned sentence that the reader keeps: the head is then drawn on that sentence.
 export function showCard(box, kind, index, kept = null) {
-  const role = roleOf(kind, index);
+  const look = lookOf(kind, index);
   const title = headTitle(kind, index);
   const sentence = kept === null ? firstSentence(kind, index) : null;
   const map = sentence ? mapOfSentence(sentence) : mapOf(kind, index);
   const { atlas: address } = box.dataset;
   const link = address && el("a", { href: `${address}#${anchorOf(kind, index)}` }, "This head in the atlas");
   box.replaceChildren(
-    el("h2", {}, title, roleBadge(kind, index)),
+    el("h2", {}, title, lookBadge(kind, index)),
     el("p", { class: "role" }, summaryLine(kind, index)),
     guidedLine(kind, index),
     findLines(kind, index) || "",
     explainedLine(kind, index) || "",
     effectLine(kind, index) || "",
     link ? el("p", { class: "at-link-line" }, link, ": sentences, relations, nearest heads") : "",
-    sentence ? el("p", { class: "shown" }, el("b", {}, upper(labelOf(sentence))), ": ", tellSentence(sentence, role)) : "",
+    sentence ? el("p", { class: "shown" }, el("b", {}, upper(labelOf(sentence))), ": ", tellSentence(sentence)) : "",
     map
-      ? lineDiagram(map, sentence ? sentence.role : role.name, `${title} on an example sentence: what each token attends to. Up and down arrows move.`, sentence ? sentence.arcs : [], kept)
+      ? lineDiagram(map, sentence ? sentence.role : look.name, `${title} on an example sentence: what each token attends to. Up and down arrows move.`, sentence ? sentence.arcs : [], kept)
       : el("p", { class: "caption" }, "This run kept no example sentence for this head."),
     strips(kind, index),
-    el("p", { class: "caption" }, "Gray: every head, taller where several fall together. Dashed: uniform attention. Bar: 95% interval. Point at a token to see its attention alone."),
+    el("p", { class: "caption" }, "Gray: every head, taller where several fall together. Dashed: uniform attention. Bar: 95% interval. Point at a token to see its attention alone. ", el("a", { href: "#glossary" }, "What these numbers are"), "."),
   );
   box.dataset.head = `${kind.kind} ${index}`;
 }

@@ -43,8 +43,16 @@ export function cellOf(kind, statistic, index) {
   };
 }
 
-export function roleOf(kind, index) {
-  return data.roles[kind.roles[index]];
+// The categories that color heads: what they look at, where the run explained them; otherwise their roles.
+export const looks = data.looks || data.roles;
+export const UNNAMED = "mixed"; // the category of the heads that fit no other
+
+export function lookOf(kind, index) {
+  return looks[(kind.looks || kind.roles)[index]];
+}
+
+export function roleNamed(name) {
+  return data.roles.find((role) => role.name === name);
 }
 
 // What a head finds: relations at which it is held-out best and beats its baseline, and coreference.

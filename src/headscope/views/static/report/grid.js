@@ -1,8 +1,11 @@
 // The head grid: a cell a head, layers as rows. Arrow keys move, Enter opens, hover and focus name the head.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, ownLayer, roleOf, statisticNamed } from "./data.js";
+import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, lookOf, looks, ownLayer, statisticNamed } from "./data.js";
 import { amount, lower } from "../core/format.js";
 import { summaryOf } from "./head_fact.js";
+
+// Colors the grid by roles, where its heads are otherwise colored by what they look at.
+export const BY_ROLE = "role";
 
 // What a head is, in a line: "Head 1-3 · Previous token: 98% ...", or "Head 1-3 · entropy 0.30 nats · Previous token".
 export function describe(kind, index, statistic) {
@@ -23,8 +26,9 @@ function briefly(kind, index, role) {
   return names.length > 1 ? `${short.slice(0, 4)}+` : short;
 }
 
-// The role of heads without one, which are tinted by what explains them.
-const UNNAMED = "mixed";
+// A cell has its full color from this explained share up, and at least so much of it.
+const FULL = 0.75;
+const LEAST_STRENGTH = 0.4;
 
 export class HeadGrid {
   // `ids`: whether cells carry their heads' anchors, so that an address scrolls to them.
@@ -33,7 +37,7 @@ export class HeadGrid {
     this.readout = readout;
     this.onOpen = onOpen;
     this.ids = ids;
-    this.statistic = null;
+    this.colorBy = null; // a statistic, or BY_ROLE; by default what heads look at
     this.role = null;
     this.keep = null; // of a place: whether that head stays bright, where something else narrows the heads
     this.cells = [];
@@ -86,23 +90,40 @@ export class HeadGrid {
     return el("button", { type: "button", role: "gridcell", id: this.ids ? anchorOf(kind, index) : null, tabindex: "-1", "data-index": index, "data-name": headNumber(kind, index) });
   }
 
-  // Color by role, or by how much of one statistic a head has.
+  // The statistic that colors heads, if one does.
+  get statistic() {
+    return this.colorBy === BY_ROLE ? null : this.colorBy;
+  }
+
+  // The categories that color heads, and that of a head.
+  get categories() {
+    return this.colorBy === BY_ROLE ? data.roles : looks;
+  }
+
+  categoryOf(index) {
+    return this.colorBy === BY_ROLE ? data.roles[this.kind.roles[index]] : lookOf(this.kind, index);
+  }
+
+  // Color by what heads look at, or by how much of one statistic a head has.
   paint() {
     const { kind, statistic } = this;
+    const explained = this.colorBy === null && kind.looks ? kind.explained : null;
     const columns = statistic && columnsOf(kind, statistic);
     const top = columns ? Math.max(...columns.value.filter((value) => value !== null), 1e-9) : 1;
     this.cells.forEach((button, index) => {
-      const role = roleOf(kind, index);
+      const role = this.categoryOf(index);
       const cell = statistic && cellOf(kind, statistic, index);
       const marks = [...new Set(findsOf(kind, index).map((one) => one.role))];
       const off = (this.role !== null && this.role !== role.name && !marks.includes(this.role)) || (this.keep !== null && !this.keep(index));
-      const tint = statistic || role.name !== UNNAMED ? null : (kind.tints || {})[index];
-      button.className = `${statistic ? "amount" : `role-${role.name}`}${tint ? " tinted" : ""}${off ? " off" : ""}`;
-      button.style.setProperty("--tint", tint ? `var(--fill-${tint})` : "");
+      const share = explained ? explained[index] ?? 0 : 1;
+      const hatched = explained && role.name === "mixed";
+      button.className = `${statistic ? "amount" : `role-${role.name}`}${hatched ? " hatched" : share < FULL ? " pale" : ""}${off ? " off" : ""}`;
+      button.style.setProperty("--strength", `${Math.round(100 * Math.min(1, Math.max(LEAST_STRENGTH, share / FULL)))}%`);
       button.style.setProperty("--amount", cell ? `${Math.round((100 * cell.value) / top)}%` : "0%");
       button.setAttribute("aria-label", describe(kind, index, statistic));
       const found = marks.map((name) => el("span", { class: `found role-${name}` }, shape(name), el("span", { class: "found-name", "data-brief": briefly(kind, index, name) })));
-      button.replaceChildren(...(statistic ? [] : [shape(role.name), ...found]));
+      const foot = explained ? [el("i", { class: "sink", style: `--sink:${Math.round(100 * (kind.sink[index] ?? 0))}%` })] : [];
+      button.replaceChildren(...(statistic ? [] : [shape(role.name), ...found, ...foot]));
     });
     this.name(this.opened);
     if (this.lit) this.light(this.lit);
@@ -178,7 +199,7 @@ const FINDS = [
   { name: "coreference", label: "Finds antecedents" },
 ];
 
-// The key of the roles, each a switch that dims all others; with a statistic, the scale of its shading.
+// The key of the categories, each a switch that dims all others; with a statistic, the scale of its shading.
 export function legend(box, grid) {
   const { kind, statistic } = grid;
   if (statistic) {
@@ -191,11 +212,11 @@ export function legend(box, grid) {
     return;
   }
   const count = {};
-  kind.roles.forEach((role) => (count[data.roles[role].name] = (count[data.roles[role].name] || 0) + 1));
+  kind.roles.forEach((_, index) => (count[grid.categoryOf(index).name] = (count[grid.categoryOf(index).name] || 0) + 1));
   const finding = Object.values(kind.finds || {}).map((finds) => new Set(finds.map((one) => one.role)));
   for (const { name } of FINDS) count[name] = finding.filter((roles) => roles.has(name)).length;
   box.replaceChildren(
-    ...[...data.roles, ...FINDS].map((role) =>
+    ...[...grid.categories, ...FINDS].map((role) =>
       count[role.name]
         ? el(
             "button",
@@ -216,7 +237,7 @@ export function legend(box, grid) {
           )
         : null,
     ).filter(Boolean),
-    ...(kind.roles.some((role, index) => data.roles[role].name === UNNAMED && (kind.tints || {})[index]) ? [el("span", { class: "tint-key" }, "Tinted: what explains at least a third of a mixed head")] : []),
+    ...(grid.colorBy === null && kind.looks ? [el("span", { class: "look-key" }, "Color: what a head looks at, off the sink. Strength: how much of that is predicted. Hatched: less than a third. Bar below: attention on the sink.")] : []),
   );
 }
 

@@ -1,11 +1,12 @@
 // The strongest supported fact about a head, as the run's data has it: what opens its card, its readout and its line.
-import { roleOf } from "./data.js";
+import { UNNAMED, data, lookOf } from "./data.js";
 
 // [name, rest]: "Finds obj", " (direct object): 74% of cases ...".
 export function summaryOf(kind, index) {
   return kind.summaries[index];
 }
 
-export function hasRole(kind, index) {
-  return Boolean(roleOf(kind, index).statistic);
+// Whether its category says something of it: heads without a role are of the last one.
+export function isNamed(kind, index) {
+  return Boolean(data.looks) || lookOf(kind, index).name !== UNNAMED;
 }

@@ -1,7 +1,7 @@
 // All heads of a kind by any two measures, colored by role or by a third: a point a head, which opens its card.
 import { el, svg } from "../core/dom.js";
 import { amount, lower } from "../core/format.js";
-import { cellOf, columnsOf, data, headTitle, roleOf, statisticNamed } from "./data.js";
+import { cellOf, columnsOf, data, headTitle, lookOf, statisticNamed } from "./data.js";
 import { firstAxes, scaleOf } from "./scatter_scale.js";
 
 const WIDTH = 640;
@@ -85,7 +85,7 @@ export class HeadScatter {
       const value = third ? third[index] : null;
       const known = value !== null;
       const style = third && known ? `--amount:${Math.round((100 * value) / top)}%` : null;
-      const look = third ? (known ? "amount" : "hollow") : `role-${roleOf(kind, index).name}`;
+      const look = third ? (known ? "amount" : "hollow") : `role-${lookOf(kind, index).name}`;
       return svg("circle", {
         class: `scatter-point ${look}`,
         cx: x(across[index]).toFixed(1),
@@ -142,7 +142,7 @@ export class HeadScatter {
       const cell = cellOf(kind, name, index);
       return cell ? `${lower(label)} ${amount(cell.value, share, unit)}` : `${lower(label)} cannot occur`;
     });
-    return [headTitle(kind, index), ...said, lower(roleOf(kind, index).label)].join(" · ");
+    return [headTitle(kind, index), ...said, lower(lookOf(kind, index).label)].join(" · ");
   }
 
   tell(index) {

@@ -1,6 +1,7 @@
 // The report's page: the grid, the card and the table share one opened head, which the address names.
 import { data, headAt } from "./data.js";
 import { showCard } from "./card.js";
+import { cutTables } from "./cut_tables.js";
 import { Dock } from "./dock.js";
 import { HeadGrid, legend } from "./grid.js";
 import { HeadScatter } from "./head_scatter.js";
@@ -96,7 +97,7 @@ document.addEventListener("click", (event) => {
 window.addEventListener("popstate", follow);
 
 colorBy(at("color-by"), (statistic) => {
-  grid.statistic = statistic;
+  grid.colorBy = statistic;
   grid.role = null;
   grid.paint();
   legend(at("legend"), grid);
@@ -104,6 +105,7 @@ colorBy(at("color-by"), (statistic) => {
 showKind(data.kinds[0]);
 // Before the address is followed: the page is as long as it will be.
 new HeadTable(at("heads"), at("filters"), at("heads-status"));
+cutTables(document.querySelector("main"));
 namePoints(document.querySelector("main"), visit);
 followScrolls(document.querySelectorAll("figure:has(.figure)"));
 markTerms(document.querySelector("main"), at("glossary"));

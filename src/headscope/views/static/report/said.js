@@ -13,16 +13,15 @@ export function singular(word) {
 export const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}:'’#]+(?:-[\p{L}]+)*/gu) || [];
 export const phraseOf = (words) => words.map(singular).join(" ");
 
-// The groups that a sentence names with their points: "95% explained: attends to [CLS] (61) and avoids digits (12)" has
-// ["attends to [CLS]", 61] and ["avoids digits", 12].
+// The groups that a sentence names with their percent: "Attends to [CLS] (61%) and avoids digits (12%); 95% predicted"
+// has ["Attends to [CLS]", 61] and ["avoids digits", 12].
 export function groupsSaid(sentence) {
-  const said = sentence.slice(sentence.indexOf(": ") + 2);
-  return [...said.matchAll(/(.*?) \((-?\d+)\)/g)].map(([, text, points]) => [text.replace(/^(?:, | and )/, ""), Number(points)]);
+  return [...sentence.matchAll(/(.*?) \((-?\d+(?:\.\d+)?)%\)/g)].map(([, text, share]) => [text.replace(/^(?:, | and )/, ""), Number(share)]);
 }
 
-// What sentences say of a head, as phrases; groups of a few points are left out, as they tell no head from another.
+// What sentences say of a head, as phrases; groups of a few percent are left out, as they tell no head from another.
 export function phrasesSaid(sentences) {
-  return sentences.flatMap(groupsSaid).filter(([, points]) => points >= LEAST_SHARE).map(([text]) => phraseOf(wordsOf(text)));
+  return sentences.flatMap(groupsSaid).filter(([, share]) => share >= LEAST_SHARE).map(([text]) => phraseOf(wordsOf(text)));
 }
 
 // Whether a phrase, of singular words, is among others, whole words alone.

@@ -1,6 +1,6 @@
 // A sentence on which a head does its thing: its weights, and what is said of it.
 import { el } from "../core/dom.js";
-import { block, statisticNamed } from "./data.js";
+import { block, roleNamed, statisticNamed } from "./data.js";
 import { amount } from "../core/format.js";
 import { rowsOfText } from "../core/weights.js";
 
@@ -24,8 +24,9 @@ export function labelOf({ what, label, outcome }) {
   return what === "role" ? label : outcome === "right" ? `finds ${label}` : `misses ${label}`;
 }
 
-export function tellSentence(sentence, role) {
+export function tellSentence(sentence) {
   if (sentence.what === "role") {
+    const role = roleNamed(sentence.role) || {};
     const { statistic, says } = role.shown || role;
     const known = statisticNamed(statistic);
     const value = el("strong", {}, amount(sentence.value, !known || known.share));

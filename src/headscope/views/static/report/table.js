@@ -1,6 +1,6 @@
 // The table of all heads: sorted and filtered as data, written to the page a hundred rows at a time.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, anythingFound, cellOf, data, findsOf, headNumber, roleOf, sentenceOf } from "./data.js";
+import { anchorOf, anythingFound, cellOf, data, findsOf, headNumber, lookOf, looks, sentenceOf } from "./data.js";
 import { isSaid, phraseOf, phrasesSaid, wordsOf } from "./said.js";
 import { tableInterval, tableNumber } from "../core/format.js";
 
@@ -27,7 +27,7 @@ export class HeadTable {
         kind,
         index,
         order: place * 1e6 + index,
-        role: roleOf(kind, index),
+        role: lookOf(kind, index),
         finds: findsOf(kind, index),
         says: phrasesSaid([sentenceOf(kind, index)].filter(Boolean)),
         cells: data.statistics.map((statistic) => cellOf(kind, statistic.name, index)),
@@ -49,7 +49,7 @@ export class HeadTable {
       this.refresh();
     };
     const options = (every, all) => [el("option", { value: "" }, all), ...every.map(([value, label]) => el("option", { value }, label))];
-    const roles = data.roles.filter((role) => this.rows.some((row) => row.role === role)).map((role) => [role.name, role.label]);
+    const roles = looks.filter((role) => this.rows.some((row) => row.role === role)).map((role) => [role.name, role.label]);
     box.replaceChildren(
       el("label", {}, "Find ", el("input", { type: "search", id: "find-head", placeholder: this.rows.some(({ says }) => says.length) ? "3-7 or frequent" : "3- or 3-7", oninput: change("text") })),
       el("label", {}, "Role ", el("select", { id: "filter-role", onchange: change("role") }, options(roles, "all"))),
@@ -73,7 +73,7 @@ export class HeadTable {
       "tr",
       {},
       column("head", "Head", "", ""),
-      column("role", "Role", "", ""),
+      column("role", data.looks ? "Looks at" : "Role", "", ""),
       this.finding ? column("finds", "Finds", "", "") : null,
       data.statistics.map((statistic, place) => column(String(place), statistic.label, statistic.share ? "%" : "nats", countOf(statistic))),
     );
@@ -97,7 +97,7 @@ export class HeadTable {
         row.finds.some((one) => one.name.toLowerCase().includes(wanted)) || isSaid(row.says, phraseOf(wordsOf(wanted))));
     const key = {
       head: (row) => row.order,
-      role: (row) => data.roles.indexOf(row.role),
+      role: (row) => looks.indexOf(row.role),
       finds: (row) => row.finds.length || null,
     }[column] || ((row) => (row.cells[column] ? row.cells[column].value : null));
     this.shown = this.rows.filter(matches).sort((a, b) => {

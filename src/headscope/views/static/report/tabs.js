@@ -1,6 +1,7 @@
 // Tabs for the kinds of attention, and the choice of what colors the grid.
 import { el } from "../core/dom.js";
 import { data } from "./data.js";
+import { BY_ROLE } from "./grid.js";
 
 export function kindTabs(box, onPick) {
   if (data.kinds.length < 2) return () => {};
@@ -36,11 +37,28 @@ export function kindTabs(box, onPick) {
     });
 }
 
+// Entries of the choice at first; the last one, "more ...", shows all.
+const FEW = 20;
+const MORE = "more";
+
 export function colorBy(box, onPick) {
   const option = ({ name, label, says }) => el("option", { value: name }, says ? `${label}: ${says}` : label);
   const topics = { "What it looks at": data.statistics, "How well it finds": data.relations || [] };
   for (const one of data.measures || []) (topics[one.topic] = topics[one.topic] || []).push(one);
   const groups = Object.entries(topics).filter(([, measures]) => measures.length);
+  const first = data.looks ? [el("option", { value: "" }, "what heads look at"), el("option", { value: BY_ROLE }, "role")] : [el("option", { value: "" }, "role")];
+  const entries = (most) => {
+    let left = most - first.length;
+    const some = groups.map(([label, measures]) => [label, measures.slice(0, Math.max(0, left)), (left -= measures.length)]).filter(([, measures]) => measures.length);
+    return [...first.map((one) => one.cloneNode(true)), ...(groups.length > 1 ? some.map(([label, measures]) => el("optgroup", { label }, measures.map(option))) : some.flatMap(([, measures]) => measures.map(option))), ...(left < 0 ? [el("option", { value: MORE }, "more …")] : [])];
+  };
+  const picked = (select) => {
+    if (select.value !== MORE) return onPick(select.value || null);
+    select.replaceChildren(...entries(Infinity));
+    select.value = "";
+    select.focus();
+    return onPick(null);
+  };
   box.replaceChildren(
     el(
       "label",
@@ -48,9 +66,8 @@ export function colorBy(box, onPick) {
       "Color by ",
       el(
         "select",
-        { id: "color", onchange: (event) => onPick(event.target.value || null) },
-        el("option", { value: "" }, "role"),
-        groups.length > 1 ? groups.map(([label, measures]) => el("optgroup", { label }, measures.map(option))) : data.statistics.map(option),
+        { id: "color", onchange: (event) => picked(event.target) },
+        entries(FEW),
       ),
     ),
   );

@@ -1,10 +1,9 @@
-// Terms of the glossary are marked where a section first uses them: pointed at, tapped or reached by keyboard they say what they
-// mean.
+// Terms of the glossary are linked to it where a section first uses them: pointed at or reached by keyboard they say what they mean.
 import { el } from "../core/dom.js";
 import { upper } from "../core/format.js";
 
 const READ = ".findings p, .lead p, .finding, .why, .caption, thead th";
-const APART = "a, button, summary, dfn";
+const APART = "a, button, summary";
 
 // A name as it may be written: "Held out" also as "held-out", "Sink" also as "sinks".
 function written(name) {
@@ -20,7 +19,7 @@ const bare = (name) => name.toLowerCase().replace(/[\s-]+/g, " ");
 
 // `glossary`: the list of terms, each a `dt` before its `dd`.
 export function markTerms(root, glossary) {
-  const meanings = new Map([...glossary.querySelectorAll("dt")].map((term) => [bare(term.textContent), term.nextElementSibling]));
+  const entries = new Map([...glossary.querySelectorAll("dt")].map((term) => [bare(term.textContent), term]));
   const pattern = termPattern([...glossary.querySelectorAll("dt")].map((term) => term.textContent));
   const tip = el("div", { class: "term-tip", role: "tooltip", id: "term-tip", hidden: true });
   document.body.append(tip);
@@ -38,7 +37,7 @@ export function markTerms(root, glossary) {
       known.add(name);
       const word = node.splitText(match.index);
       const rest = word.splitText(match[0].length);
-      const term = el("dfn", { tabindex: 0, "data-term": name });
+      const term = el("a", { class: "term", href: `#${entries.get(name).id}`, "data-term": name });
       word.replaceWith(term);
       term.append(word);
       mark(rest, known);
@@ -50,7 +49,7 @@ export function markTerms(root, glossary) {
     tip.hidden = !term;
     if (!term) return;
     term.setAttribute("aria-describedby", tip.id);
-    tip.textContent = upper(meanings.get(term.dataset.term).textContent);
+    tip.textContent = upper(entries.get(term.dataset.term).nextElementSibling.textContent);
     const box = term.getBoundingClientRect();
     const left = Math.min(Math.max(8, box.left), document.documentElement.clientWidth - tip.offsetWidth - 8);
     const above = box.top - tip.offsetHeight - 6;
@@ -58,7 +57,7 @@ export function markTerms(root, glossary) {
     tip.style.top = `${(above < 4 ? box.bottom + 6 : above) + window.scrollY}px`;
   }
 
-  const termOf = (event) => event.target.closest("dfn");
+  const termOf = (event) => event.target.closest(".term");
   document.addEventListener("mouseover", (event) => show(termOf(event) || termOf({ target: document.activeElement })));
   root.addEventListener("focusin", (event) => show(termOf(event)));
   root.addEventListener("focusout", () => show(null));

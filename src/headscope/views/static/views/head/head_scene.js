@@ -142,6 +142,6 @@ function paintKey(surface, looks, x, y, width, theme) {
   const step = 26;
   looks.slice(0, Math.floor(width / step)).forEach(({ color, name, dash }, place) => {
     surface.lines([x + place * step, y, x + place * step + 10, y], { color, dash, width: 3 });
-    surface.text(name, x + place * step + 12, y, { color: theme.soft, size: 10 });
+    surface.text(name, x + place * step + 12, y, { color: theme.soft, size: 11 });
   });
 }

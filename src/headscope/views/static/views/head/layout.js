@@ -11,7 +11,7 @@ export function rowMiddle(place, step) {
 }
 
 // The widest that the head view is drawn: farther apart, lines cannot be followed from one side to the other.
-export const WIDEST = 520;
+export const WIDEST = 760;
 
 // Widths of a row, left to right: share, label, lines, label, share. Labels get what they need, the lines the rest.
 export function columnWidths(total, longest) {

@@ -39,8 +39,12 @@ export function shadeShare(value, { least, most }) {
   return most > 0 ? Math.min(1, Math.max(0, (value - least) / (most - least))) : 0;
 }
 
-// What the shade means, in words.
-export function tellHeat(direction, chosen) {
-  if (direction === "received") return chosen ? `Shade: how much of the attention of ${chosen} each token receives` : "Shade: mean attention that each token receives";
-  return chosen ? `Shade: how much of its attention each token gives to ${chosen}` : "Shade: the largest weight that each token gives to any token";
+// What the shade means, in words. A word of several tokens receives the sum over them, and gives their mean.
+export function tellHeat(direction, chosen, level = "token") {
+  const one = level === "word" ? "word" : "token";
+  const joined = level === "word" ? " (a split word: the sum to its tokens, the mean from them)" : "";
+  if (direction === "received") {
+    return chosen ? `Shade: how much of the attention of ${chosen} each ${one} receives${joined}` : `Shade: mean attention that each ${one} receives, over the ${one}s that see it${joined}`;
+  }
+  return chosen ? `Shade: how much of its attention each ${one} gives to ${chosen}${joined}` : `Shade: the largest weight that each ${one} gives to any ${one}${joined}`;
 }

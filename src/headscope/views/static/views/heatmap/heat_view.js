@@ -59,8 +59,8 @@ export class HeatView {
     this.paragraphs = same
       ? [{ ...text(this.shaded, this.values), name: "", says: "Tokens" }]
       : ["query", "key"].map((side) => ({ ...text(side, side === this.shaded ? this.values : null), name: names[side], says: names[side] }));
-    this.said = `${tellHeat(state.direction, chosen < 0 ? "" : toldToken(labels[this.chooser][chosen]))}.`;
-    this.caption.textContent = `${this.said} ${chosen < 0 ? "Click a token to see only its part." : "Click it again, or Escape, for all."}`;
+    this.said = `${tellHeat(state.direction, chosen < 0 ? "" : toldToken(labels[this.chooser][chosen]), state.level)}.`;
+    this.caption.textContent = `${this.said} ${chosen < 0 ? `Click a ${state.level === "word" ? "word" : "token"} to see only its part.` : "Click it again, or Escape, for all."}`;
     this.write(theme);
     this.ends.textContent = [`${percent(this.least)} to ${percent(this.most)}`, this.offScale()].filter(Boolean).join("; ");
     this.scale.style.background = `linear-gradient(to right, ${shadeOf(0, theme).fill}, ${shadeOf(1, theme).fill})`;

@@ -1,7 +1,7 @@
 // The matrix as a drawing: queries down, keys across, a cell's shade its weight; labels stay in view.
 import { shadeTable } from "../../core/colors.js";
 
-const LEAST_LABEL = 10;
+const LEAST_LABEL = 12;
 
 // Colors of the shown cells, [row, column, 4], on a square-root scale up to the largest of them.
 export function matrixPicture({ weights, heads, shown }, theme) {
@@ -55,7 +55,7 @@ export function paintMatrix(surface, { picture, labels, sizes, view, spot, theme
   surface.rect(0, 0, width, top, { fill: theme.card });
   surface.rect(0, 0, side, height, { fill: theme.card });
   const every = Math.max(1, Math.ceil(LEAST_LABEL / cell));
-  const size = Math.max(9, Math.min(12, cell - 1));
+  const size = Math.max(11, Math.min(12, cell - 1));
   const label = (text, place, across, on) => {
     const middle = (place + 0.5) * cell;
     const at = across ? side - left + middle : top - down + middle;

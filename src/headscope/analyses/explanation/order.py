@@ -1,0 +1,260 @@
+"""Groups of features in the order of what they add to the prediction of a head, each fitted on top of those before it.
+
+In each step every head takes the group that gains most on rows that did not fit it; then the groups that it has are
+scaled again together. Groups whose columns are products of others are tried when no other group gains a point. A head
+is done when no group gains a point. What a group adds is measured later, on the other half of the documents.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.explanation.fit import Floats, Problem, RowBlock, curvature, fit
+
+LEAST_GAIN = 0.01
+"""A group adds at least so much of what there is to explain."""
+MOST_GROUPS = 4
+_CANDIDATES = 3
+"""Groups that are fitted in each step, by the gain that the slope and the curvature promise."""
+_STEPS, _NEWTON = 5, 4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Step:
+    """A group that a head took.
+
+    Attributes:
+        group: its name.
+        coefficients: of its columns, `[column]`.
+        scales: factors of the coefficients of all groups up to this one, fitted again when it was added.
+        alternatives: groups that gain as much, to a point, and nothing beyond this one.
+    """
+
+    group: str
+    coefficients: Floats
+    scales: tuple[float, ...] = ()
+    alternatives: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class _Rows:
+    """Some rows with the attention of all heads, and the logits of each step so far, `[row * key, head]`."""
+
+    blocks: Sequence[RowBlock]
+    targets: Sequence[Floats]
+    logits: list[Floats]
+    steps: list[list[Floats]] = field(default_factory=list)
+    mass: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mass = Problem(blocks=self.blocks, targets=self.targets).mass()
+
+    @classmethod
+    def of(cls, blocks: Sequence[RowBlock], attention: Floats) -> "_Rows":
+        targets = [block.targets(attention) for block in blocks]
+        logits = [np.zeros((len(block.features), len(attention)), block.features.dtype) for block in blocks]
+        return cls(blocks, targets, logits)
+
+    def problem(self, columns: slice, heads: NDArray[np.int64]) -> Problem:
+        """Return the problem of fitting some columns to some heads on top of the prediction so far."""
+        return Problem(
+            blocks=self.blocks,
+            targets=[target[..., heads] for target in self.targets],
+            offsets=[logits[:, heads] for logits in self.logits],
+            columns=columns,
+        )
+
+    def divergence(self, heads: NDArray[np.int64], columns: slice, coefficients: Floats) -> NDArray[np.float64]:
+        """Return the mean divergence of heads from a prediction, but for a constant, `[head]`."""
+        total = np.zeros(len(heads))
+        for block, target, before in zip(self.blocks, self.targets, self.logits, strict=True):
+            logits = before[:, heads] + block.features[:, columns] @ coefficients
+            of_heads = target[..., heads]
+            _, logs = block.probabilities(logits)
+            total += (of_heads.sum(1) * logs).sum(0, dtype=np.float64)
+            total -= (of_heads * logits.reshape(of_heads.shape)).sum((0, 1), dtype=np.float64)
+        return total / self.mass[heads]
+
+    def to_explain(self) -> NDArray[np.float64]:
+        """Return the mean divergence of the attention of heads from uniform attention, nats, `[head]`."""
+        total = np.zeros(len(self.mass))
+        for block, target in zip(self.blocks, self.targets, strict=True):
+            of_rows = target.sum(1)
+            n_visible = np.maximum(block.visible.sum(1), 1)[:, None]
+            total += _entropy_terms(target) - _entropy_terms(of_rows[:, None]) + (of_rows * np.log(n_visible)).sum(0)
+        return total / self.mass
+
+    def begin(self) -> None:
+        """Begin a step."""
+        self.steps.append([np.zeros_like(logits) for logits in self.logits])
+
+    def add(self, heads: NDArray[np.int64], columns: slice, coefficients: Floats) -> None:
+        """Add a group to some heads in this step."""
+        for block, logits in zip(self.blocks, self.steps[-1], strict=True):
+            logits[:, heads] = block.features[:, columns] @ coefficients
+
+    def scale(self, heads: NDArray[np.int64], scales: Floats) -> None:
+        """Set the prediction of some heads to the sum of their steps times their scales, `[step, head]`."""
+        for number, logits in enumerate(self.logits):
+            factors = scales.astype(logits.dtype)
+            logits[:, heads] = sum(step[number][:, heads] * factor for step, factor in zip(self.steps, factors))
+
+    def scales(self, heads: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the factors of all steps of some heads under which the divergence is least, `[step, head]`."""
+        number = len(self.steps)
+        scales = np.ones((number, len(heads)))
+        for _ in range(_NEWTON):
+            slope, second = np.zeros(scales.shape), np.zeros((len(heads), number, number))
+            for index, (block, target) in enumerate(zip(self.blocks, self.targets, strict=True)):
+                of_heads = target[..., heads]
+                steps = [step[index][:, heads].reshape(of_heads.shape) for step in self.steps]
+                logits = sum(step * factor for step, factor in zip(steps, scales.astype(of_heads.dtype), strict=True))
+                predicted, _ = block.probabilities(np.asarray(logits).reshape(-1, len(heads)))
+                mass = of_heads.sum(1)
+                means = [(predicted * step).sum(1) for step in steps]
+                for first, (of_first, mean) in enumerate(zip(steps, means, strict=True)):
+                    slope[first] += (mean * mass).sum(0) - (of_first * of_heads).sum((0, 1))
+                    for other in range(first + 1):
+                        product = (predicted * of_first * steps[other]).sum(1) - mean * means[other]
+                        second[:, first, other] += (product * mass).sum(0)
+            second += np.tril(second, -1).swapaxes(1, 2)
+            # One row's worth of a penalty on the distance from 1 keeps steps that cancel one another in place.
+            second += np.eye(number)
+            change = np.linalg.solve(second, (slope + scales - 1).T[..., None])[..., 0].T
+            scales = scales - np.clip(change, -1.0, 1.0)
+        return scales
+
+    def slopes(self) -> tuple[Floats, list[Floats]]:
+        """Return the gradient of each head's divergence in all columns, `[column, head]`, and mean predictions."""
+        width = self.blocks[0].features.shape[1]
+        gradient, predictions = np.zeros((width, len(self.mass))), list[Floats]()
+        for block, target, logits in zip(self.blocks, self.targets, self.logits, strict=True):
+            predicted, _ = block.probabilities(logits)
+            predicted *= target.sum(1)[:, None]
+            gradient += block.features.T @ (predicted - target).reshape(len(block.features), -1)
+            predictions.append(predicted.mean(2, keepdims=True))
+        return gradient / self.mass, predictions
+
+
+def order_groups(
+    fitting: Sequence[RowBlock],
+    choosing: Sequence[RowBlock],
+    attention: Floats,
+    groups: Mapping[str, slice],
+    products: frozenset[str],
+    ridge: float,
+) -> list[list[Step]]:
+    """Return the groups that each head takes, in order.
+
+    Args:
+        fitting: rows that groups are fitted to.
+        choosing: rows on which their gains are compared.
+        attention: `[head, cell]`.
+        groups: columns of each group.
+        products: groups that are tried after all others.
+        ridge: penalty on squared coefficients, in rows.
+    """
+    heads = len(attention)
+    fits, compares = _Rows.of(fitting, attention), _Rows.of(choosing, attention)
+    least = LEAST_GAIN * compares.to_explain()
+    taken: list[list[Step]] = [[] for _ in range(heads)]
+    alike: list[dict[str, float]] = [{} for _ in range(heads)]
+    names = list(groups)
+    open_heads = np.flatnonzero(least > 0)
+    for _ in range(MOST_GROUPS):
+        if not len(open_heads):
+            break
+        promised = _promised(fits, groups, open_heads)
+        for head, of_head in zip(open_heads.tolist(), promised.T, strict=True):
+            of_head[[names.index(step.group) for step in taken[head]]] = 0.0
+        gains: dict[int, dict[str, tuple[float, Floats]]] = {int(head): {} for head in open_heads}
+        plain = np.array([name not in products for name in names])
+        for allowed in (plain, ~plain):
+            best = [max((gain for gain, _ in gains[head].values()), default=0.0) for head in open_heads.tolist()]
+            short = np.array(best) < least[open_heads]
+            tried = _candidates(np.where(allowed[:, None] & short, promised, 0.0))
+            for number, name in enumerate(names):
+                wanted = open_heads[tried[number] | (short & allowed[number] & _were_alike(name, alike, open_heads))]
+                if not len(wanted):
+                    continue
+                columns = groups[name]
+                before = compares.divergence(wanted, columns, np.zeros((columns.stop - columns.start, len(wanted))))
+                problem = fits.problem(columns, wanted)
+                estimates = fit(problem, np.full(len(wanted), ridge), steps=_STEPS, tolerance=1e-4)
+                gained = before - compares.divergence(wanted, columns, estimates)
+                for index, head in enumerate(wanted.tolist()):
+                    gains[head][name] = (float(gained[index]), estimates[:, index])
+        chosen: dict[str, list[int]] = {}
+        for head, fitted in gains.items():
+            _settle(taken[head], alike[head], fitted, least[head])
+            if not fitted:
+                continue
+            best_group = max(fitted, key=lambda each: fitted[each][0])
+            gain, coefficients = fitted[best_group]
+            if gain < least[head]:
+                continue
+            taken[head].append(Step(group=best_group, coefficients=coefficients))
+            alike[head] = {
+                other: of_other
+                for other, (of_other, _) in fitted.items()
+                if other != best_group and of_other >= gain - least[head]
+            }
+            chosen.setdefault(best_group, []).append(head)
+        open_heads = np.array(sorted(head for of_group in chosen.values() for head in of_group), dtype=np.int64)
+        if not len(open_heads):
+            break
+        for rows in (fits, compares):
+            rows.begin()
+            for group, of_group in chosen.items():
+                coefficients = np.stack([taken[head][-1].coefficients for head in of_group], axis=1)
+                rows.add(np.array(of_group), groups[group], coefficients)
+        scales = fits.scales(open_heads)
+        for rows in (fits, compares):
+            rows.scale(open_heads, scales)
+        for head, of_head in zip(open_heads.tolist(), scales.T.tolist(), strict=True):
+            taken[head][-1] = replace(taken[head][-1], scales=tuple(of_head))
+    return taken
+
+
+def _promised(rows: _Rows, groups: Mapping[str, slice], heads: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the gain of each group that its slope and the curvature promise, `[group, head]`.
+
+    The gain of a quadratic is half of g' C^-1 g, with the gradient g in the columns of the group and the curvature C at
+    the mean prediction of all heads.
+    """
+    gradient, predictions = rows.slopes()
+    promised = np.zeros((len(groups), len(heads)))
+    for number, columns in enumerate(groups.values()):
+        second = curvature(Problem(blocks=rows.blocks, targets=predictions, columns=columns))
+        damped = second + np.diag(1e-3 * second.diagonal() + 1e-6)
+        slopes = gradient[columns][:, heads].astype(np.float64)
+        promised[number] = 0.5 * (slopes * np.linalg.solve(damped, slopes)).sum(0)
+    return promised
+
+
+def _candidates(promised: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which groups are fitted for each head: those with the largest promised gains, `[group, head]`."""
+    order = np.argsort(-promised, axis=0, kind="stable")[:_CANDIDATES]
+    candidates = np.zeros(promised.shape, dtype=bool)
+    np.put_along_axis(candidates, order, True, axis=0)
+    return candidates & (promised > 0)
+
+
+def _were_alike(name: str, alike: Sequence[Mapping[str, float]], heads: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.array([name in alike[head] for head in heads.tolist()])
+
+
+def _settle(
+    taken: list[Step], alike: Mapping[str, float], gains: Mapping[str, tuple[float, Floats]], least: float
+) -> None:
+    """Note on the last step the groups that would have done as well: they gain nothing on top of it."""
+    if taken and alike:
+        as_well = tuple(name for name in alike if name in gains and gains[name][0] < least)
+        taken[-1] = replace(taken[-1], alternatives=as_well)
+
+
+def _entropy_terms(values: Floats) -> NDArray[np.float64]:
+    """Return the sums of w ln w over all but the last axis, `[head]`."""
+    return np.asarray((values * np.log(np.where(values > 0, values, 1.0))).sum((0, 1), dtype=np.float64))

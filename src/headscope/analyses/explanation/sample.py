@@ -1,0 +1,224 @@
+"""The sample of rows as a regression: blocks of rows by halves of the documents, and the attention of every head."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.explanation.columns import Columns, Integers, Singles
+from headscope.analyses.explanation.feature import Feature
+from headscope.analyses.explanation.fit import RowBlock
+from headscope.analyses.explanation.row_context import RowContext, Tokens
+from headscope.analyses.explanation.row_sample import SampledRows
+from headscope.encoding.vocabulary import KeyClass
+
+FEWEST_OCCURRENCES, MOST_TOKENS = 20, 64
+"""A token has a column of its own if it occurs so often in the sampled inputs; the most frequent ones if many do."""
+_BLOCK_CELLS = 6144
+_SINKS = (KeyClass.CLS, KeyClass.SEP)
+Flags = NDArray[np.bool_]
+ContextOf = Callable[[SampledRows, Flags], RowContext]
+"""From sampled rows of an input, and what they see `[row, key]`, to the context of features."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowSample:
+    """The sampled rows of a kind of attention with their features.
+
+    Attributes:
+        samples: the rows, by input.
+        columns: the columns of the fit.
+        blocks: rows by half of the documents (0 or 1) and by whether they choose, within the half (see `Parts`).
+        documents: number of each row's document, `[row]`, in the order of a hash.
+        names: ids of the documents.
+        starts: number of the first cell of each row, `[row]`.
+        n_cells: number of cells.
+        is_sink: which cells are of a first token, a separator or a learned sink, `[cell]`.
+        is_sink_logit: which cells are of a learned sink, `[cell]`.
+        visible: which keys of each row are cells, for each input; the learned sink is last, `[row, key + 1]`.
+    """
+
+    samples: Sequence[SampledRows]
+    columns: Columns
+    blocks: Mapping[tuple[int, bool], Sequence[RowBlock]]
+    documents: Integers
+    names: Sequence[str]
+    starts: Integers
+    n_cells: int
+    is_sink: Flags
+    is_sink_logit: Flags
+    visible: Sequence[Flags]
+
+    def attention(self, measure: int, layer: int) -> NDArray[np.float32]:
+        """Return the attention of a layer's heads, `[head, cell]`; NaN where a cell is not visible in the layer."""
+        return np.concatenate(
+            [
+                sample.attention[measure, layer][:, visible]
+                for sample, visible in zip(self.samples, self.visible, strict=True)
+            ],
+            axis=1,
+        )
+
+    def half(self, parity: int, counted: Flags) -> list[RowBlock]:
+        """Return the rows of one half of the documents.
+
+        Args:
+            parity: 0 or 1.
+            counted: which cells count, `[cell]`.
+        """
+        return [*self.part(parity, False, counted), *self.part(parity, True, counted)]
+
+    def part(self, parity: int, chooses: bool, counted: Flags) -> list[RowBlock]:
+        """Return rows of a half that fit (two thirds of its documents), or those that choose among fits (a third)."""
+        return [replace(block, visible=block.visible & counted[block.cells]) for block in self.blocks[parity, chooses]]
+
+
+def row_sample(
+    samples: Sequence[SampledRows],
+    features: Sequence[Feature],
+    context_of: ContextOf,
+    *,
+    seed: int,
+    divided: Sequence[str] = (),
+) -> RowSample:
+    """Compute the columns of all sampled rows.
+
+    Args:
+        samples: rows of a kind of attention.
+        features: the catalog; a feature that needs more than a context has, or is 0 everywhere, is left out.
+        context_of: makes the context of features.
+        seed: seed of the order of documents.
+        divided: documents that were divided into halves before, in their order; others follow.
+    """
+    visible = [np.asarray(~np.isnan(sample.attention[0, :, 0]).all(0)) for sample in samples]
+    contexts = [context_of(sample, cells[:, :-1]) for sample, cells in zip(samples, visible, strict=True)]
+    lengths = np.concatenate([cells.sum(1) for cells in visible])
+    starts = np.cumsum(lengths) - lengths
+    of_keys = _of_keys(contexts, visible)
+    on_sink = of_keys(lambda keys: np.zeros(len(keys), dtype=bool), True)
+    columns = Columns(
+        features=_occurring(features, contexts),
+        token_ids=_frequent(contexts),
+        sink=bool(on_sink.any()),
+        kinds=contexts[0].vocabulary.components is not None,
+        square=all("same_axis" in context.has for context in contexts),
+    )
+    names, documents = _documents(samples, seed=seed, divided=divided)
+    blocks = _blocks(columns, contexts, visible, starts, lengths, documents)
+    return RowSample(
+        samples=samples,
+        columns=columns,
+        blocks=blocks,
+        documents=documents,
+        names=names,
+        starts=starts,
+        n_cells=int(lengths.sum()),
+        is_sink=of_keys(lambda keys: keys.are(*_SINKS), True),
+        is_sink_logit=on_sink,
+        visible=visible,
+    )
+
+
+def _occurring(features: Sequence[Feature], contexts: Sequence[RowContext]) -> list[Feature]:
+    """Return the features that the contexts can compute and that are not 0 everywhere."""
+    known = [feature for feature in features if all(feature.needs <= context.has for context in contexts)]
+
+    def occurs(feature: Feature) -> bool:
+        for context in contexts:
+            values = np.asarray(feature.values(context))
+            if np.any(values if values.ndim == 1 else values[context.visible]):
+                return True
+        return False
+
+    return [feature for feature in known if occurs(feature)]
+
+
+def _frequent(contexts: Sequence[RowContext]) -> Integers:
+    """Return the tokens that have a column of their own: separators, periods and commas have groups of their own."""
+    ids, classes = (
+        np.concatenate([getattr(context.keys, name) for context in contexts]) for name in ("ids", "classes")
+    )
+    named = np.isin(classes, (*_SINKS, KeyClass.PERIOD_COMMA))
+    tokens, counts = np.unique(ids[~named], return_counts=True)
+    order = np.lexsort((tokens, -counts))[:MOST_TOKENS]
+    return np.sort(tokens[order[counts[order] >= FEWEST_OCCURRENCES]])
+
+
+def _documents(samples: Sequence[SampledRows], *, seed: int, divided: Sequence[str]) -> tuple[list[str], Integers]:
+    """Return the documents in the order of a hash, after those that have one already, and the number of each row's."""
+    more = sorted(
+        {sample.document for sample in samples}.difference(divided),
+        key=lambda name: blake2b(f"{seed}/{name}".encode(), digest_size=8).digest(),
+    )
+    names = [*divided, *more]
+    numbers = {name: number for number, name in enumerate(names)}
+    return names, np.concatenate([np.full(len(sample.rows), numbers[sample.document]) for sample in samples])
+
+
+def _of_keys(
+    contexts: Sequence[RowContext], visible: Sequence[Flags]
+) -> Callable[[Callable[[Tokens], NDArray[Any]], Any], NDArray[Any]]:
+    """Return a function that takes values of the tokens, and of a learned sink, to the cells."""
+
+    def of_keys(values: Callable[[Tokens], NDArray[Any]], of_sink: Any) -> NDArray[Any]:
+        return np.concatenate(
+            [
+                np.broadcast_to(np.append(values(context.keys), of_sink), cells.shape)[cells]
+                for context, cells in zip(contexts, visible, strict=True)
+            ]
+        )
+
+    return of_keys
+
+
+def _blocks(
+    columns: Columns,
+    contexts: Sequence[RowContext],
+    visible: Sequence[Flags],
+    starts: Integers,
+    lengths: Integers,
+    documents: Integers,
+) -> dict[tuple[int, bool], list[RowBlock]]:
+    """Return the rows of each half of the documents, and within it of those that choose, by similar length."""
+    blocks: dict[tuple[int, bool], list[RowBlock]] = {}
+    block_of_row: dict[int, tuple[RowBlock, int]] = {}
+    for parity in (0, 1):
+        for chooses in (False, True):
+            of_part = (documents % 2 == parity) & ((documents // 2 % 3 == 2) == chooses)
+            rows = np.flatnonzero(of_part)
+            rows = rows[np.argsort(lengths[rows], kind="stable")]
+            blocks[parity, chooses] = [
+                _empty_block(each, starts, lengths, columns.width) for each in _of_similar_length(rows, lengths)
+            ]
+            for block in blocks[parity, chooses]:
+                block_of_row |= {row: (block, index) for index, row in enumerate(block.rows.tolist())}
+    first = 0
+    for context, cells in zip(contexts, visible, strict=True):
+        values = columns.compute(context, cells)
+        for row, end in enumerate(np.cumsum(cells.sum(1)).tolist(), start=first):
+            block, index = block_of_row[row]
+            length = int(lengths[row])
+            block.features.reshape(*block.visible.shape, -1)[index, :length] = values[end - length : end]
+        first += len(cells)
+    return blocks
+
+
+def _of_similar_length(rows: Integers, lengths: Integers) -> list[Integers]:
+    """Divide rows, the shortest first, so that each part takes about as many cells when it is padded."""
+    parts, begin = [], 0
+    for at in range(1, len(rows) + 1):
+        if at == len(rows) or (at - begin + 1) * lengths[rows[at]] > _BLOCK_CELLS:
+            parts.append(rows[begin:at])
+            begin = at
+    return parts
+
+
+def _empty_block(rows: Integers, starts: Integers, lengths: Integers, width: int) -> RowBlock:
+    longest = int(lengths[rows].max())
+    visible = np.arange(longest)[None] < lengths[rows][:, None]
+    cells = np.where(visible, starts[rows][:, None] + np.arange(longest)[None], 0)
+    features: Singles = np.zeros((len(rows) * longest, width), np.float32)
+    return RowBlock(features=features, visible=visible, rows=rows, cells=cells)
