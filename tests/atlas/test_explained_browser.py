@@ -43,7 +43,7 @@ def test_a_card_shows_what_is_attended_to_and_what_is_predicted(visit):
 
 def test_a_run_that_explained_no_heads_says_what_to_do(visit):
     words = visit("bare").locator(".at-explained").inner_text()
-    assert words.endswith("This run explained no heads: run headscope report again with --include explanation.")
+    assert words.endswith("This run explained no heads: run headscope report again.")
 
 
 def test_hostile_tokens_stay_text(visit):

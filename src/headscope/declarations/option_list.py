@@ -236,9 +236,10 @@ class OptionList:
     )
     effect_heads: int | None = option(
         None,
-        least=2,
+        least=0,
         none="all",
-        help="Change so many heads at most: half those with the largest gate estimates, half drawn from the others.",
+        help="Maximum number of heads that are changed: half of them have the largest gate estimates, half are drawn "
+        "from the others. 0 estimates the effects of all heads and changes none.",
     )
     joint_inputs: int = option(
         24, least=0, help="About so many of them, of whole documents, for heads removed together; 0 leaves these out."

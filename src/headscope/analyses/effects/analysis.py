@@ -35,7 +35,7 @@ ANALYSIS = Analysis(
             after=("norms", "explanation", "effects"),
             requested_as="effects",
             cost=120,
-            unless={"intervention": EXPLAINED, "joint_inputs": 0},
+            unless={"intervention": EXPLAINED, "joint_inputs": 0, "effect_heads": 0},
         ),
         _stage(
             name="effect_kept",

@@ -54,7 +54,6 @@ ANALYSIS = Analysis(
             # 8: one fit of all features; kinds of words.
             version=8,
             order=8,
-            by_name=True,
             refusal=(
                 "saved maps do not say how tokens are written, which features are computed from; give a model and "
                 "text in place of --maps to explain heads"

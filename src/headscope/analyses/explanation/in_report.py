@@ -17,5 +17,5 @@ PARTS = Parts(
     head_sentences=head_sentences,
     looks=head_looks,
     cards=explanation_cards,
-    needed={"explanation": ("explanation_examples", "run headscope report again with --include explanation")},
+    needed={"explanation": ("explanation_examples", "run headscope report again")},
 )
