@@ -31,8 +31,10 @@ from headscope.running import writing
 TARGET = 1.25
 # The reports of `make demo`, and the processor seconds that both may take together.
 DEMO = (
-    RunOptions(include=("pca",)),
-    RunOptions(model="headscope-decoder", include=("pca",), max_inputs=200, controls=1),
+    RunOptions(include=("pca", "effects"), effect_heads=0, effect_inputs=48),
+    RunOptions(
+        model="headscope-decoder", include=("pca", "effects"), effect_heads=0, effect_inputs=48, max_inputs=200, controls=1
+    ),
 )
 DEMO_TARGET = 90
 PAGES = "figures and pages"

@@ -46,6 +46,7 @@ ANALYSIS = Analysis(
             needs=("explanation",),
             requested_as="effects",
             cost=200,
+            unless={"effect_heads": 0},
         ),
     ),
     command=Command(

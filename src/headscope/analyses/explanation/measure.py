@@ -28,8 +28,10 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, too_few
 from headscope.statistics.statistic import Special
 from headscope.statistics.sums.kept import State
 
-CONTROL_INPUTS, CONTROL_ROWS = 128, 512
+CONTROL_INPUTS, CONTROL_ROWS = 64, 256
 """Number of inputs read with random weights, and of rows that are explained of them."""
+ANNOTATED_ROWS = 800
+"""Number of rows that are explained of a treebank, and of a corpus with coreference."""
 _CONTROL = "control-0"
 
 
@@ -54,12 +56,12 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         if run.options.treebank:
             trees = trees_of(run)
             corpus = TreesCorpus(run, trees, trees.source)
-            yield Scan(corpus, [self._sample()], TREEBANK, label="explanation: treebank")
+            yield Scan(corpus, [self._sample(ANNOTATED_ROWS)], TREEBANK, label="explanation: treebank")
         # Files of GAP alone are no corpus of entities.
         if run.corpora.coreference is not None and run.options.coref:
             windows = WindowReader(run)
             mentions = MentionWindows(windows, windows.source)
-            yield Scan(mentions, [self._sample()], COREFERENCE, label="explanation: coreference")
+            yield Scan(mentions, [self._sample(ANNOTATED_ROWS)], COREFERENCE, label="explanation: coreference")
 
     def _sample(self, most: int = MOST_ROWS) -> RowSampleAccumulator:
         return RowSampleAccumulator(self.run.layout, seed=self.run.options.seed, most=most)
