@@ -52,7 +52,7 @@ def test_no_such_file(cli, tmp_path):
 def test_an_empty_file(cli, tmp_path):
     path = tmp_path / "empty.txt"
     path.touch()
-    code, _, err = cli("report", "--text", path, "--out", tmp_path / "out")
+    code, _, err = cli("report", "--text", path, "--out", tmp_path / "out", "-q")
     assert code == 2
     assert err.startswith(f"headscope: {path} is empty: expected ")
     assert not (tmp_path / "out").exists()
@@ -95,7 +95,7 @@ def test_nothing_left_to_read_says_why(cli, tmp_path, model):
     path = tmp_path / "lines.txt"
     path.write_text("One line only.\n\nAnother one, which is longer.\n")
     refused(
-        cli("stats", "--model", model, "--text", path, "--packing", "pretraining"),
+        cli("stats", "--model", model, "--text", path, "--packing", "pretraining", "-q"),
         "no input could be made of 2 documents with packing pretraining (no second line to pair with: 2); use "
         "--packing single for texts of one line",
     )
@@ -143,8 +143,6 @@ def test_what_is_asked_for_beside_is_known(cli, text):
             "you mean float64?",
         ),
         ("--batch-size", "many", "--batch-size 'many' is not known; give a number from 1, or auto"),
-        ("--max-length", 1000, "--max-length 1000 is more than headscope-minilm can read; expected at most 512 tokens"),
-        ("--max-length", 3, "--max-length 3 leaves no room beside the special tokens; expected at least 5 tokens"),
     ],
 )
 def test_unknown_values_name_the_known_ones(cli, text, option, value, sentence):
@@ -152,6 +150,17 @@ def test_unknown_values_name_the_known_ones(cli, text, option, value, sentence):
     assert code == 2
     assert err.startswith(f"headscope: {sentence.split(';')[0]}")
     assert err == f"headscope: {sentence}\n" or "float8" in str(value)
+
+
+@pytest.mark.parametrize(
+    ("length", "sentence"),
+    [
+        (1000, "--max-length 1000 is more than headscope-minilm can read; expected at most 512 tokens"),
+        (3, "--max-length 3 leaves no room beside the special tokens; expected at least 5 tokens"),
+    ],
+)
+def test_a_length_that_does_not_suit_the_model(cli, text, length, sentence):
+    refused(cli("stats", "--text", text, "--max-length", length, "-q"), sentence)
 
 
 def test_a_table_of_an_unknown_form(cli, text):

@@ -325,7 +325,7 @@ def test_what_cannot_be_read(cli, corpus, folder, tmp_path):
         "CoNLL-2012 (.conll, .gold_conll), GAP (.tsv), or a directory of them",
     }
     for path, sentence in cases.items():
-        assert cli("coref", "--coref", path) == (2, "", f"headscope: {sentence}\n")
+        assert cli("coref", "--coref", path, "-q") == (2, "", f"headscope: {sentence}\n")
     spoilt = tmp_path / "spoilt.conllu"
     spoilt.write_text(alone.read_text().replace("(e1)", "e1)"))
     model = folder / "tiny"

@@ -46,6 +46,7 @@ def test_what_contradicts_itself_is_refused(given, extra, words):
 
 
 def test_saved_maps_are_read_at_once(tmp_path):
+    (tmp_path / "index.json").touch()
     code, out, err = run_command("report", "--maps", tmp_path, "--engine", "ray")
     assert (code, out) == (2, "")
     assert err == (

@@ -51,9 +51,13 @@ def test_lines_are_documents_where_asked_and_the_note_says_so(cli, model, tmp_pa
     text.write_text("The cat sat on the mat.\nA dog came by.\n" * 6)
     asked = ("stats", text, "--model", model, "-q")
     note = "note: blank lines part documents; where each line is a text of its own, give --documents lines\n"
-    _, out, _ = cli(*asked, "--packing", "single")
+    _, out, _ = cli(*asked, "--packing", "joined")
     assert "intervals need at least 10 documents; this run has 1\n" in out
     assert note in out
+    _, out, _ = cli(*asked)
+    assert "each of its 12 lines is read as a document; give --documents blocks" in out
+    assert "this run has" not in out
+    assert note not in out
     _, out, err = cli(*asked, "--documents", "lines")
     assert err == ""
     assert "intervals need" not in out

@@ -242,7 +242,7 @@ def test_maps_without_trees_are_refused(model, folder):
     text, maps = folder / "text.txt", folder / "text-maps"
     text.write_text("The cat sat.\nA dog came.\n")
     assert run_command("extract", "--model", model, "--text", text, "--out", maps)[0] == 0
-    code, said, err = run_command("syntax", "--maps", maps)
+    code, said, err = run_command("syntax", "--maps", maps, "-q")
     assert (code, said) == (2, "")
     assert re.sub(r"document \w+", "document X", err) == (
         "headscope: segment 1 of document X of these maps has no tree: expected the fields heads and relns; extract "
@@ -403,7 +403,7 @@ def test_treebanks_that_cannot_be_read(cli, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_ASSETS_CACHE", str(tmp_path / "assets"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     for path, sentence in cases.items():
-        assert cli("syntax", "--treebank", path) == (2, "", f"headscope: {sentence}\n")
-    code, said, err = cli("syntax", "--treebank", flat)
+        assert cli("syntax", "--treebank", path, "-q") == (2, "", f"headscope: {sentence}\n")
+    code, said, err = cli("syntax", "--treebank", flat, "-q")
     assert (code, said) == (2, "")
     assert err.startswith(f"headscope: {flat}, line 1: ")

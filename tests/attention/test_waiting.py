@@ -91,14 +91,14 @@ def test_a_pass_waits_once_a_batch(as_on_a_device, family, name):
 
 
 def default_accumulators(run):
-    """Those of all stages that a report measures by default over its text: the pass that they share."""
+    """Return those of all stages that a report measures over its text: the pass that they share."""
     scans = [text_scan(stage, run) for stage in stages_of(run)]
     return [each for one in scans if one is not None for each in one.accumulators]
 
 
 def test_the_default_report_waits_once_a_batch(as_on_a_device, tmp_path):
-    """All its stages together, whatever the number of layers; what a model's projections are is found once."""
-    run = prepare(sharded_options(tmp_path, repeats=8, max_length=32))
+    """All its stages and jobs together, whatever the number of layers; what a model's projections are is found once."""
+    run = prepare(sharded_options(tmp_path, repeats=8, max_length=32, include=("jobs",)))
     kept = default_accumulators(run)
     names = {type(each).__name__.removesuffix("Accumulator") for each in kept}
     assert names == {

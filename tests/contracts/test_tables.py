@@ -60,7 +60,7 @@ def prepared(base, *, documents):
         controls=1,
         shuffled=True,
         max_length=64,
-        include=("pca", "explanation", "effects"),
+        include=("jobs", "pca", "explanation", "effects"),
     )
     return prepare(options)
 

@@ -61,7 +61,7 @@ def test_normalizers_that_double_a_text(tmp_path):
     """The tokenizer loads, for nothing that it reads at once grows; the text that does is refused."""
     made = model_with(tmp_path, normalizer=sequence("normalizers", [DOUBLES] * 40))
     (tmp_path / "text.txt").write_text("the cat sat .\nz\n\nit slept .\n" * 10)
-    given = ("--text", tmp_path / "text.txt", "--model", made, "--packing", "single")
+    given = ("--text", tmp_path / "text.txt", "--model", made, "--packing", "single", "-q")
     with guarded():
         code, _, err = run_command("stats", *given)
     says = f"the tokenizer's normalizer makes more than 1,048,576 letters of a text of 1; {AGAIN}"
@@ -108,7 +108,7 @@ def test_a_pattern_that_gives_up_on_a_text(part, tmp_path):
     step = NO_MORE if part == "normalizer" else split
     made = model_with(tmp_path, **{part: step})
     (tmp_path / "text.txt").write_text("a" * 40 + "c\n")
-    code, _, err = run_command("stats", "--text", tmp_path / "text.txt", "--model", made)
+    code, _, err = run_command("stats", "--text", tmp_path / "text.txt", "--model", made, "-q")
     why = "Onig: Regex search error: retry-limit-in-match over"
     assert (code, err) == (2, f"headscope: the tokenizer gave up on a text of 41 letters ({why}); {AGAIN}\n")
 

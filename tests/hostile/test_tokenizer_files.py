@@ -114,7 +114,7 @@ def test_a_tokenizer_outside_of_the_folder_is_not_read(tmp_path):
         (tmp_path / f"{len(names[0])}").mkdir()
         made = copied(tmp_path / f"{len(names[0])}", in_json("tokenizer_config.json", fast_tokenizer_files=names))
         with guarded(), OpenedFiles(tmp_path / "outside") as opened:
-            code, _, err = run_command("stats", "--text", tmp_path / "text.txt", "--model", made)
+            code, _, err = run_command("stats", "--text", tmp_path / "text.txt", "--model", made, "-q")
             assert opened.so_far() == set()
         assert (code, err) == (
             2,

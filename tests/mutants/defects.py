@@ -58,8 +58,8 @@ DEFECTS = [
     _in("corpora/text/column.py", "if columns.count(column) != 1:", "if columns.count(column) < 1:",
         "corpora/test_tables.py"),
     # encoding
-    _in("encoding/packing/line_packing.py", 'skipped["no second paragraph to pair with"] += 1',
-        'skipped["no second paragraph to pair with"] += 2', "encoding/test_packing.py"),
+    _in("encoding/packing/line_packing.py", 'skipped[NO_PAIR["paragraphs"]] += 1',
+        'skipped[NO_PAIR["paragraphs"]] += 2', "encoding/test_packing.py"),
     _in("encoding/batching.py", "row[width - len(values) :] = values", "row[: len(values)] = values",
         "encoding/test_batching.py"),
     _in("encoding/document_shards.py", "(size_of_pending >= enough or", "(size_of_pending > enough or",

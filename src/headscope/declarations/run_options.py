@@ -33,16 +33,27 @@ class RunOptions(OptionList):
         check_requests(stages=self.stages, include=self.include, over_maps=self.maps is not None)
         if self.skip and not self.wanted:
             raise OptionError("--skip leaves nothing to measure; skip less")
-        if self.maps is not None and self.corpora:
-            raise OptionError("both a corpus and saved maps were given; a run reads one of them")
-        if self.maps is not None and self.loss != "none":
-            raise OptionError(
-                "saved maps hold no gradients; leave --loss out, or give a model and text in place of --maps"
-            )
+        if self.maps is not None:
+            self._check_beside_maps()
         if self.treebank_train and not self.treebank:
             raise OptionError(
                 "--treebank-train was given without --treebank; probes are trained on the one and measured on the other"
             )
+
+    def _check_beside_maps(self) -> None:
+        """Refuse options that say how a model reads a corpus; saved maps have done so already."""
+        if self.corpora:
+            raise OptionError("both a corpus and saved maps were given; a run reads one of them")
+        if self.loss != "none":
+            raise OptionError(
+                "saved maps hold no gradients; leave --loss out, or give a model and text in place of --maps"
+            )
+        if self.model is not None or self.loaded_model is not None or self.revision is not None:
+            raise OptionError("--maps already holds a model's attention; leave --model and --revision out")
+        if self.shuffled:
+            raise OptionError("--maps holds what a model made of the words in order; leave --shuffled out")
+        if self.spacing:
+            raise OptionError("--maps holds what a model made of the words as they were joined; leave --spacing out")
 
     @property
     def corpora(self) -> frozenset[str]:

@@ -39,7 +39,7 @@ def check_names(
     Args:
         text, treebank, treebank_train, coref: files and folders, as the options take them.
         column: the column of tables; with it, a folder of text means its tables as well.
-        maps: folder of saved maps; beside a model, another check refuses it.
+        maps: folder of saved maps.
         vectors: file of word vectors.
         model: hub name or folder; None for the embedded model.
 
@@ -52,7 +52,7 @@ def check_names(
         read_treebank(trees)
     if coref:
         coreference_files(coref)
-    if maps is not None and model is None and not (maps / INDEX).is_file():
+    if maps is not None and not (maps / INDEX).is_file():
         read_index(maps)
     if vectors is not None:
         check_vectors(vectors)

@@ -10,7 +10,6 @@ from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.max_inputs import draw_inputs
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
-from headscope.errors import OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps, MapTokens
 from headscope.examples.excerpts import Excerpt
 from headscope.maps.index import MapEntry
@@ -33,16 +32,10 @@ class MapsRun:
 
     Raises:
         InputError: the folder holds no maps, or damaged ones.
-        OptionError: options of a model were given too, or pieces pooled otherwise than in maps by word.
+        OptionError: pieces pooled otherwise than in maps by word.
     """
 
     def __init__(self, options: RunOptions) -> None:
-        if options.model is not None or options.loaded_model is not None or options.revision is not None:
-            raise OptionError("--maps already holds a model's attention; leave --model and --revision out")
-        if options.shuffled:
-            raise OptionError("--maps holds what a model made of the words in order; leave --shuffled out")
-        if options.spacing:
-            raise OptionError("--maps holds what a model made of the words as they were joined; leave --spacing out")
         assert options.maps is not None
         self._source = MapsSource(options.maps)
         index = self._source.index

@@ -30,9 +30,7 @@ def _measures_of(corpus: str, measure: str) -> tuple[HeadMeasures, HeadMeasures]
             topic="Explained",
             labels=f"tables:{_LABELS[corpus, measure]}",
         ),
-        HeadMeasures(
-            table="explanation", values=("to_explain", "mass", "wrong"), where=where, suffix=suffix
-        ),
+        HeadMeasures(table="explanation", values=("to_explain", "mass", "wrong"), where=where, suffix=suffix),
     )
 
 
