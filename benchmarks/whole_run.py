@@ -31,9 +31,9 @@ from headscope.running import writing
 TARGET = 1.25
 # The reports of `make demo`, and the processor seconds that both may take together.
 DEMO = (
-    RunOptions(include=("pca", "effects"), effect_heads=0, effect_inputs=48),
+    RunOptions(include=("pca",), loss="mlm"),
     RunOptions(
-        model="headscope-decoder", include=("pca", "effects"), effect_heads=0, effect_inputs=48, max_inputs=200, controls=1
+        model="headscope-decoder", include=("pca",), loss="clm", max_inputs=200, controls=1
     ),
 )
 DEMO_TARGET = 90

@@ -4,6 +4,10 @@ import math
 
 import pytest
 
+from headscope.analyses.explanation.in_terminal import head_cells
+from headscope.reporting.report_page import render_report
+from headscope.reporting.study_words import STUDY_WORDS
+from headscope.study.study import open_study
 from support.mock_explanation import ATTENTION, PREDICTED
 
 pytestmark = pytest.mark.browser
@@ -67,3 +71,40 @@ def test_heads_are_found_by_what_explains_them(visit):
     assert found("direct objects").startswith("6 heads: ")
     assert "Nothing here is called “rare”." in found("rare")
     assert "a word of explanations (frequent, nearby)" in page.locator(".at-found").inner_text()
+
+
+def test_a_head_has_the_same_first_line_in_all_places(visit_file, studies, sites, tmp_path):
+    """Badge, icon, headline, list, tooltip and search of the report, the atlas, `study.heads` and the terminal."""
+    study = open_study(studies["explained"].path, words=STUDY_WORDS)
+    lines = study.heads["summary"].to_dict()
+    report = tmp_path / "report.html"
+    report.write_text(render_report(study), encoding="utf-8")
+    table = study.tables["explanation"].query("corpus == 'text' and measure == 'weight' and model == 'trained'")
+    wrong = []
+
+    def check(head, place, text, part):
+        if part not in " ".join(text.split()):
+            wrong.append(f"{head} {place}: {part!r} is not in {text!r}")
+
+    for page, where in ((visit_file(report), "report"), (visit_file(sites["explained"]), "atlas")):
+        card = page.locator(".at-card, #card").first
+        rows = page.locator("#table-heads tbody tr, .at-list tbody tr").all_inner_texts()
+        rows_of = {row.split()[0]: row for row in rows}
+        for index, (head, line) in enumerate(lines.items()):
+            name = line.partition(":")[0]
+            label = f"{study.heads.loc[head, 'layer']}-{study.heads.loc[head, 'head']}"
+            cell = page.locator("#grid button[data-index], .at-grid button[data-index]").nth(index)
+            cell.hover()
+            check(label, f"{where} tooltip", page.locator(".readout").first.inner_text(), line)
+            cell.click()
+            check(label, f"{where} headline", card.locator("p.role").first.inner_text(), line)
+            check(label, f"{where} badge", card.locator(".badge").first.inner_text(), name)
+            check(label, f"{where} icon", card.locator(".badge").first.get_attribute("class"), "role-previous")
+            check(label, f"{where} cell", cell.get_attribute("class"), "role-previous")
+            check(label, f"{where} list", rows_of.get(label, ""), name)
+            cell.click()
+    for row in table.to_dict("records"):
+        label, *_, sentence = head_cells(row, missing="-")
+        (line,) = study.heads[(study.heads["layer"] == row["layer"]) & (study.heads["head"] == row["head"])]["summary"]
+        check(label, "terminal", line.lower(), sentence.lower())
+    assert not wrong, "\n".join(wrong)

@@ -236,10 +236,9 @@ class OptionList:
     )
     effect_heads: int | None = option(
         None,
-        least=0,
+        least=2,
         none="all",
-        help="Maximum number of heads that are changed: half of them have the largest gate estimates, half are drawn "
-        "from the others. 0 estimates the effects of all heads and changes none.",
+        help="Change so many heads at most: half those with the largest gate estimates, half drawn from the others.",
     )
     joint_inputs: int = option(
         24, least=0, help="About so many of them, of whole documents, for heads removed together; 0 leaves these out."

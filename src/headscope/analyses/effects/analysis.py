@@ -35,7 +35,7 @@ ANALYSIS = Analysis(
             after=("norms", "explanation", "effects"),
             requested_as="effects",
             cost=120,
-            unless={"intervention": EXPLAINED, "joint_inputs": 0, "effect_heads": 0},
+            unless={"intervention": EXPLAINED, "joint_inputs": 0},
         ),
         _stage(
             name="effect_kept",
@@ -46,7 +46,6 @@ ANALYSIS = Analysis(
             needs=("explanation",),
             requested_as="effects",
             cost=200,
-            unless={"effect_heads": 0},
         ),
     ),
     command=Command(

@@ -7,7 +7,7 @@ from itertools import compress
 
 import pandas as pd
 
-from headscope.analyses.effects.accumulator import COMPENSATION, GATE
+from headscope.analyses.effects.accumulator import COMPENSATION
 from headscope.analyses.effects.findings import wording_of
 from headscope.analyses.effects.kept.tables import KEPT, UNIFORM
 from headscope.attention.interventions.direct_effect import DIRECT
@@ -43,8 +43,6 @@ def effect_lines(run: Study, kind: Kind) -> Mapping[int, str]:
 def _parts(effects: Mapping[str, Cell], kept: Mapping[str, Cell]) -> Iterator[str]:
     if (loss := effects.get("loss")) is not None and loss.exists:
         yield f"{nats(loss.value)} nats of loss are added{_interval(loss)}"
-    elif (gate := effects.get(GATE)) is not None and gate.exists:
-        yield f"gate estimate {nats(gate.value)} nats{_interval(gate)}"
     if (share := kept.get(KEPT)) is not None and share.has_interval:
         ends = f"{100 * share.ci_low:.0f} to {100 * share.ci_high:.0f}"
         yield f"its explanation keeps {percent(share.value)} of the effect of its attention ({ends})"

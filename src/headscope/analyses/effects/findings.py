@@ -22,10 +22,6 @@ from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 TOPIC = "effects"
 ASIDE = "effects_aside"
-NO_HEAD_CHANGED = (
-    "No head was changed. The gate estimate of a head is the size of the change in loss that the gradient predicts if "
-    "the head wrote nothing, its mean over inputs. It has no sign; --include effects measures exact effects."
-)
 """The topic of what was not shown, and of which heads were changed: no headline."""
 
 
@@ -63,18 +59,6 @@ def added_losses(table: pd.DataFrame, kind: str) -> list[HeadEffect]:
         for row in records(rows)
     ]
     return sorted(effects, key=lambda effect: -effect.added.value)
-
-
-def gate_estimates(table: pd.DataFrame, kind: str) -> list[tuple[int, int, Cell]]:
-    """Return the gate estimate of every head of a kind as layer, head and nats, the largest first.
-
-    Args:
-        table: `tables/effects.parquet`.
-        kind: `encoder`, `decoder` or `cross`.
-    """
-    rows = records(table[(table["kind"] == kind) & (table["measure"] == GATE) & table["value"].notna()])
-    estimates = [(int(row["layer"]), int(row["head"]), cell_of(row, "value")) for row in rows]
-    return sorted(estimates, key=lambda estimate: -estimate[2].value)
 
 
 def wording_of(table: pd.DataFrame) -> Wording:

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-
-import pandas as pd
+from collections.abc import Iterator
 
 from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
 from headscope.analyses.effects.direct_table import measures_on_logits
 from headscope.analyses.effects.estimates.lines import estimate_lines
-from headscope.analyses.effects.findings import (
-    NO_HEAD_CHANGED,
-    added_losses,
-    gate_estimates,
-    some_changed,
-    wording_of,
-)
+from headscope.analyses.effects.findings import added_losses, some_changed, wording_of
 from headscope.analyses.effects.joint.findings import table_sentences
 from headscope.analyses.effects.joint.rows import curves_in
 from headscope.analyses.effects.joint.section import curve_cells
@@ -65,11 +57,6 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
                     *(nats(values[kind, effect.layer, effect.head, name]) for name in others),
                 ]
             )
-    if not rows:
-        yield from _gates(table, prefix)
-        if facts["no_gradient"]:
-            yield f"no gate estimates: {facts['no_gradient']}"
-        return
     yield Grid(("head", "added loss", "95%", "q", "KL", *others[1:]), rows)
     if len(rows) < facts["heads"]:
         yield some_changed(len(rows), facts["heads"], estimated=GATE in set(table["measure"]))
@@ -97,21 +84,6 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
     if facts["documents_needed"] is not None:
         needed = count(facts["documents_needed"], "document")
         yield f"about {needed} show an effect of {LEAST_LOSS:g} nats of the median head"
-
-
-def _gates(table: pd.DataFrame, prefix: Mapping[str, str]) -> Iterator[Grid | str]:
-    """Yield a line for each head with its gate estimate, where no head was changed."""
-    rows = [
-        [
-            f"{name}{head_label(layer, head)}",
-            nats(cell.value),
-            joined(cell.ci_low, cell.ci_high, nats, between=" to ", missing=HYPHEN),
-        ]
-        for kind, name in prefix.items()
-        for layer, head, cell in gate_estimates(table, str(kind))
-    ]
-    yield Grid(("head", "gate estimate", "95%"), rows)
-    yield NO_HEAD_CHANGED
 
 
 def _joint(result: StageResult) -> Iterator[Grid | str]:

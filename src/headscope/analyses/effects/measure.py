@@ -64,7 +64,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of some of the text; where not all heads are measured, one that estimates them comes first."""
         some = self._number is not None
-        if self._number:
+        if some:
             yield Scan(self.estimates, [self._gates], "estimates", label="effects: estimates", local=True)
         yield Scan(self.text, [EffectsAccumulator()], label="effects", local=some)
 
@@ -75,8 +75,8 @@ class EffectsMeasurement(Measurement[ModelRun]):
         return None if number is None or number >= self._heads else number
 
     def _chosen(self) -> Heads | None:
-        if not self._number:
-            return self._number if self._number is None else {}
+        if self._number is None:
+            return None
         return chosen_heads(self._gates.compute(), self._number, seed=self.run.options.seed)
 
     def compute(self, sums: ScanSums) -> StageResult:

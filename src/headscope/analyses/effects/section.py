@@ -9,7 +9,7 @@ import pandas as pd
 from headscope.analyses.effects import logit_findings
 from headscope.analyses.effects.direct_table import direct_table
 from headscope.analyses.effects.figures import draw_effects
-from headscope.analyses.effects.findings import ASIDE, NO_HEAD_CHANGED, TOPIC, added_losses, gate_estimates
+from headscope.analyses.effects.findings import ASIDE, TOPIC
 from headscope.analyses.effects.loss_line import loss_line
 from headscope.analyses.effects.nats import nats_with_ends
 from headscope.analyses.effects.tables import NAMES
@@ -53,9 +53,6 @@ def effect_section(about: Context) -> list[Section]:
         return []
     blocks: list[Html | None] = []
     for kind in about.kinds:
-        if not added_losses(table, kind.name):
-            blocks += [*kind.heading(), caption(NO_HEAD_CHANGED), gate_table(table, kind).html()]
-            continue
         label = f"The loss that each {kind.name} head adds when it is changed; the table below has the numbers."
         blocks += [
             *kind.heading(),
@@ -76,19 +73,6 @@ def effect_section(about: Context) -> list[Section]:
     if why := facts.get("no_gradient"):
         blocks.append(caption(f"First-order estimates are not known here: {why}."))
     return section("effects", "What a head is worth to the loss", WHY, blocks)
-
-
-def gate_table(table: pd.DataFrame, kind: Kind) -> Table:
-    """Tabulate the gate estimate of every head with its interval."""
-    estimates = gate_estimates(table, kind.name)
-    return Table(
-        summary=f"Table: gate estimates of the effect of each head, in nats{kind.in_brackets}",
-        header=("head", "nats", "95% interval"),
-        rows=tuple((head_label(layer, head), *nats_with_ends(cell)) for layer, head, cell in estimates),
-        name=f"table-gates-{kind.name}",
-        matters=tuple(cell.value for _, _, cell in estimates),
-        first="the largest estimate first",
-    )
 
 
 def head_table(table: pd.DataFrame, kind: Kind) -> Table:

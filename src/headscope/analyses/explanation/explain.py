@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.example_rows import ExampleRow, example_rows
-from headscope.analyses.explanation.fit import Floats, Problem, RowBlock, fit
+from headscope.analyses.explanation.fit import Floats, Problem, RowBlock, curvature, fit
 from headscope.analyses.explanation.order import Step, order_groups
 from headscope.analyses.explanation.sample import Flags, RowSample
 from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
@@ -22,8 +22,11 @@ ORDERED = (WEIGHT, NON_SINK)
 """Measures whose groups are put in order."""
 RIDGE = 1.0
 """Penalty on squared coefficients, in rows."""
-_MORE_ROWS = 300
-"""Rows at most of each half to which measures other than the weights are fitted, on top of the fit to the weights."""
+_FEWER_ROWS = 300
+"""Rows at most of each half to which measures other than the weights are fitted, on top of the fit to the weights; the
+fit to the weights begins with as many."""
+_FIRST_STEPS, _LAST_STEPS = 8, 5
+"""Steps of the fit to the weights on fewer rows, and then on all rows."""
 _CHOOSING_ROWS, _ORDERING_ROWS = 96, 128
 """Rows at most on which gains of groups are compared, and to which groups are fitted."""
 
@@ -172,10 +175,10 @@ def _explain_part(
             few = _spread_rows(fitting, _ORDERING_ROWS)
             blocks, start = sample.half(parity, part.counted), None
             if starts:
-                blocks = _spread_rows(blocks, _MORE_ROWS, parts=8)
+                blocks = _spread_rows(blocks, _FEWER_ROWS, parts=8)
                 start = np.stack([start.coefficients[parity] for start in starts], axis=1)
             problem = _problem(blocks, part.attention)
-            coefficients = fit(problem, np.full(heads, RIDGE), start=start)
+            coefficients = _fit_weights(problem, part.attention) if start is None else _fit(problem, start)
             differences = _differences(problem)
             for number, result in enumerate(results):
                 result.coefficients.append(coefficients[:, number])
@@ -206,6 +209,20 @@ def _order_untested(
     for number, (result, steps) in enumerate(zip(results, orders, strict=True)):
         result.steps.append(list(steps))
         result.differences.append(differences[:, number])
+
+
+def _fit_weights(problem: Problem, attention: NDArray[np.float32]) -> Floats:
+    """Return the coefficients of all heads, fitted to fewer rows and then, in a few steps, to all rows."""
+    few = _problem(_spread_rows(problem.blocks, _FEWER_ROWS, parts=8), attention)
+    if few.rows >= problem.rows:
+        return _fit(problem)
+    second = curvature(few)
+    start = fit(few, np.full(few.heads, RIDGE), steps=_FIRST_STEPS, second=second)
+    return fit(problem, np.full(few.heads, RIDGE), start=start, steps=_LAST_STEPS, second=second)
+
+
+def _fit(problem: Problem, start: Floats | None = None) -> Floats:
+    return fit(problem, np.full(problem.heads, RIDGE), start=start)
 
 
 def _problem(blocks: Sequence[RowBlock], attention: NDArray[np.float32]) -> Problem:

@@ -118,6 +118,11 @@ class Problem:
         """Return the number of heads."""
         return int(self.targets[0].shape[-1])
 
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return sum(len(block.rows) for block in self.blocks)
+
     def features(self, number: int) -> Floats:
         """Return the fitted columns of a block, `[row * key, column]`."""
         features = self.blocks[number].features

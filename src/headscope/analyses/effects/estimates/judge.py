@@ -95,8 +95,6 @@ def judged_of(effects: pd.DataFrame, kind: str) -> list[Judged]:
     """
     of_kind = effects[effects["kind"] == kind]
     by_head = of_kind.pivot(index=["layer", "head"], columns="measure", values="value")
-    if "loss" not in by_head:
-        return []
     of_loss = of_kind[of_kind["measure"] == "loss"].set_index(["layer", "head"])["q_value"]
     drawn = drawn_heads(effects)
     several = []
