@@ -105,6 +105,7 @@ def test_the_command_writes_nothing(options, tmp_path, monkeypatch):
 
 
 def test_saved_maps_are_refused(tmp_path):
+    (tmp_path / "index.json").touch()
     code, _, err = run_command("report", "--maps", tmp_path, "--dry-run", "--quiet")
     assert (code, err.strip()) == (
         2,
