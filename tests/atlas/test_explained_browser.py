@@ -87,15 +87,17 @@ def test_a_head_has_the_same_first_line_in_all_places(visit_file, studies, sites
             wrong.append(f"{head} {place}: {part!r} is not in {text!r}")
 
     for page, where in ((visit_file(report), "report"), (visit_file(sites["explained"]), "atlas")):
+        grid = page.locator("#grid" if where == "report" else "section[aria-label='Grid of heads']")
+        readout = page.locator("#readout") if where == "report" else grid.locator(".readout")
         card = page.locator(".at-card, #card").first
         rows = page.locator("#table-heads tbody tr, .at-list tbody tr").all_inner_texts()
         rows_of = {row.split()[0]: row for row in rows}
         for index, (head, line) in enumerate(lines.items()):
             name = line.partition(":")[0]
             label = f"{study.heads.loc[head, 'layer']}-{study.heads.loc[head, 'head']}"
-            cell = page.locator("#grid button[data-index], .at-grid button[data-index]").nth(index)
+            cell = grid.locator("button[data-index]").nth(index)
             cell.hover()
-            check(label, f"{where} tooltip", page.locator(".readout").first.inner_text(), line)
+            check(label, f"{where} tooltip", readout.inner_text(), line)
             cell.click()
             check(label, f"{where} headline", card.locator("p.role").first.inner_text(), line)
             check(label, f"{where} badge", card.locator(".badge").first.inner_text(), name)

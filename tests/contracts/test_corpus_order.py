@@ -68,7 +68,7 @@ def write(folder, corpora, orders, cuts):
 
 
 def measured(model, files, **options):
-    options = {"include": ("explanation",), **files, **options}
+    options = files | options
     run = prepare(RunOptions(model=str(model), max_length=48, seed=1, controls=1, **options))
     results = list(measure(run))
     assert [result.name for result in results] == [stage.name for stage in stages_of(run)]

@@ -146,10 +146,7 @@ def test_the_word_of_two_mentions_belongs_to_the_shorter():
 
 @pytest.mark.slow
 def test_a_run_explains_each_corpus_that_is_given(tmp_path):
-    options = replace(
-        sharded_options(tmp_path, repeats=12, documents=12, controls=0, stages=("explanation",)),
-        include=("explanation",),
-    )
+    options = sharded_options(tmp_path, repeats=12, documents=12, controls=0, stages=("explanation",))
     stage = STAGES["explanation"]
 
     def tables(options):

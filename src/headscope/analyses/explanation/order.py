@@ -16,7 +16,7 @@ from headscope.analyses.explanation.fit import Floats, Problem, RowBlock, curvat
 LEAST_GAIN = 0.01
 """A group adds at least so much of what there is to explain."""
 MOST_GROUPS = 4
-_CANDIDATES = 2
+_CANDIDATES = 3
 """Groups that are fitted in each step, by the gain that the slope and the curvature promise."""
 _STEPS, _NEWTON = 4, 4
 
