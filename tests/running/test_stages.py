@@ -163,7 +163,8 @@ def test_what_a_signature_depends_on(corpora, model):
 
 def test_which_options_shape_which_numbers():
     def shaping(**options):
-        return json.dumps(RunOptions(**options).shaping, sort_keys=True)
+        # Explanations read whatever corpus is given, so their options shape every run.
+        return json.dumps(RunOptions(skip=("explanation",), **options).shaping, sort_keys=True)
 
     changes = {
         "treebank": [

@@ -26,7 +26,7 @@ _FEWER_ROWS = 300
 """Rows at most of each half to which measures other than the weights are fitted, on top of the fit to the weights; the
 fit to the weights begins with as many."""
 _FIRST_STEPS, _LAST_STEPS = 8, 5
-"""Steps of the fit to the weights on fewer rows, and then on all rows."""
+"""Steps of a fit on fewer rows, and of the fit to the weights on all rows after it."""
 _CHOOSING_ROWS, _ORDERING_ROWS = 96, 128
 """Rows at most on which gains of groups are compared, and to which groups are fitted."""
 
@@ -173,13 +173,15 @@ def _explain_part(
             fitting = sample.part(parity, False, part.counted)
             choosing = _spread_rows(sample.part(parity, True, part.counted), _CHOOSING_ROWS)
             few = _spread_rows(fitting, _ORDERING_ROWS)
-            blocks, start = sample.half(parity, part.counted), None
+            blocks = sample.half(parity, part.counted)
+            fewer = _problem(_spread_rows(blocks, _FEWER_ROWS, parts=8), part.attention)
             if starts:
-                blocks = _spread_rows(blocks, _FEWER_ROWS, parts=8)
                 start = np.stack([start.coefficients[parity] for start in starts], axis=1)
-            problem = _problem(blocks, part.attention)
-            coefficients = _fit_weights(problem, part.attention) if start is None else _fit(problem, start)
-            differences = _differences(problem)
+                problem, coefficients = fewer, fit(fewer, np.full(heads, RIDGE), start=start, steps=_FIRST_STEPS)
+            else:
+                problem = _problem(blocks, part.attention)
+                coefficients = _fit_weights(problem, fewer)
+            differences = _differences(fewer)
             for number, result in enumerate(results):
                 result.coefficients.append(coefficients[:, number])
                 result.differences.append(differences[:, number])
@@ -211,18 +213,14 @@ def _order_untested(
         result.differences.append(differences[:, number])
 
 
-def _fit_weights(problem: Problem, attention: NDArray[np.float32]) -> Floats:
+def _fit_weights(problem: Problem, fewer: Problem) -> Floats:
     """Return the coefficients of all heads, fitted to fewer rows and then, in a few steps, to all rows."""
-    few = _problem(_spread_rows(problem.blocks, _FEWER_ROWS, parts=8), attention)
-    if few.rows >= problem.rows:
-        return _fit(problem)
-    second = curvature(few)
-    start = fit(few, np.full(few.heads, RIDGE), steps=_FIRST_STEPS, second=second)
-    return fit(problem, np.full(few.heads, RIDGE), start=start, steps=_LAST_STEPS, second=second)
-
-
-def _fit(problem: Problem, start: Floats | None = None) -> Floats:
-    return fit(problem, np.full(problem.heads, RIDGE), start=start)
+    ridge = np.full(problem.heads, RIDGE)
+    if fewer.rows >= problem.rows:
+        return fit(problem, ridge)
+    second = curvature(fewer)
+    start = fit(fewer, ridge, steps=_FIRST_STEPS, second=second)
+    return fit(problem, ridge, start=start, steps=_LAST_STEPS, second=second)
 
 
 def _problem(blocks: Sequence[RowBlock], attention: NDArray[np.float32]) -> Problem:
@@ -307,7 +305,7 @@ def _measure_steps(
     for block, target in zip(blocks, targets, strict=True):
         documents = sample.documents[block.rows]
         nothing = np.zeros((len(block.features), len(results)), np.float32)
-        before = -(target * _log_probabilities(block, nothing)).sum(1)
+        before = _cross_entropy(block, target, nothing)
         added: list[Floats] = []
         for number in range(max((len(steps) for steps in orders), default=0)):
             open_heads = [head for head, steps in enumerate(orders) if len(steps) > number]
@@ -320,11 +318,17 @@ def _measure_steps(
                 added[-1][:, heads] = block.features[:, sample.columns.groups[group]] @ coefficients
             scales = np.array([orders[head][number].scales for head in open_heads], np.float32)
             logits = sum(step[:, open_heads] * scale for step, scale in zip(added, scales.T, strict=True))
-            after = -(target[..., open_heads] * _log_probabilities(block, np.asarray(logits))).sum(1)
+            after = _cross_entropy(block, target[..., open_heads], np.asarray(logits))
             for index, head in enumerate(open_heads):
                 gained = results[head].gained[orders[head][number].group]
                 np.add.at(gained, documents, (before[:, head] - after[:, index]).astype(np.float64))
             before[:, open_heads] = after
+
+
+def _cross_entropy(block: RowBlock, target: Floats, logits: Floats) -> Floats:
+    """Return the cross entropy of each row's attention with a prediction, `[row, head]`."""
+    _, logs = block.probabilities(logits)
+    return np.asarray(target.sum(1) * logs - np.einsum("rkh,rkh->rh", target, logits.reshape(target.shape)))
 
 
 def _log_probabilities(block: RowBlock, logits: Floats) -> NDArray[np.float64]:

@@ -18,13 +18,13 @@ from headscope.analyses.explanation.tables import CONTROL, COREFERENCE, MEASURES
 from headscope.analyses.explanation.text_features import catalog_with
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.stage_result import StageResult
 from headscope.encoding.segment import Segment
 from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.trees import TreesCorpus, trees_of
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
-from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, too_few
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.statistic import Special
 from headscope.statistics.sums.kept import State
 
@@ -85,11 +85,9 @@ class ExplanationMeasurement(Measurement[ModelRun]):
                 state |= self._explained(sample, corpus, model, tables)
                 if corpus != TEXT:
                     state |= {f"{corpus}.{name}": array for name, array in sample.state().items()}
-        documents = max((row["n_documents"] for row in tables[0] if row["corpus"] == TEXT), default=0)
         return StageResult(
             name="explanation",
             tables=explanation_tables(*tables),
-            notes=notes_on("explanation", too_few(documents)),
             state=state,
         )
 

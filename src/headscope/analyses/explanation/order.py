@@ -167,6 +167,8 @@ def order_groups(
         if not len(open_heads):
             break
         promised = _promised(fits, groups, open_heads)
+        now = np.zeros(heads)
+        now[open_heads] = compares.divergence(open_heads, slice(0, 0), np.zeros((0, len(open_heads))))
         for head, of_head in zip(open_heads.tolist(), promised.T, strict=True):
             of_head[[names.index(step.group) for step in taken[head]]] = 0.0
         gains: dict[int, dict[str, tuple[float, Floats]]] = {int(head): {} for head in open_heads}
@@ -180,10 +182,9 @@ def order_groups(
                 if not len(wanted):
                     continue
                 columns = groups[name]
-                before = compares.divergence(wanted, columns, np.zeros((columns.stop - columns.start, len(wanted))))
                 problem = fits.problem(columns, wanted)
                 estimates = fit(problem, np.full(len(wanted), ridge), steps=_STEPS, tolerance=1e-4)
-                gained = before - compares.divergence(wanted, columns, estimates)
+                gained = now[wanted] - compares.divergence(wanted, columns, estimates)
                 for index, head in enumerate(wanted.tolist()):
                     gains[head][name] = (float(gained[index]), estimates[:, index])
         chosen: dict[str, list[int]] = {}
@@ -235,11 +236,14 @@ def _promised(rows: _Rows, groups: Mapping[str, slice], heads: NDArray[np.int64]
 
 
 def _candidates(promised: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which groups are fitted for each head: those with the largest promised gains, `[group, head]`."""
+    """Return which groups are fitted for each head, `[group, head]`.
+
+    They are the groups with the largest promised gains, of at least half of the largest.
+    """
     order = np.argsort(-promised, axis=0, kind="stable")[:_CANDIDATES]
     candidates = np.zeros(promised.shape, dtype=bool)
     np.put_along_axis(candidates, order, True, axis=0)
-    return candidates & (promised > 0)
+    return candidates & (promised > 0) & (promised >= promised.max(0) / 2)
 
 
 def _were_alike(name: str, alike: Sequence[Mapping[str, float]], heads: NDArray[np.int64]) -> NDArray[np.bool_]:
