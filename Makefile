@@ -101,7 +101,6 @@ bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/effect_worlds.py $(if $(QUICK),--quick)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/effects.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_worlds.py $(if $(QUICK),--runs 200)
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/job_worlds.py $(if $(QUICK),--quick)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/explanation_worlds.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/scan_overhead.py
 	$(BIN)/python benchmarks/half_precision.py

@@ -32,9 +32,7 @@ TARGET = 1.25
 # The reports of `make demo`, and the processor seconds that both may take together.
 DEMO = (
     RunOptions(include=("pca",), loss="mlm"),
-    RunOptions(
-        model="headscope-decoder", include=("pca",), loss="clm", max_inputs=200, controls=1
-    ),
+    RunOptions(model="headscope-decoder", include=("pca",), loss="clm", max_inputs=200, controls=1),
 )
 DEMO_TARGET = 90
 PAGES = "figures and pages"

@@ -90,8 +90,8 @@ def test_precisions_are_torchs():
         ({"loss": "mlm"}, ("stats", "syntax", "coref", "norms", "importance", *ALWAYS, *LAST)),
         ({"text": ("a",)}, ("stats", "norms", *ALWAYS, *LAST)),
         ({"treebank": ("a",)}, ("stats", "syntax", "norms", *ALWAYS, *LAST)),
-        ({"stages": ("jobs",)}, ("jobs",)),
-        ({"treebank": ("a",), "stages": ("jobs",)}, ("jobs",)),
+        ({"stages": ("pca",)}, ("pca",)),
+        ({"treebank": ("a",), "stages": ("pca",)}, ("pca",)),
         ({"treebank": ("a",), "stages": ("syntax",)}, ("syntax",)),
         ({"coref": ("a",)}, ("stats", "coref", "norms", *ALWAYS, *LAST)),
         ({"treebank": ("a",), "treebank_train": ("b",)}, ("stats", "syntax", "norms", *ALWAYS, "probes", *LAST)),
@@ -120,7 +120,7 @@ def test_what_is_left_out_unless_it_is_named():
     for wrong in ("direction", "stats"):
         with pytest.raises(OptionError) as refused:
             RunOptions(include=("pca", wrong))
-        assert str(refused.value) == f"include {wrong!r} is not known; choose one of jobs, pca, explanation, effects"
+        assert str(refused.value) == f"include {wrong!r} is not known; choose one of pca, effects"
     with pytest.raises(OptionError) as refused:
         RunOptions(include=("pca",), maps=Path("a"))
     assert str(refused.value) == (
