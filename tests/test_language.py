@@ -53,7 +53,6 @@ GIVEN_UP = {
     "few_words": "shorten",
     "heeded": "layout_accumulators",
     "evenly": "uniform_baseline",
-    "telling_tokens": "distinctive_tokens",
     "KeptShards": "ShardCheckpoint",
     "OneScan": "SharedScan",
     "ScanFound": "a scan found by its name",
@@ -72,7 +71,6 @@ GIVEN_UP_COLUMNS = {
     "of": "side",
     "says": "description",
     "tenth": "decile",
-    "tree_jobs": "jobs, with a column corpus",
 }
 # Statistics that were renamed.
 GIVEN_UP_STATISTICS = {"any_punctuation": "punctuation", "sink": "sink_logit"}

@@ -53,14 +53,14 @@ def test_a_last_batch_may_go_beyond_the_limit_on_inputs():
 
 
 def test_a_stage_that_is_done_says_how_long_the_run_will_take(capsys):
-    stage = Progress("jobs", step=2, steps=4)
-    assert stage_done(stage, seconds=20.0, left=10.0) == "stage 2 of 4, jobs: done in 20 s, about 10 s left in all"
-    assert stage_done(stage, seconds=20.0, left=None) == "stage 2 of 4, jobs: done in 20 s"
+    stage = Progress("effects", step=2, steps=4)
+    assert stage_done(stage, seconds=20.0, left=10.0) == "stage 2 of 4, effects: done in 20 s, about 10 s left in all"
+    assert stage_done(stage, seconds=20.0, left=None) == "stage 2 of 4, effects: done in 20 s"
     with ProgressPrinter() as watch:
         for step, left in ((1, 30.0), (1, 20.0), (2, 5.0)):
             watch(Progress("stats", step=step, steps=2, left=left))
     assert capsys.readouterr().err == ("headscope: stage 1 of 2, stats: done in 0 s, about 5 s left in all\n")
-    assert describe(Progress("jobs", 5, 10, 5, None, 10.0, left=200.0)).endswith("about 3 min left in all")
+    assert describe(Progress("effects", 5, 10, 5, None, 10.0, left=200.0)).endswith("about 3 min left in all")
 
 
 @pytest.mark.parametrize("speed", [0.2, 1.0, 8.0])

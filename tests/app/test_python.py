@@ -302,7 +302,7 @@ def test_files_of_a_command_are_written(mine, tmp_path):
         (lambda: hs.report(treebank=3), r"^treebank is 3; expected a path, or a list of paths$"),
         (
             lambda: hs.report(include="direction"),
-            r"^include 'direction' is not known; choose one of jobs, pca, explanation, effects$",
+            r"^include 'direction' is not known; choose one of pca, effects$",
         ),
         (lambda: hs.report(include=3), r"^include is 3; expected a name, or a list of names$"),
         (lambda: hs.report(fold_labels="yes"), r"^fold_labels is 'yes'; expected True or False$"),

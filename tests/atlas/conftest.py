@@ -11,7 +11,6 @@ from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_explanation import with_explanation
-from support.mock_jobs import with_jobs, with_jobs_in_trees
 from support.mock_pca import with_pca
 from support.mock_study import write_study
 
@@ -39,9 +38,9 @@ def with_sentences(inputs, *texts):
 def inputs():
     """What the runs are made of, by name."""
     return {
-        "whole": with_jobs(with_distribution(with_distances(mock_inputs.section_4()))),
+        "whole": with_distribution(with_distances(mock_inputs.section_4())),
         "sentences": with_sentences(with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"),
-        "doing": with_jobs_in_trees(with_behaviors(with_distances(mock_inputs.section_4(4, 8)))),
+        "doing": with_behaviors(with_distances(mock_inputs.section_4(4, 8))),
         "directed": with_pca(with_distances(mock_inputs.section_4(4, 6)), layers=(2, 3, 4)),
         "explained": with_explanation(
             mock_inputs.encoder(2, 3),
@@ -52,17 +51,13 @@ def inputs():
             mock_inputs.encoder(1, 2), words=("<b>", "<i>x", "\u05d0", "\u05d1", "&amp;")
         ),
         "bare": mock_inputs.encoder(2, 3),
-        "pieces": with_jobs(with_distribution(mock_inputs.encoder(1, 2), words=PIECES, joined=(2, 6)), words=PIECES),
+        "pieces": with_distribution(mock_inputs.encoder(1, 2), words=PIECES, joined=(2, 6)),
         "few": mock_inputs.section_4(2, 3, documents=4),
         "two": with_distances(mock_inputs.two_kinds()),
         "t5": mock_inputs.t5(),
         "hostile": with_distances(mock_inputs.hostile_section_4()),
         "tokens": with_pca(
-            with_jobs(
-                with_distribution(with_distances(mock_inputs.hostile()), sink=True, words=HOSTILE), words=HOSTILE
-            ),
-            words=HOSTILE,
-            tokens=60,
+            with_distribution(with_distances(mock_inputs.hostile()), sink=True, words=HOSTILE), words=HOSTILE, tokens=60
         ),
     }
 

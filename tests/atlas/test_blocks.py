@@ -212,7 +212,7 @@ def test_a_run_without_the_new_table_still_has_the_sentences_of_its_examples(blo
         "pca": "run headscope report again with --include pca",
         "explanation": "run headscope report again",
         "experiments": "run headscope report again, with a model and text",
-        **dict.fromkeys(("distribution", "jobs", "relations", "coreference", "distances", "top_examples")),
+        **dict.fromkeys(("distribution", "relations", "coreference", "distances", "top_examples")),
     }
 
 

@@ -97,12 +97,12 @@ def default_accumulators(run):
 
 
 def test_the_default_report_waits_once_a_batch(as_on_a_device, tmp_path):
-    """All its stages and jobs together, whatever the number of layers; what a model's projections are is found once."""
-    run = prepare(sharded_options(tmp_path, repeats=8, max_length=32, include=("jobs",)))
+    """All its stages together, whatever the number of layers; what a model's projections are is found once."""
+    run = prepare(sharded_options(tmp_path, repeats=8, max_length=32))
     kept = default_accumulators(run)
     names = {type(each).__name__.removesuffix("Accumulator") for each in kept}
     assert names == {
-        "NormStats", "TopExample", "Norm", "NormBehavior", "Distribution", "Example", "ActiveRow", "Divergence"
+        "NormStats", "TopExample", "Norm", "NormBehavior", "Distribution", "Example", "Divergence"
     }  # fmt: skip
     run.source().run(Ignored(), frozenset({"written"}))  # finds the projections
     batches = []

@@ -30,8 +30,6 @@ from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumu
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
-from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
-from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import norm_table
 from headscope.analyses.pca.accumulator import PcaAccumulator
@@ -123,20 +121,6 @@ def examples_frame(results) -> pd.DataFrame:
         )
     ]
     return pd.DataFrame(rows, columns=["kind", "place", "row", "value", "weight"])
-
-
-def active_frame(results) -> pd.DataFrame:
-    """Every row of the sample of each head, in order, with all that is kept of it, and how many were active."""
-    rows: list[tuple[object, ...]] = []
-    for result in results:
-        shares = [name for name in ("weight", "output", "uniform", "uniform_tags") if name in result.rows.dtype.names]
-        rows.append((result.kind, "active", str(result.active.tolist()), float(result.n_rows)))
-        for row in result.rows:
-            names = [name for name in row.dtype.names if name not in ("segment", *shares)]
-            segment = str(result.segments[int(row["segment"])])
-            measured = np.concatenate([np.atleast_1d(row[name]) for name in shares]).astype(float)
-            rows.append((result.kind, segment, str([row[name].tolist() for name in names]), *measured))
-    return pd.DataFrame(rows).rename(columns=str)
 
 
 def pca_frame(results) -> pd.DataFrame:
@@ -265,9 +249,6 @@ FAMILY = {
     "distribution": (lambda layout: DistributionAccumulator(layout, groups=GROUPS), counts_frame),
     "pca": (lambda layout: PcaAccumulator(layout, most=9), pca_frame),
     "row_examples": (ExampleAccumulator, examples_frame),
-    # So few that most are let go.
-    "active_rows": (lambda layout: ActiveRowAccumulator(layout, most=9), active_frame),
-    "tagged_rows": (lambda layout: TaggedRowAccumulator(layout, most=9), active_frame),
     # So few, and of so few bytes, that most are let go.
     "row_sample": (lambda layout: RowSampleAccumulator(layout, most=9), row_sample_frame),
     "row_sample_bytes": (lambda layout: RowSampleAccumulator(layout, bound=3000), row_sample_frame),

@@ -20,7 +20,6 @@ from support.mock_effect_kept import with_effect_kept
 from support.mock_effects import with_effects
 from support.mock_explanation import with_explanation
 from support.mock_importance import FACTOR, with_importance
-from support.mock_jobs import with_jobs_in_trees
 from support.mock_joint import with_joint_effects
 from support.mock_norms import with_norms
 from support.mock_probes import with_probes
@@ -36,8 +35,7 @@ def everything(run, *, documents=40):
     run = with_behaviors(with_norms(run, intervals=tested), interval=tested)
     run = with_effects(with_explanation(with_distances(run)), intervals=tested, intervention="zero", direct=True)
     run = with_effect_kept(run, intervals=tested, kept={(1, 2): 0.1})
-    run = with_joint_effects(run, intervals=tested)
-    return with_jobs_in_trees(run)
+    return with_joint_effects(run, intervals=tested)
 
 
 def nothing_shown():

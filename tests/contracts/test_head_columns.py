@@ -33,8 +33,6 @@ NO_MEASURE = {
     "pca_map": "tokens",
     "explanation_groups": "groups of features, which differ between heads",
     "explanation_examples": "sentences",
-    "job_examples": "sentences",
-    "job_tokens": "tokens",
 }
 # Numbers that stand beside a measure.
 BESIDE = {"uniform", "ci_low", "ci_high", "q_value", "reachable"}
@@ -162,7 +160,7 @@ def test_a_row_a_head_and_a_column_a_measure(tables):
         *("experiments.repeated.induction", "experiments.repeated.induction.norm"),
         *("experiments.needle.retrieval", "experiments.needle.retrieval.norm"),
         *("distribution.output_norm.decile_5", "importance.weight_times_gradient.sep"),
-        *("jobs.jobs", "jobs.share.job_1", "jobs.share.job_1.treebank", "pca.query.effective_dimension"),
+        "pca.query.effective_dimension",
         *("syntax.a relation.dependent_to_head", "probes.a probe.head_to_dependent", "coref.pronoun"),
         *("distances.x", "distances.cluster"),
     ):

@@ -60,7 +60,7 @@ def prepared(base, *, documents):
         controls=1,
         shuffled=True,
         max_length=64,
-        include=("jobs", "pca", "effects"),
+        include=("pca", "effects"),
     )
     return prepare(options)
 

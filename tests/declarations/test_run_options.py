@@ -19,7 +19,8 @@ GROUPS = ("corpora", "model", "measure", "machine")
 ALWAYS = ("distances", "map")
 BY_NAME = tuple(dict.fromkeys(stage.request_name for stage in STAGES.values() if stage.by_name))
 LAST = ("behaviors", "experiments", "distribution")
-ORDERED = ("stats", "syntax", "coref", "norms", "importance", *ALWAYS, "probes", *LAST, "jobs", "pca", "explanation", "effects")
+EXPLAINED = "explanation"
+ORDERED = ("stats", "syntax", "coref", "norms", "importance", *ALWAYS, "probes", *LAST, "pca", EXPLAINED, "effects")
 
 
 def test_every_field_is_an_option_that_explains_itself():
@@ -86,15 +87,15 @@ def test_precisions_are_torchs():
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ({}, ("stats", "syntax", "coref", "norms", *ALWAYS, *LAST)),
-        ({"loss": "mlm"}, ("stats", "syntax", "coref", "norms", "importance", *ALWAYS, *LAST)),
-        ({"text": ("a",)}, ("stats", "norms", *ALWAYS, *LAST)),
-        ({"treebank": ("a",)}, ("stats", "syntax", "norms", *ALWAYS, *LAST)),
-        ({"stages": ("jobs",)}, ("jobs",)),
-        ({"treebank": ("a",), "stages": ("jobs",)}, ("jobs",)),
+        ({}, ("stats", "syntax", "coref", "norms", *ALWAYS, *LAST, EXPLAINED)),
+        ({"loss": "mlm"}, ("stats", "syntax", "coref", "norms", "importance", *ALWAYS, *LAST, EXPLAINED)),
+        ({"text": ("a",)}, ("stats", "norms", *ALWAYS, *LAST, EXPLAINED)),
+        ({"treebank": ("a",)}, ("stats", "syntax", "norms", *ALWAYS, *LAST, EXPLAINED)),
+        ({"stages": ("pca",)}, ("pca",)),
+        ({"treebank": ("a",), "stages": ("pca",)}, ("pca",)),
         ({"treebank": ("a",), "stages": ("syntax",)}, ("syntax",)),
-        ({"coref": ("a",)}, ("stats", "coref", "norms", *ALWAYS, *LAST)),
-        ({"treebank": ("a",), "treebank_train": ("b",)}, ("stats", "syntax", "norms", *ALWAYS, "probes", *LAST)),
+        ({"coref": ("a",)}, ("stats", "coref", "norms", *ALWAYS, *LAST, EXPLAINED)),
+        ({"treebank": ("a",), "treebank_train": ("b",)}, ("stats", "syntax", "norms", *ALWAYS, "probes", *LAST, EXPLAINED)),
         (
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
             tuple(name for name in ORDERED if name not in BY_NAME),
@@ -102,11 +103,11 @@ def test_precisions_are_torchs():
         ({"maps": Path("a")}, ("stats", *ALWAYS, "behaviors", "distribution")),
         ({"text": ("a",), "stages": ("probes", "syntax")}, ("probes", "syntax")),
         ({"text": ("a",), "stages": BY_NAME}, BY_NAME),
-        ({"text": ("a",), "include": BY_NAME}, ("stats", "norms", *ALWAYS, *LAST, *BY_NAME)),
+        ({"text": ("a",), "include": BY_NAME}, ("stats", "norms", *ALWAYS, *LAST, "pca", EXPLAINED, "effects")),
         ({"text": ("a",), "stages": ("stats", *BY_NAME), "include": BY_NAME}, ("stats", *BY_NAME)),
-        ({"text": ("a",), "skip": ("norms", *ALWAYS)}, ("stats", *LAST)),
-        ({"text": ("a",), "skip": ("syntax", "coref")}, ("stats", "norms", *ALWAYS, *LAST)),
-        ({"text": ("a",), "skip": ("distances",)}, ("stats", "norms", *LAST)),
+        ({"text": ("a",), "skip": ("norms", *ALWAYS)}, ("stats", *LAST, EXPLAINED)),
+        ({"text": ("a",), "skip": ("syntax", "coref")}, ("stats", "norms", *ALWAYS, *LAST, EXPLAINED)),
+        ({"text": ("a",), "skip": ("distances",)}, ("stats", "norms", *LAST, EXPLAINED)),
         ({"stages": ("probes", "syntax"), "skip": ("syntax",)}, ("probes",)),
     ],
 )
@@ -120,7 +121,7 @@ def test_what_is_left_out_unless_it_is_named():
     for wrong in ("direction", "stats"):
         with pytest.raises(OptionError) as refused:
             RunOptions(include=("pca", wrong))
-        assert str(refused.value) == f"include {wrong!r} is not known; choose one of jobs, pca, effects"
+        assert str(refused.value) == f"include {wrong!r} is not known; choose one of pca, effects"
     with pytest.raises(OptionError) as refused:
         RunOptions(include=("pca",), maps=Path("a"))
     assert str(refused.value) == (
@@ -185,5 +186,5 @@ def test_the_order_of_signatures_stays():
     assert list(asked.shaping) == [
         *("stages", "max_length", "token_types", "dtype", "max_inputs", "packing", "too_long", "compat"),
         *("spacing", "fold_labels", "pooling", "special_tokens", "both_directions", "controls", "shuffled"),
-        *("loss", "labels", "seeds", "vectors_hash"),
+        *("loss", "labels", "seeds", "vectors_hash", "windows", "singletons", "features_hash"),
     ]

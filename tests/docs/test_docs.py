@@ -115,20 +115,20 @@ def test_readme_begins_with_the_installation_and_names_every_extra():
 
 
 def test_the_demonstration_says_what_to_type_next():
-    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\ndemo:")[1].split("\n\n")[0]
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\ndemo: .venv")[1].split("\n\n")[0]
     assert "headscope report my.txt" in recipe
 
 
 def test_the_demonstration_reports_on_both_models():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    recipe = makefile.split("\ndemo:")[1].split("\n\n")[0]
-    (decoder,) = (line for line in recipe.splitlines() if f"--model {EMBEDDED_MODELS[1]} " in line)
+    recipe = makefile.split("\ndemo: .venv")[1].split("\n\n")[0]
+    (decoder,) = (line for line in makefile.splitlines() if f"--model {EMBEDDED_MODELS[1]} " in line)
     installed = makefile.split("\n.venv/.demo:")[1].split("\n\n")[0]
     for name in EMBEDDED_MODELS:
         assert f"./packages/{name} " in installed
     # Each into a folder of its own, which the last lines name, git ignores and `make clean` takes away.
     for folder in ("demo-report", decoder.split("--out ")[1]):
-        assert f"--out {folder}\n" in recipe
+        assert f"--out {folder}\n" in makefile
         assert f"{folder}/report.html" in recipe
         assert f"\n/{folder}/\n" in (ROOT / ".gitignore").read_text(encoding="utf-8")
         assert folder in makefile.split("\nclean:")[1].split()

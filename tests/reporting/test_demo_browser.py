@@ -74,7 +74,7 @@ def pages(tmp_path_factory, browser):
 
     def make(folder):
         for name in MODELS:
-            # In a process of its own: here every call is checked, and k-means has millions.
+            # In a process of its own: here every call is checked, and that takes long.
             options = ["--model", name, "--max-inputs", "120", "--controls", "0", "--out", str(folder / name)]
             subprocess.run([sys.executable, "-m", "headscope", "report", *options], check=True, capture_output=True)
 

@@ -216,11 +216,6 @@ def rows_where(world, where):
     return of_measure(table)
 
 
-@says(rf"No head of {SIZE} is shown to have several jobs\.|Heads active in at least 100 rows are counted\.")
-def _one_job(world):
-    return (world.study.table("jobs")["jobs"] == 1).all()
-
-
 # How far attention is from uniform attention.
 
 

@@ -144,16 +144,6 @@ class HandMadeSource:
             consumer.end(batch)
 
 
-class WritingNoise(HandMadeSource):
-    """Heads of which what they write tells no row from another."""
-
-    @staticmethod
-    def vectors_of(ids: torch.Tensor, layer: int, heads: int, rows: slice) -> HeadVectors:
-        drawn = torch.Generator().manual_seed(int(ids.sum()))
-        outputs = torch.randn(len(ids), heads, ids.shape[1], 4, generator=drawn)
-        return HeadVectors(queries=outputs, keys=outputs[:, :1], outputs=outputs[:, :, rows])
-
-
 def random_map(segment: Segment, *, layers: int = 2, heads: int = 3, causal: bool = False) -> np.ndarray:
     """A random attention map that depends on the segment alone."""
     seed = int.from_bytes(f"{segment.document}/{segment.index}".encode()[-8:], "little") % (1 << 32)

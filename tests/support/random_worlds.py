@@ -65,7 +65,7 @@ class RandomWorld:
             str(self.folder / "model"),
             text=str(text),
             packing="single",
-            include=["effects", "jobs"],
+            include=["effects"],
             effect_inputs=DOCUMENTS,
             joint_inputs=12,
             controls=0,

@@ -10,7 +10,7 @@ from headscope.declarations.analysis import Analysis, Stage
 from headscope.entry_points import installed, load
 
 _FOLDERS = (
-    *("stats", "norms", "behaviors", "experiments", "distribution", "jobs", "pca", "explanation"),
+    *("stats", "norms", "behaviors", "experiments", "distribution", "pca", "explanation"),
     *("importance", "effects", "syntax", "coref", "arc_examples", "probes", "distances"),
 )
 # Loaded by name, as those of other packages are: declarations stand left of what is declared.

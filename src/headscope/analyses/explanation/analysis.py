@@ -40,7 +40,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="explanation",
-            cost=40,
+            cost=25,
             measure="measure:ExplanationMeasurement",
             corpora=("text",),
             optional_corpora=("treebank", "coreference"),

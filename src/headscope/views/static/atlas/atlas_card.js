@@ -8,7 +8,6 @@ import { summaryOf } from "../report/head_fact.js";
 import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
 import { pcaPart } from "./atlas_pca.js";
-import { jobsPart } from "./atlas_jobs.js";
 import { decilesPart } from "./atlas_deciles.js";
 import { explainedPart } from "./atlas_explained.js";
 import { strips } from "../report/strips.js";
@@ -126,7 +125,6 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     sentencePart(kind, index, { onSentence: actions.onSentence, together, wanted: actions.wanted }),
     explainedPart(kind, index),
     decilesPart(kind, index),
-    jobsPart(kind, index),
     pcaPart(kind, index),
     part(`Where it stands among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Gray: every head. Dashed: uniform attention. Bar: 95% interval. The last column: its place from the highest.")),
     part("What it does", behaviorsTable(kind, index)),

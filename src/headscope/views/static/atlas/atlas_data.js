@@ -41,17 +41,6 @@ export function decilesOf(kind, index) {
   return { measures, strength: strengths[index] || null, rows: (rows[index] || []).map((each) => each.map(told)) };
 }
 
-// The jobs of a head, the largest first: {share, low, high, description, from, at, rows}, from and at tokens as they are drawn; empty
-// where it is active in too few rows, null where the run looked for none in the corpus, the text or a treebank.
-export function jobsOf(kind, index, corpus = "text") {
-  const jobs = partsOf(kind).jobs?.[corpus];
-  if (!jobs) return null;
-  const { words, heads } = jobs;
-  const told = ([weight, key, apart, at, tokens]) => ({ weight, key: words[key], apart, at, ...rowOf(words, tokens) });
-  const named = (tokens) => tokens.map((token) => words[token]);
-  return (heads[index] || []).map((one) => ({ ...one, from: named(one.from), at: named(one.at), rows: one.rows.map(told) }));
-}
-
 // Rows of a head that its explanation predicts best, then worst: {best, explained, token, at, tokens, joins, gaps, attention,
 // predicted}, tokens as they are drawn, at: which of them attends, -1 if none, gaps: before which of them some are left
 // out; empty where nothing is explained of the head, null where the run explained none.

@@ -23,7 +23,7 @@ export function rangeOf(deciles, decile, unit) {
 }
 
 // How far back, or ahead, what a row looked at is.
-export function where({ key, apart }) {
+function where({ key, apart }) {
   if (key === null || apart === null) return "";
   if (apart === 0) return ", itself";
   return `, ${Math.abs(apart)} ${Math.abs(apart) === 1 ? "token" : "tokens"} ${apart > 0 ? "before" : "after"}`;

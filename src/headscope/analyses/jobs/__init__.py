@@ -1,1 +1,0 @@
-"""Does a head do one thing or several?"""
