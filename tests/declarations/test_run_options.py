@@ -95,7 +95,10 @@ def test_precisions_are_torchs():
         ({"treebank": ("a",), "stages": ("pca",)}, ("pca",)),
         ({"treebank": ("a",), "stages": ("syntax",)}, ("syntax",)),
         ({"coref": ("a",)}, ("stats", "coref", "norms", *ALWAYS, *LAST, EXPLAINED)),
-        ({"treebank": ("a",), "treebank_train": ("b",)}, ("stats", "syntax", "norms", *ALWAYS, "probes", *LAST, EXPLAINED)),
+        (
+            {"treebank": ("a",), "treebank_train": ("b",)},
+            ("stats", "syntax", "norms", *ALWAYS, "probes", *LAST, EXPLAINED),
+        ),
         (
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
             tuple(name for name in ORDERED if name not in BY_NAME),

@@ -85,11 +85,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
                 state |= self._explained(sample, corpus, model, tables)
                 if corpus != TEXT:
                     state |= {f"{corpus}.{name}": array for name, array in sample.state().items()}
-        return StageResult(
-            name="explanation",
-            tables=explanation_tables(*tables),
-            state=state,
-        )
+        return StageResult(name="explanation", tables=explanation_tables(*tables), state=state)
 
     def _explained(
         self, sample: RowSampleAccumulator, corpus: str, model: str, tables: tuple[Rows, Rows, Rows]

@@ -243,7 +243,8 @@ def _candidates(promised: NDArray[np.float64]) -> NDArray[np.bool_]:
     order = np.argsort(-promised, axis=0, kind="stable")[:_CANDIDATES]
     candidates = np.zeros(promised.shape, dtype=bool)
     np.put_along_axis(candidates, order, True, axis=0)
-    return candidates & (promised > 0) & (promised >= promised.max(0) / 2)
+    enough: NDArray[np.bool_] = (promised > 0) & (promised >= promised.max(0) / 2)
+    return candidates & enough
 
 
 def _were_alike(name: str, alike: Sequence[Mapping[str, float]], heads: NDArray[np.int64]) -> NDArray[np.bool_]:
