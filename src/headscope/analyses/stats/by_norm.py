@@ -18,6 +18,7 @@ from headscope.report_kit.tables.page_rows import Table, unit
 from headscope.report_kit.words import Words, capital, count
 from headscope.statistics.inference.worth_saying import LEAST_ENTROPY, LEAST_SHARE, apart
 from headscope.statistics.measures import NORM, WEIGHT
+from headscope.statistics.role_catalog import OTHERWISE
 from headscope.statistics.statistic_catalog import is_share
 from headscope.study.study import Study
 
@@ -87,7 +88,10 @@ def norm_on_cards(run: Study, kind: Kind, words: Words) -> list[str | None] | No
         return None
     lines: list[str | None] = [None] * kind.size
     for row in records(rows):
-        line = f"By what it writes: {words.roles[row['role_by_norm']]}"
+        if row["role_by_norm"] == OTHERWISE:
+            line = "Weighted by the size of its output, no role dominates"
+        else:
+            line = f"Weighted by the size of its output: {words.roles[row['role_by_norm']]}"
         if row["statistic"]:
             line += (
                 f"; {words.statistics[row['statistic']]} {amount(row['norm'], row['statistic'])}, by weights "
