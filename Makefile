@@ -29,7 +29,7 @@ $(BIN)/python:
 
 # BertViz for its signatures alone: of what it asks for, its views need nothing that is not here.
 .venv/.dev: .venv/.demo
-	$(PIP) --editable '.[demo,dev,explore,notebook,ray]' --editable ./packages/headscope-train --editable ./packages/headscope-grammar
+	$(PIP) --editable '.[demo,dev,explore,notebook,ray]' --editable ./packages/headscope-train
 	$(PIP) --no-deps bertviz==1.4.1
 	@touch $@
 

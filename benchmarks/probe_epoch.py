@@ -6,7 +6,6 @@ attention is cached in --cache, computed first where it is not there.
 
 import argparse
 import os
-import tempfile
 import time
 from pathlib import Path
 
@@ -17,9 +16,9 @@ from headscope.analyses.probes.data.map_cache import MapCache
 from headscope.analyses.probes.fitting.probe_training import TrainingOptions, hold_out, train
 from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
 from headscope.analyses.probes.treebanks import ProbeBench
+from headscope.corpora.demo import demo_treebank
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare_model_run
-from headscope_grammar import synthetic_documents, write_conllu
 
 TARGET = 180.0  # seconds
 
@@ -35,15 +34,11 @@ def forget_pages(folder: Path) -> None:
 
 def main(treebank: list[str], cache: Path, *, rounds: int) -> None:
     """Print seconds of an epoch, with the files in memory and not, and of reading the batches alone."""
-    with tempfile.TemporaryDirectory() as made:
-        if not treebank:
-            write_conllu(synthetic_documents(250), Path(made) / "train.conllu")
-            treebank = [str(Path(made) / "train.conllu")]
-        given = tuple(treebank)
-        run = prepare_model_run(
-            RunOptions(treebank=given, treebank_train=given, stages=("probes",), seeds=1, allow_overlap=True)
-        )
-        bench = ProbeBench(run, MapCache(cache, gib=50.0), lambda what, done, total: None)
+    given = tuple(treebank) or (str(demo_treebank()),)
+    run = prepare_model_run(
+        RunOptions(treebank=given, treebank_train=given, stages=("probes",), seeds=1, allow_overlap=True)
+    )
+    bench = ProbeBench(run, MapCache(cache, gib=50.0), lambda what, done, total: None)
     maps, _ = bench.trained()
     data = bench.data(bench.train, maps)
     held_out = np.stack([hold_out([s.document for s in bench.train.sentences], seed=0)])

@@ -14,6 +14,7 @@ from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
+from headscope.corpora.demo import demo_treebank
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
@@ -21,7 +22,6 @@ from headscope.encoding.packing.sentence_packing import SentencePacker
 from headscope.encoding.segment import Segment
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading.load_model import load_model
-from headscope_grammar import synthetic_documents
 from rounds import alternate, median_ratio
 
 
@@ -51,7 +51,7 @@ def plain_loop(maps: list[np.ndarray], segments: list[Segment]) -> dict[tuple[in
 
 def main(paths: list[str], *, batch: int, rounds: int, loop: int) -> None:
     """Print ratios over all sentences, and of the plain loop over some."""
-    documents = list(read_treebank(paths) if paths else synthetic_documents(250))
+    documents = list(read_treebank(paths or [demo_treebank()]))
     counts = collections.Counter(r for d in documents for s in d.sentences for r in s.relations)
     loaded = load_model()
     encoder = Encoder(loaded.tokenizer)

@@ -1,4 +1,4 @@
-"""Make docs/images/heads-forming.png: train a small BERT on the synthetic treebank, and score every checkpoint.
+"""Make docs/images/heads-forming.png: train a small BERT on a treebank, and score every checkpoint on another.
 
 About six minutes of one core's time. A run that was stopped goes on where it was.
 """
@@ -11,9 +11,8 @@ from headscope.declarations.run_options import RunOptions
 from headscope.figures.saving import png_bytes
 from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
-from headscope.storage.atomic import whole_or_absent, write_bytes
+from headscope.storage.atomic import write_bytes
 from headscope.study.study import Study, open_study
-from headscope_grammar import synthetic_documents, write_conllu
 from headscope_train import train
 from headscope_train.heads_forming import accuracy_course, behavior_courses, heads_forming, relation_courses
 from headscope_train.session import TrainingProgress
@@ -45,23 +44,19 @@ def say(progress: TrainingProgress) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--train", type=Path, required=True, help="CoNLL-U file to train on")
+    parser.add_argument("--score", type=Path, required=True, help="CoNLL-U file of other documents, to find heads in")
     parser.add_argument("--work", type=Path, default=Path("heads-forming"), help="folder for all that is made")
     parser.add_argument("--image", type=Path, default=IMAGE)
     parser.add_argument("--size", default="4x4x128")
-    parser.add_argument("--documents", type=int, default=2000, help="synthetic documents to train on")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--every", type=int, default=250)
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    # Other seeds, other documents: no sentence is scored because it was learnt by heart.
-    for name, number, seed in (("train", given.documents, 1), ("score", 150, 2)):
-        if not (given.work / f"{name}.conllu").exists():
-            with whole_or_absent(given.work / f"{name}.conllu") as part:
-                write_conllu(synthetic_documents(number, seed=seed), part)
     training = train(
         size=given.size,
-        treebank=given.work / "train.conllu",
+        treebank=given.train,
         vocabulary=2000,
         max_length=64,
         steps=given.steps,
@@ -71,7 +66,7 @@ if __name__ == "__main__":
     )
     print(f"trained after {time.perf_counter() - began:.0f} s", flush=True)
     studies = {
-        step: score(folder, given.work / "score.conllu", given.work / f"scores-{step:06d}")
+        step: score(folder, given.score, given.work / f"scores-{step:06d}")
         for step, folder in training.checkpoints.items()
     }
     courses = [

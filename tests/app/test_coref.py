@@ -6,8 +6,8 @@ import re
 import pandas as pd
 import pytest
 
-from headscope_grammar import synthetic_documents, write_conllu
 from support.commands import run_command
+from support.demo_treebank import demo_conllu, demo_documents
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.shared_data import data
 
@@ -51,13 +51,13 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def documents():
-    return list(synthetic_documents(16))
+    return demo_documents(1, 16)
 
 
 @pytest.fixture(scope="module")
-def corpus(folder, documents):
+def corpus(folder):
     path = folder / "small.conllu"
-    write_conllu(documents, path)
+    path.write_text(demo_conllu(1, 16), encoding="utf-8")
     return path
 
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.probes.catalog import SYSTEMS
-from headscope_grammar import synthetic_documents, write_conllu
 from support.commands import run_command
+from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_bert
 from support.quick_probes import quick_probes
 
@@ -37,11 +37,10 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def treebanks(folder):
-    documents = list(synthetic_documents(16))
     paths = []
-    for name, part in (("train", documents[:6]), ("dev", documents[6:])):
+    for name, first, last in (("train", 1, 6), ("dev", 7, 16)):
         paths.append(folder / f"{name}.conllu")
-        write_conllu(part, paths[-1])
+        paths[-1].write_text(demo_conllu(first, last), encoding="utf-8")
     return paths
 
 

@@ -18,7 +18,7 @@ from headscope.app.options.beside_run import FUNCTIONS, VIEW
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu
 from support.tiny_models import CONFIGS, VOCABULARY
 from support.tiny_tokenizers import tiny_tokenizer
 
@@ -269,7 +269,7 @@ def test_views_offer_what_they_take():
 
 
 def test_a_command_finds_what_the_command_line_finds(tmp_path):
-    write_conllu(synthetic_documents(3), tmp_path / "my.conllu")
+    (tmp_path / "my.conllu").write_text(demo_conllu(1, 3), encoding="utf-8")
     found = hs.syntax(treebank=tmp_path / "my.conllu", controls=0, fold_labels=True)
     assert "syntax_best" in found.tables
     assert "stats" not in found.tables

@@ -10,8 +10,8 @@ import torch
 
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.prepare.annotated import AnnotatedCorpus
-from headscope_grammar import synthetic_documents, write_conllu
 from support.commands import run_command
+from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.shared_data import data
 
@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def treebank(folder):
     path = folder / "small.conllu"
-    write_conllu(synthetic_documents(24), path)
+    path.write_text(demo_conllu(1, 24), encoding="utf-8")
     return path
 
 

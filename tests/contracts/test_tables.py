@@ -15,7 +15,7 @@ from headscope.running.stages import check_tables, measure_stage
 from headscope.running.writing import write_run
 from headscope.statistics.tables.table_check import check_table
 from headscope.study.study import open_study
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 from support.stand_ins import schemas, stand_in, table_of
 
@@ -48,7 +48,7 @@ def base(tmp_path_factory):
 def prepared(base, *, documents):
     """A run of every stage but the probes, which take long and have their tables checked beside their other tests."""
     trees = base / f"{documents}.conllu"
-    write_conllu(synthetic_documents(documents), trees)
+    trees.write_text(demo_conllu(1, documents), encoding="utf-8")
     (base / "gap.tsv").write_text(GAP)
     (base / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 6)
     options = RunOptions(

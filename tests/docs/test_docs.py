@@ -13,7 +13,7 @@ import headscope_minilm
 import pytest
 
 from headscope.embedded import EMBEDDED_MODELS
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu
 from support.docs import PAGES, ROOT, blocks, run_line, sequences
 from support.model_folders import save_classifier, save_few_heads, save_tiny_masked_lm
 from support.quick_probes import quick_probes
@@ -87,8 +87,8 @@ def folder(tmp_path, monkeypatch, request, classifier, few_heads, few_decoder_he
     (tmp_path / "my-sst2").symlink_to(classifier)
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "a.txt").write_text(STORY)
-    write_conllu(synthetic_documents(12), tmp_path / "my.conllu")
-    write_conllu(synthetic_documents(8, seed=5), tmp_path / "my-train.conllu")
+    (tmp_path / "my.conllu").write_text(demo_conllu(1, 12), encoding="utf-8")
+    (tmp_path / "my-train.conllu").write_text(demo_conllu(101, 108), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     with quick_probes(passes=1):
         yield tmp_path

@@ -8,7 +8,7 @@ from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, M
 from headscope.errors import InputError
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, mention_corpora
 from headscope.prepare.corpus_files import named
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu, demo_documents
 
 LINES = "The 2-det\ndog 3-nsubj\nran 0-root\n\nIt 2-nsubj:pass\nwon 0-root\n\n"
 
@@ -112,10 +112,10 @@ def test_files_and_the_synthetic_corpus(tmp_path):
     assert (own.name, own.documents, own.sentences, own.words) == ("small.txt", 2, 2, 5)
     assert own.relations["nsubj:pass"] == 1
     made = tmp_path / "made.conllu"
-    write_conllu(synthetic_documents(3), made)
+    made.write_text(demo_conllu(1, 3), encoding="utf-8")
     mentions = AnnotatedCorpus.coreference((str(made),))
     mentions.digest()
-    assert mentions.mentions == sum(len(each.mentions) for each in synthetic_documents(3))
+    assert mentions.mentions == sum(len(each.mentions) for each in demo_documents(1, 3))
     assert AnnotatedCorpus.treebank(()).name == "synthetic English, 250 documents"
 
 
@@ -168,7 +168,7 @@ def test_a_file_that_is_missing_is_named_when_it_is_read(tmp_path):
 
 def test_gap_files_among_others(tmp_path):
     gap, other = tmp_path / "own.tsv", tmp_path / "own.conllu"
-    write_conllu(synthetic_documents(1), other)
+    other.write_text(demo_conllu(1, 1), encoding="utf-8")
     row = "own-{0}\tAnna met Clara when she left.\tshe\t20\tAnna\t0\tTRUE\tClara\t9\tFALSE\tx\n"
     header = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
     gap.write_text(header + row.format(1) + row.format(2))

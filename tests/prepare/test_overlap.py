@@ -12,16 +12,16 @@ from headscope.corpora.trees.writer import treebank_text
 from headscope.errors import HeadscopeError, OptionError
 from headscope.prepare.annotated import AnnotatedCorpus
 from headscope.prepare.overlap import check_overlap, overlap_facts, overlap_line, shared_files
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu, demo_documents
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Two treebanks; the first under other names, zipped, in other formats and with other trees, and in parts."""
     folder = tmp_path_factory.mktemp("overlap")
-    first, second = list(synthetic_documents(6)), list(synthetic_documents(4, seed=5))
-    for name, documents in (("first", first), ("second", second), ("head", first[:2]), ("tail", first[2:])):
-        write_conllu(documents, folder / f"{name}.conllu")
+    for name, begin, end in (("first", 1, 6), ("second", 101, 104), ("head", 1, 2), ("tail", 3, 6)):
+        (folder / f"{name}.conllu").write_text(demo_conllu(begin, end), encoding="utf-8")
+    first = demo_documents(1, 6)
     text = (folder / "first.conllu").read_text()
     (folder / "copy.conllu").write_text(text)
     (folder / "zipped.conllu.gz").write_bytes(gzip.compress(text.encode()))

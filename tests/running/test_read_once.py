@@ -12,7 +12,7 @@ from headscope.prepare import reading_model
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure
 from headscope.running.writing import write_run
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 
 DOCUMENTS = 100
@@ -25,7 +25,7 @@ ASKED = sorted({stage.request_name for stage in STAGES.values() if not stage.aft
 @pytest.fixture(scope="module")
 def options(tmp_path_factory):
     folder = tmp_path_factory.mktemp("once")
-    write_conllu(synthetic_documents(DOCUMENTS), folder / "trees.conllu")
+    (folder / "trees.conllu").write_text(demo_conllu(1, DOCUMENTS), encoding="utf-8")
     text = "\n\n".join("\n".join(line.format(n, k) for k in range(5) for line in SENTENCES) for n in range(DOCUMENTS))
     (folder / "text.txt").write_text(text)
     return {

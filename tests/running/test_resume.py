@@ -15,7 +15,7 @@ from headscope.running.resume import stage_signature
 from headscope.running.stages import stages_of
 from headscope.running.writing import write_run
 from headscope.study.study import open_study
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 from support.quick_probes import quick_probes
 
@@ -39,8 +39,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def asked(folder):
     """Everything there is to measure, on corpora that are quickly read."""
-    write_conllu(synthetic_documents(10), folder / "dev.conllu")
-    write_conllu(synthetic_documents(4, seed=3), folder / "train.conllu")
+    (folder / "dev.conllu").write_text(demo_conllu(1, 10), encoding="utf-8")
+    (folder / "train.conllu").write_text(demo_conllu(101, 104), encoding="utf-8")
     (folder / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n" * 8)
     return RunOptions(
         model=str(save_tiny_masked_lm(folder / "tiny")),

@@ -15,7 +15,7 @@ from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import stages_of
 from headscope.running.writing import read_stages, write_run
 from headscope.study.study import open_study
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu, demo_documents
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 from support.undrawn import leave_drawing_out
 
@@ -50,8 +50,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def corpora(folder):
     """A corpus that gives trees and mentions, another of one document, and a text."""
-    write_conllu(synthetic_documents(10), folder / "all.conllu")
-    write_conllu(synthetic_documents(1, seed=7), folder / "one.conllu")
+    (folder / "all.conllu").write_text(demo_conllu(1, 10), encoding="utf-8")
+    (folder / "one.conllu").write_text(demo_conllu(101, 101), encoding="utf-8")
     (folder / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n")
     return folder
 
@@ -80,7 +80,7 @@ def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, wit
     assert [result.name for result in read_stages(out)] == measured("treebank", "coreference")
     assert [result.name for result in read_stages(out, "map", "syntax")] == ["syntax", "map"]
     study = hs.report(model=asked.model, treebank=asked.treebank[0], coref=asked.coref[0], out=out, controls=0)
-    sentences = sum(len(document.sentences) for document in synthetic_documents(10))
+    sentences = sum(len(document.sentences) for document in demo_documents(1, 10))
     assert study.manifest["signature"]["corpus"]["name"] == "all.conllu"
     assert study.manifest["counts"]["documents"] == study.manifest["counts"]["documents_used"] == 10
     assert study.manifest["treebank"]["sentences"] == sentences
@@ -102,7 +102,7 @@ def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, wit
 
 @pytest.mark.slow
 def test_a_report_on_a_byte_level_decoder(corpora, folder, without_figures):
-    documents = list(synthetic_documents(10))
+    documents = demo_documents(1, 10)
     sentences = [sentence.text for document in documents for sentence in document.sentences]
     gpt2 = save_tiny_gpt2(folder / "gpt2", sentences)
     path = corpora / "all.conllu"
@@ -122,7 +122,7 @@ def test_few_documents_are_noted_once_and_truly(corpora, model, tmp_path):
 @pytest.mark.slow
 def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypatch):
     few = tmp_path / "few.conllu"
-    write_conllu(synthetic_documents(12), few)
+    few.write_text(demo_conllu(1, 12), encoding="utf-8")
     monkeypatch.setattr(annotated, "demo_treebank", lambda: few)
     annotated.demo_documents.cache_clear()
     try:

@@ -8,14 +8,14 @@ from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
 from headscope.study.study import open_study
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 
 pytestmark = pytest.mark.slow
 
 
 def test_every_stage_of_a_run(tmp_path):
-    write_conllu(synthetic_documents(5), tmp_path / "dev.conllu")
+    (tmp_path / "dev.conllu").write_text(demo_conllu(1, 5), encoding="utf-8")
     asked = RunOptions(
         model=str(save_tiny_masked_lm(tmp_path / "tiny")),
         treebank=(str(tmp_path / "dev.conllu"),),

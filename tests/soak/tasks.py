@@ -8,7 +8,7 @@ from typing import Any
 from headscope.errors import OutputError
 from headscope.storage.sealed import read_sealed
 from headscope.storage.unfinished import is_own
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 
 CLOCK = ("created", "seconds", "seal", "timings")
@@ -31,8 +31,8 @@ class Task:
 
 def tasks(base: Path) -> list[Task]:
     """Return the tasks, on small corpora and a tiny random model that are made in `base`."""
-    write_conllu(synthetic_documents(12), base / "dev.conllu")
-    write_conllu(synthetic_documents(12, seed=3), base / "train.conllu")
+    (base / "dev.conllu").write_text(demo_conllu(1, 12), encoding="utf-8")
+    (base / "train.conllu").write_text(demo_conllu(101, 112), encoding="utf-8")
     (base / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n" * 8)
     model = str(save_tiny_masked_lm(base / "tiny"))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 
 MARK = "ran"
@@ -37,8 +37,8 @@ def plant(folder: Path) -> None:
 def write_inputs(folder: Path) -> None:
     """Write what commands are given: a model, text, treebanks, and maps as the original pickles them."""
     save_tiny_masked_lm(folder / "tiny")
-    write_conllu(synthetic_documents(2), folder / "dev.conllu")
-    write_conllu(synthetic_documents(2, seed=3), folder / "train.conllu")
+    (folder / "dev.conllu").write_text(demo_conllu(1, 2), encoding="utf-8")
+    (folder / "train.conllu").write_text(demo_conllu(101, 102), encoding="utf-8")
     (folder / "my.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n" * 2)
     tokens = ["[CLS]", "the", "fox", ",", "[SEP]"]
     maps = np.random.default_rng(0).dirichlet(np.ones(5), size=(2, 2, 5)).astype(np.float16)

@@ -6,7 +6,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.running import writing
 from headscope.running.writing import write_run
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_bert, save_tiny_masked_lm
 
 STAGES = ["stats", "distances", "map"]
@@ -58,7 +58,7 @@ def sharded_options(folder, *, repeats, documents=0, **options):
     (folder / "text.txt").write_text(text * repeats)
     annotated = (str(folder / "dev.conllu"),) if documents else ()
     if documents:
-        write_conllu(synthetic_documents(documents), folder / "dev.conllu")
+        (folder / "dev.conllu").write_text(demo_conllu(1, documents), encoding="utf-8")
     of_corpora = {"text": (str(folder / "text.txt"),), "treebank": annotated, "coref": annotated}
     shaping = {"loss": "mlm", "max_length": 64, "batch_size": 4, "shard_minutes": 0}
     shaping |= {"effect_inputs": 16, "joint_inputs": 4}  # a pass for each head, and for each set of heads

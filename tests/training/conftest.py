@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from headscope_grammar import synthetic_documents, write_conllu
 from support.commands import cli
+from support.demo_treebank import demo_conllu, demo_documents
 
 __all__ = ["cli"]
 
@@ -10,7 +10,7 @@ __all__ = ["cli"]
 @pytest.fixture(scope="session")
 def treebank(tmp_path_factory):
     path = tmp_path_factory.mktemp("training") / "small.conllu"
-    write_conllu(synthetic_documents(12, seed=3), path)
+    path.write_text(demo_conllu(101, 112), encoding="utf-8")
     return path
 
 
@@ -18,7 +18,7 @@ def treebank(tmp_path_factory):
 def text(tmp_path_factory):
     """Sentences a line, 30 documents: quicker to read than a treebank."""
     path = tmp_path_factory.mktemp("training") / "small.txt"
-    blocks = ["\n".join(s.text for s in document.sentences) for document in synthetic_documents(30, seed=3)]
+    blocks = ["\n".join(s.text for s in document.sentences) for document in demo_documents(101, 130)]
     path.write_text("\n\n".join(blocks))
     return path
 

@@ -8,8 +8,8 @@ import pytest
 
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, OptionError
-from headscope_grammar import synthetic_documents
 from headscope_train.byte_tokenizer import train_byte_tokenizer
+from support.demo_treebank import demo_documents
 
 TRAIN = (
     "import json, sys\n"
@@ -21,7 +21,7 @@ TRAIN = (
 
 @pytest.fixture(scope="module")
 def lines():
-    return [s.text for document in synthetic_documents(40, seed=3) for s in document.sentences]
+    return [s.text for document in demo_documents(101, 140) for s in document.sentences]
 
 
 @pytest.mark.slow

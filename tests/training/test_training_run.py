@@ -22,7 +22,6 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import ModelError, OptionError, OutputError
-from headscope_grammar import synthetic_documents
 from headscope_train import session as session_module
 from headscope_train.prepared_training import prepare
 from headscope_train.record import COLUMNS, read_facts, write_facts
@@ -32,6 +31,7 @@ from headscope_train.text import TrainingText
 from headscope_train.training_masks import Masker
 from headscope_train.training_options import TrainOptions
 from headscope_train.training_run import train
+from support.demo_treebank import demo_documents
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.tiny_models import CONFIGS
 
@@ -72,7 +72,7 @@ def facts_without_clock(training):
 def test_the_loss_falls(tmp_path):
     # Enough documents that those held out do not depend on which they are.
     text = tmp_path / "text.txt"
-    documents = synthetic_documents(250, seed=3)
+    documents = demo_documents(1, 250)
     text.write_text("\n\n".join("\n".join(s.text for s in document.sentences) for document in documents))
     run = train(text=text, out=tmp_path / "m", **{**HOW, "dropout": 0.0, "learning_rate": 2e-2}, steps=200, every=100)
     held = run.log.query("split == 'held-out'")

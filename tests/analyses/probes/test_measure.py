@@ -20,7 +20,7 @@ from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import check_maps, check_tables
 from headscope.statistics.arc_bins import DISTANCES
-from headscope_grammar import synthetic_documents, write_conllu
+from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 from support.quick_probes import quick_probes
 
@@ -51,8 +51,8 @@ def small():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("probes")
-    write_conllu(synthetic_documents(8), folder / "train.conllu")
-    write_conllu(synthetic_documents(10, seed=5), folder / "dev.conllu")
+    (folder / "train.conllu").write_text(demo_conllu(1, 8), encoding="utf-8")
+    (folder / "dev.conllu").write_text(demo_conllu(101, 110), encoding="utf-8")
     save_tiny_bert(folder / "tiny")
     return folder
 

@@ -15,7 +15,7 @@ from headscope.corpora.mentions.coreference_files import read_coreference
 from headscope.corpora.mentions.gap_rows import HEADER, read_gap
 from headscope.corpora.reading import read_corpus
 from headscope.errors import InputError
-from headscope_grammar import conllu_lines, synthetic_documents
+from support.demo_treebank import demo_conllu
 from support.hostile import printable
 
 _TEXT = (
@@ -59,8 +59,7 @@ def _one(name: str, *contents: str | bytes) -> Callable[[Path], list[Sample]]:
 
 
 def _synthetic(folder: Path) -> list[Sample]:
-    lines = [line for document in synthetic_documents(3) for line in conllu_lines(document)]
-    return [{"corpus.conllu": ("\n".join(lines) + "\n").encode()}, {"corpus.conllu": _ENTITIES.encode()}]
+    return [{"corpus.conllu": demo_conllu(1, 3).encode()}, {"corpus.conllu": _ENTITIES.encode()}]
 
 
 def _drawn(read: Callable[[Path], Iterable[Any]], check: Callable[[Any], None]) -> Callable[[Path], Check]:

@@ -13,7 +13,7 @@ from headscope.corpora.fetch.names import parse
 from headscope.corpora.fetch.parquet import parquet_to_conllu, parquet_to_text
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.trees.treebank import read_treebank
-from headscope_grammar import synthetic_documents
+from support.demo_treebank import demo_documents
 
 _GLOVE = "the 0.418 0.24968 -0.41242\n, 0.013441 0.23682 -1e-3\nNew York 1 2 3\ncaf\u00e9 0.5 -0.5 .25\n"
 _WORD2VEC = "3 2\nthe 0.1 0.2 \n</s> 1 2 \ncat -1e-3 4 \n"
@@ -43,7 +43,7 @@ def _parquet(table: pd.DataFrame) -> bytes:
 
 def _treebanks(folder: Path) -> list[Sample]:
     rows = []
-    for document in synthetic_documents(2):
+    for document in demo_documents(1, 2):
         for number, sentence in enumerate(document.sentences):
             size = len(sentence.words)
             row = {

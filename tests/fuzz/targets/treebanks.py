@@ -8,7 +8,7 @@ from fuzz.target import Check, Target
 from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.corpora.trees.writer import FORMS, fit_word, treebank_text
-from headscope_grammar import synthetic_documents
+from support.demo_treebank import demo_documents
 
 _BY_HAND = (
     "# newdoc id = a\n# text = Au revoir, Zoé\n1-2\tAu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tà\tà\tADP\t_\t_\t3\tcase\t_\t_\n"
@@ -19,7 +19,7 @@ _BY_HAND = (
 
 def _seeds(form: str) -> Callable[[Path], list[Sample]]:
     def make(folder: Path) -> list[Sample]:
-        texts = ["".join(treebank_text(synthetic_documents(2, seed=seed), form=form)) for seed in (0, 5)]
+        texts = ["".join(treebank_text(demo_documents(first, first + 1), form=form)) for first in (1, 101)]
         if form == ".conllu":
             texts.append(_BY_HAND)
         if form == ".txt":

@@ -16,5 +16,5 @@ def demo_text() -> Path:
 
 
 def demo_treebank() -> Path:
-    """Return the file of the demonstration's treebank: CoNLL-U with mentions, made by headscope-grammar."""
+    """Return the file of the demonstration's treebank: CoNLL-U with mentions (see CARD.md)."""
     return Path(__file__).parent / "demo" / "demo.conllu"

@@ -1,1 +1,0 @@
-"""Clauses and what hangs on them: verbs, states, modifiers, times, relative clauses."""

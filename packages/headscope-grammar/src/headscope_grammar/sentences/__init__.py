@@ -1,1 +1,0 @@
-"""Kinds of sentences: a function each, from a scene to a tree."""

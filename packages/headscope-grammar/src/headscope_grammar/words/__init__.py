@@ -1,1 +1,0 @@
-"""Words: the lexicon, their forms, and how they are drawn for a document."""
