@@ -6,6 +6,7 @@ attention is cached in --cache, computed first where it is not there.
 
 import argparse
 import os
+import tempfile
 import time
 from pathlib import Path
 
