@@ -25,10 +25,10 @@ class ReadingModel:
     """A model that reads the inputs of a run.
 
     Args:
+        with_head: the model as it was loaded.
         token_types: token types of pairs, as in `Encoder`.
         max_length: maximum number of tokens in an input.
         batch_size: number of inputs per batch; None chooses it by length and device.
-        batch_size: number of inputs per batch; None chooses by length and device.
 
     Attributes:
         loaded: the model, below its vocabulary head.

@@ -86,7 +86,7 @@ class RayConnection:
                     raise
 
     def _how(self) -> dict[str, Any]:
-        """Return the arguments of `ray.init`: no output, no dashboard; other machines cannot connect to a local cluster."""
+        """Return the arguments of `ray.init`: no output, no dashboard, no access to a local cluster from elsewhere."""
         # Paths of sockets must be short, which the system's own temporary folder may not be.
         parent = "/tmp" if os.path.isdir("/tmp") else None
         self._folder = tempfile.mkdtemp(prefix="headscope-ray-", dir=parent)

@@ -1,4 +1,4 @@
-"""Jobs of a scan on a cluster: what is computed, in which order, and what is repeated after a worker was lost."""
+"""Jobs of a scan on a cluster: their order, and which of them are repeated after a worker was lost."""
 
 from collections import Counter, deque
 from collections.abc import Iterator
