@@ -40,8 +40,8 @@ class HashSample:
 
     An item is a token, a row of a head, or anything else with a document, a segment and a position; `row_hashes` gives
     its hash, which depends only on these and on the seed. The sample is therefore uniform, and does not depend on the
-    order, batches and shards in which the items arrive. Memory is bounded by the number of cells. Items whose hash is not
-    below `least` need not be offered, which saves reading their values:
+    order, batches and shards in which the items arrive. Memory is bounded by the number of cells. Items whose hash is
+    not below `least` need not be offered, which saves reading their values:
 
         sample = HashSample([*SAMPLED, ("value", np.float32)], most=100)
         items = np.zeros(len(hashes), dtype=sample.dtype)
