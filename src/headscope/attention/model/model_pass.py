@@ -128,7 +128,7 @@ class ModelPass:
         return self.sides["decoder" if site.kind == "decoder" else "encoder"]
 
     def cuts(self, site: CallSite, weights_per_row: int, *, limit: int) -> list[slice]:
-        """Cut rows of a layer, between words, into tiles of at most `limit` weights; into one if no weights are read."""
+        """Cut a layer's rows, between words, into tiles of at most `limit` weights; into one if no weights are kept."""
         side = "encoder" if site.kind == "encoder" else "decoder"
         words = self.sides[side].on_host.word_ids.numpy()
         number = words.shape[1]
