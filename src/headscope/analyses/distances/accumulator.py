@@ -38,7 +38,7 @@ class DivergenceAccumulator(Accumulator):
 
     Args:
         layout: the kinds of attention and their sizes.
-        seed: of the samples.
+        seed: seed of the samples.
         groups: number of groups of documents for resampling; by default that of `groups_for`.
         limit: largest size in bytes of a segment's weights of one kind; beyond it rows are sampled.
     """
@@ -55,7 +55,7 @@ class DivergenceAccumulator(Accumulator):
         self.seed, self.limit = seed, limit
         self.draw = RowDraw(tuple(layout), seed=seed, limit=limit)
         self._stack = RowStack(self.draw)
-        # Kind, segment of the batch, rows read and rows in all; and the sums of their pairs.
+        # Kind, index of the segment in the batch, rows read and rows in all; and the sums of their pairs.
         self._compared: list[tuple[tuple[str, int, int, int], OnHost]] = []
         super().__init__(layout)
 
@@ -82,7 +82,7 @@ class DivergenceAccumulator(Accumulator):
         self._stack = RowStack(self.draw)
 
     def update(self, tile: AttentionTile) -> None:
-        """Keep the rows of a tile that are read, until the batch ends."""
+        """Keep the sampled rows of a tile until the batch ends."""
         self._stack.add(tile)
 
     def hand_over(self, copy: HostCopy) -> None:
