@@ -33,7 +33,7 @@ class Measurement(ABC, Generic[R]):
         self.run, self.earlier, self.watch = run, earlier, watch
 
     def check(self) -> None:
-        """Raise an error for a run that cannot be measured, as far as that is known before anything is read.
+        """Raise an error for a run that cannot be measured, from the facts known before anything is read.
 
         Raises:
             HeadscopeError: an option, or the model, cannot be used with this stage.

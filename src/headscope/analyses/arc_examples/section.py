@@ -64,7 +64,7 @@ def groups_of(run: Study) -> list[Group]:
 
 
 def figure_examples(run: Study) -> tuple[pd.DataFrame, dict[str, str]] | None:
-    """Return the rows of figure 5 as a file, in order, with each relation's title; None if there are no examples."""
+    """Return the rows of figure 5 as a file, in order, with each relation's title; None if no examples were kept."""
     all_groups = groups_of(run)
     # If some heads are shown to find their relation, the figure leaves out those that are not.
     groups = [group for group in all_groups if group.beats] or all_groups

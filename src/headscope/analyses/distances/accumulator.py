@@ -46,7 +46,7 @@ class DivergenceAccumulator(Accumulator):
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "stack"
     parameters: ClassVar[tuple[str, ...]] = ("seed", "limit")
-    version: ClassVar[int] = 2  # 2: fewer groups of documents where there are many heads, and how many documents
+    version: ClassVar[int] = 2  # 2: fewer groups of documents for many heads, and the number of documents
 
     def __init__(
         self, layout: Sequence[KindLayout], *, seed: int = 0, groups: int | None = None, limit: int = SEGMENT_LIMIT

@@ -66,7 +66,7 @@ def are_alike(effect: Mapping[Any, Any]) -> bool:
 
 
 def _layers(row: dict[str, Any], q: float, kind: Kind) -> Iterator[Sentence]:
-    """Yield whether heads of a layer are more alike than others, and how far apart heads are.
+    """Yield the comparison of distances within and between layers, and the distances themselves.
 
     Args:
         row: row of `tables/layer_effect.parquet`.
@@ -124,7 +124,7 @@ def _untrusted(clusters: pd.DataFrame, kind: Kind) -> Iterator[Sentence]:
 
 
 def trust(clusters: pd.DataFrame, *, of: str = "") -> str:
-    """Return how many clusters of a kind are stable over documents, or that stability was not tested.
+    """Return the number of clusters of a kind that are stable over documents, or that stability was not tested.
 
     Args:
         clusters: clusters of one kind.

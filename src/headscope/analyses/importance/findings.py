@@ -160,7 +160,7 @@ def _bars(layers: Sequence[Compared], on: str) -> Bars:
 
 
 def _claim(by_measure: Sequence[str], on: str) -> str:
-    """Return whether the two measures agree on a side, disagree, or only one shows a difference."""
+    """Return the agreement of the two measures: on one side, on different sides, or only one with a difference."""
     sides = set(by_measure)
     if len(sides) == 1:
         return f"the loss depends {by_measure[0]} on {on} than on other tokens"

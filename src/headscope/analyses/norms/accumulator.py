@@ -100,7 +100,7 @@ class NormAccumulator(Accumulator):
 
     def compute(self) -> tuple[NormResult, ...]:
         """Return each kind's values with their intervals over documents."""
-        # If no layer's output projection is known there are no documents; a single empty document is used instead.
+        # Without any known output projection no document was added; a single empty document is used instead.
         stacked = {
             name: sums if len(sums) else np.zeros((1, *sums.shape[1:])) for name, sums in self.sums.stacked().items()
         }

@@ -54,7 +54,7 @@ def _of_kind(kind: Kind, heads: Sequence[Activity]) -> Iterator[Sentence]:
 
 
 def _on_sink(kind: Kind, on_sink: Sequence[Activity]) -> Iterator[Sentence]:
-    """Yield how many heads put most of their attention on sink tokens, and which of these are not inactive."""
+    """Yield the number of heads with most of their attention on sink tokens, and those of them that are active."""
     active = [head for head in on_sink if not head.inactive]
     single, number = len(on_sink) == 1, len(on_sink) - len(active)
     verb, its = ("puts", "its") if single else ("put", "their")

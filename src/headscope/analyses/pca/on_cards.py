@@ -35,7 +35,7 @@ CLASSES = {
 
 
 def pca_cards(run: Study, kind: Kind) -> dict[str, Any]:
-    """Return `pca` for the cards of the heads of a kind; None where there are no maps, or too many heads.
+    """Return `pca` for the cards of the heads of a kind; None if the run has no maps, or the kind too many heads.
 
     It has `words`: every token as displayed, and in full where that differs; `classes`: names of the token classes;
     `tokens`: by axis (`row`, `key`) the tokens on the maps, each with its class, its position in its input, its index

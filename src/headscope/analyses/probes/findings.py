@@ -65,7 +65,7 @@ def _bars(lines: list[ProbeLine], best: ProbeLine) -> Bars:
 
 
 def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sentence]:
-    """Yield whether attention adds to words, and training to random weights."""
+    """Yield the gain of attention over words and distances, and of training over random weights."""
     pairs = (
         ("attention and words", "trained", "distances and words", "trained", "what attention adds to words and "
          "distances"),

@@ -42,7 +42,7 @@ class ProbesMeasurement(Measurement[ModelRun]):
         """Train the probes and return their tables.
 
         Raises:
-            InputError: there is no treebank to train on, or one has no tree.
+            InputError: a treebank to train on is missing, or one of the treebanks has no tree.
             OutputError: the attention of the treebanks does not fit on the disk.
         """
         tell = _teller(self.watch)

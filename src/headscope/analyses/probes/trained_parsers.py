@@ -1,4 +1,4 @@
-"""The training of all probes: which probes train together on which model, and their answers on dev."""
+"""The training of all probes: the groups of probes that train together on a model, and their answers on dev."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -81,7 +81,8 @@ def gap_segments(
 ) -> Iterator[Segment]:
     """Yield each row as a segment, with its `GapQuestion` in `fields["gap"]`.
 
-    The end of the text of a row that is too long is cut as far as pronoun and names allow, then its beginning.
+    A row that is too long is shortened: first the end of its text, as much as pronoun and names allow, then its
+    beginning.
 
     Args:
         rows: rows from `corpora.gap`.

@@ -1,4 +1,4 @@
-"""The stage on GAP: which head resolves a pronoun to the right one of two names."""
+"""The stage on GAP: the accuracy of heads in resolving a pronoun to one of two names."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -39,9 +39,9 @@ class MentionWords:
 
         With a tree it is the word of the span whose head is outside the span. If there are several (the span is not a
         subtree), it is the one nearest the root, then the leftmost; function words (determiners, prepositions,
-        conjunctions, auxiliaries, copulas, classifiers) and punctuation only if there is no other. Without a tree it is
-        found by `rule_head`. For a mention that continues in the next sentence, only its words in the first sentence
-        are used.
+        conjunctions, auxiliaries, copulas, classifiers) and punctuation only if nothing else qualifies. Without a tree
+        it is found by `rule_head`. For a mention that continues in the next sentence, only its words in the first
+        sentence are used.
         """
         span = (mention.start, mention.end)
         if span not in self._heads:

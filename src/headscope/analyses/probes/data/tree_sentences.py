@@ -91,7 +91,7 @@ class WordTable:
 
     Attributes:
         name: name of the vectors in tables.
-        words: the word types, as `numbered` takes them.
+        words: the word types, in the order that `numbered` uses.
         vectors: `[type, width]` float32.
     """
 

@@ -25,7 +25,7 @@ def probe_distances(by_distance: pd.DataFrame) -> Figure:
     """
     rows_of = dict(iter(by_distance[by_distance["value"].notna()].groupby(["probe", "model"])))
     lines = [(system, rows_of[key]) for key, system in SYSTEMS.items() if key in rows_of]
-    # On one column there is no room for the names next to the curves.
+    # A figure of one column is too narrow for names next to the curves.
     ax = new_figure(8.2, 3.4 + (0.14 * len(lines) if narrow() else 0.0)).subplots()
     if not lines:
         say_absent(ax, "No case at any distance.")
