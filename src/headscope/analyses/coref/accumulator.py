@@ -47,7 +47,7 @@ class CoreferenceAccumulator(Accumulator):
 
     Args:
         layout: the kinds of attention; cross attention is left out.
-        pooling: attention from a split word: `mean`, `first` or `max` (`attention.word_attention`).
+        pooling: attention from a split word: `mean`, `first` or `max` (`attention.words.word_attention`).
         strict: True if a head must attend to an antecedent more than to any other word, instead of more than to the
             head words of the other candidates.
 

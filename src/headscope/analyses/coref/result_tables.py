@@ -65,9 +65,10 @@ class CoreferenceResult:
     def systems(self) -> pd.DataFrame:
         """Return `coref.parquet`: the head that is best over all mentions, and the baselines without attention.
 
-        `accuracy` is the named head's accuracy on documents that did not select it (`statistics.cross_fitted`),
-        `all_documents` its accuracy on all, `held_out` the accuracy of the selection. q, in the held-out row for all
-        mentions, tests that the selection beats both `nearest` and `head match, else nearest`.
+        `accuracy` is the named head's accuracy on documents that did not select it
+        (`statistics.inference.cross_fitted`), `all_documents` its accuracy on all, `held_out` the accuracy of the
+        selection. q, in the held-out row for all mentions, tests that the selection beats both `nearest` and `head
+        match, else nearest`.
         """
         rows: list[dict[str, Any]] = []
         for selection, chosen in self.chosen.items():

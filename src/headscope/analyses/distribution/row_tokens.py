@@ -55,7 +55,7 @@ def strongest_keys(
 
 
 def excerpt_row(run: Run, row: Any, segments: Sequence[SegmentName], *, kind: str, before: int) -> dict[str, Any]:
-    """Return a sampled row with the words around it, in the columns of `statistics.columns.excerpt`.
+    """Return a sampled row with the words around it, in the columns of `statistics.tables.columns.excerpt`.
 
     Args:
         run: run with the tokens' texts.

@@ -74,7 +74,7 @@ class GapAccumulator(Accumulator):
 
     Args:
         layout: the kinds of attention; cross attention is left out.
-        pooling: attention from a split word: `mean`, `first` or `max` (`attention.word_attention`).
+        pooling: attention from a split word: `mean`, `first` or `max` (`attention.words.word_attention`).
 
     Raises:
         ValueError: `pooling` is not known.

@@ -85,7 +85,7 @@ def gap_segments(
     beginning.
 
     Args:
-        rows: rows from `corpora.gap`.
+        rows: rows from `corpora.mentions.gap_rows`.
         encoder: wrapper of the tokenizer.
         max_length: largest number of tokens in a segment, including special tokens.
         counts: counts to fill.

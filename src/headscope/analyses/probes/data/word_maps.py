@@ -46,7 +46,7 @@ class WordMapCollector:
         writer: writer of the tables.
         layout: the kinds of attention; cross attention, whose rows and columns are different words, is skipped.
         numbers: index in the treebank of each (document, index).
-        pooling: attention from a split word (`attention.word_attention`).
+        pooling: attention from a split word (`attention.words.word_attention`).
     """
 
     needs: frozenset[str] = frozenset({"weights"})

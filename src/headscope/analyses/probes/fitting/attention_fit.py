@@ -82,7 +82,7 @@ def fit_attention(
     Args:
         probe: fitted in place.
         data: the treebank.
-        held_out: True for the sentences that each run holds out, as in `training.probe_training`.
+        held_out: True for the sentences that each run holds out, as in `fitting.probe_training`.
         options: options for the fit.
         device: device to fit on.
         progress: callback with the number of the pass, from 0, and the number of its sentences that are done.

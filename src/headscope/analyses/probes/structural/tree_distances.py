@@ -10,7 +10,7 @@ def tree_distances(heads: Sequence[int]) -> NDArray[np.int32]:
     """Return the number of arcs between every two words, `[word, word]`.
 
     Args:
-        heads: position of each word's head, from 1; 0 for the root; a single tree (`corpora.trees.check_tree`).
+        heads: position of each word's head, from 1; 0 for the root; a single tree (`corpora.trees.tree.check_tree`).
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import shortest_path

@@ -22,7 +22,7 @@ Scores = dict[str, dict[str, float]]
 
 
 class StructuralScorer:
-    """Score predicted distances on sentences, by group of documents (`statistics.groups`).
+    """Score predicted distances on sentences, by group of documents (`statistics.sums.groups`).
 
     UUAS: the share of gold arcs between two words, punctuation excluded, that are in the minimum spanning tree over
     those words. Spearman: each word's correlation between its predicted and its gold distances to all words of the

@@ -14,10 +14,10 @@ class DependencyOptions:
     """Options by which predictions are derived from attention.
 
     Attributes:
-        pooling: attention from a split word: `mean`, `first` or `max` (`attention.word_attention`).
+        pooling: attention from a split word: `mean`, `first` or `max` (`attention.words.word_attention`).
         special: True if special tokens are candidates too.
         both: True if the sum of the two directions is scored as well.
-        compat: True for the original notebook's choices (see `heads.arcs` and `heads.pointing`).
+        compat: True for the original notebook's choices (see `arcs.gold_arcs` and `arcs.head_answers`).
     """
 
     pooling: str = "mean"
@@ -39,7 +39,7 @@ class DependencySums:
         kind: `encoder` or `decoder`.
         hits: right answers, `[group, cell, layer, head, direction]`.
         noop: attention to sep and cls from the words that attend in a relation, each counted once per relation, without
-            an input's first and last word; see `heads.attending`,
+            an input's first and last word; see `arcs.attending`,
             `[fewer groups, relation, direction, layer, head, NOOP_CLASSES]`.
         attending: number of those words, `[fewer groups, relation, direction]`.
         counts: arcs, `[group, cell]`.
