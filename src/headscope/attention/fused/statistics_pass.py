@@ -62,7 +62,7 @@ class StatisticsPass:
         self.separate = None
         if self.written is not None and groups == heads:
             extra.append(self.written.columns)
-        elif self.written is not None:  # heads that share values do not share what they write of them
+        elif self.written is not None:  # heads that share values have different output norms
             self.separate = aligned([self.written.columns])
         self.carried = CarriedColumns(layer.value, extra)
         self.product = memory((batch, heads, rows, self.carried.number))
