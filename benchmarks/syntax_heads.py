@@ -1,6 +1,6 @@
-"""Scoring all heads on all relations in both directions: what it adds to the bare model, and the notebook's plain loop.
+"""Scoring of all heads on all relations in both directions: overhead over the bare model, and a plain loop.
 
-Reads a treebank given by --treebank (UD English EWT dev is what docs/speed.md quotes), else the synthetic one.
+Reads a treebank given by --treebank (docs/speed.md reports UD English EWT dev), else the synthetic one.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from rounds import alternate, median_ratio
 
 
 def plain_loop(maps: list[np.ndarray], segments: list[Segment]) -> dict[tuple[int, int, bool, str], int]:
-    """Count right answers as the notebook's loops do: sentence by sentence, head by head, word by word."""
+    """Count right answers with the notebook's loops: sentence by sentence, head by head, word by word."""
     right: collections.Counter[tuple[int, int, bool, str]] = collections.Counter()
     for attention, segment in zip(maps, segments, strict=True):
         words = segment.word_ids[1:-1]
@@ -50,7 +50,7 @@ def plain_loop(maps: list[np.ndarray], segments: list[Segment]) -> dict[tuple[in
 
 
 def main(paths: list[str], *, batch: int, rounds: int, loop: int) -> None:
-    """Print ratios over all sentences, and of the plain loop over some."""
+    """Print ratios over all sentences, and for the plain loop over some."""
     documents = list(read_treebank(paths) if paths else synthetic_documents(250))
     counts = collections.Counter(r for d in documents for s in d.sentences for r in s.relations)
     loaded = load_model()
