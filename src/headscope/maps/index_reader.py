@@ -209,7 +209,7 @@ def _tokens(value: Any, words: list[str], where: str) -> Tokens:
 
 
 def _mask_numbers(value: Any, where: str, head: MapsIndex) -> dict[str, list[int | None]]:
-    """Return the masks of a segment's layers; refuse masks that are missing, or of layers or kinds that do not exist."""
+    """Return the masks of a segment's layers; refuse masks that are missing, or of unknown layers or kinds."""
     layers = {part.kind: part.layers for part in head.layout}
     masks = take.mapping(value, f"{where}, masks")
     for kind, numbers in masks.items():

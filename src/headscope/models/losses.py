@@ -36,7 +36,7 @@ def choose_loss(wanted: str, anatomy: Anatomy, *, name: str, labels: str | None 
         wanted: one of `encoding.choices.LOSSES`, or `none`.
         anatomy: anatomy of the model.
         name: name of the model in messages.
-        labels: field of documents that holds their labels; None if there are no labels.
+        labels: field of documents that holds their labels; None without labels.
 
     Raises:
         OptionError: the loss is for another kind of model (the message names the fitting one), or contradicts labels.

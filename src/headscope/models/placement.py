@@ -21,7 +21,7 @@ def device_of(model: nn.Module) -> torch.device:
 
 
 def precision_of(model: nn.Module) -> torch.dtype:
-    """Return the dtype that a model computes in: that of its first weights that are not quantized."""
+    """Return the dtype that a model computes in: the dtype of its first weights that are not quantized."""
     return next(each.dtype for each in model.parameters() if each.is_floating_point())
 
 

@@ -77,7 +77,7 @@ def hash_of(content: bytes) -> str:
 
 
 def hash_of_file(path: Path) -> str | None:
-    """Return the hash of a file's bytes, as `hash_of`; None if there is no such file, or it is not a regular file."""
+    """Return the hash of a file's bytes, as `hash_of`; None if the file is missing or not a regular file."""
     try:
         with open_regular(path) as file:
             return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()

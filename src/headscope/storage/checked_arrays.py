@@ -23,7 +23,7 @@ def write_checked(path: Path, arrays: "Mapping[str, NDArray[Any]]", *, about: Ma
 
 
 def read_checked(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]] | None":
-    """Read a file of `write_checked`; None if there is no such file, or if it is not as it was written."""
+    """Read a file of `write_checked`; None if it is missing, or not as it was written."""
     from safetensors import SafetensorError
 
     try:

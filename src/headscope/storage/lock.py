@@ -157,7 +157,7 @@ def _about() -> dict[str, Any]:
 
 
 def _held_by(lock: Path, path: Path) -> str:
-    """Return the message that names the run that holds a path, with what is known from the lock file."""
+    """Return the message that names the run that holds a path, with the facts in the lock file."""
     holder = "another run"
     with suppress(OSError, UnreadableFileError, KeyError, TypeError):
         about = read_json(lock, most=_MOST_BYTES)

@@ -1,4 +1,4 @@
-"""Output paths: which of them may be written, which may be replaced, and which never are."""
+"""Output paths: checks that a path may be written, or that an old result may be replaced."""
 
 import os
 from collections.abc import Iterable, Mapping

@@ -145,7 +145,7 @@ class FlexGate:
 
     @property
     def note(self) -> str | None:
-        """The choice that was made, in a sentence; None if there was no long input on a suitable device."""
+        """The choice that was made, in a sentence; None before the first long input on a suitable device."""
         of = f"row statistics of inputs of {self.long:,} tokens and more are computed"
         refusals = [reason for reason in self._refusals.values() if reason is not None]
         number = len(self._refusals) - len(refusals)

@@ -55,7 +55,7 @@ class Reach:
 
 
 def reach_of(mask: Tensor | None, keys: int) -> Reach:
-    """Read how far each row sees from an additive mask.
+    """Read the reach of each row from an additive mask.
 
     Args:
         mask: `[batch or 1, 1, row or 1, key]`, 0 or very negative (any other value is added wherever it occurs); None

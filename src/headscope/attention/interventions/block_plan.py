@@ -131,7 +131,7 @@ def _blocks(model: nn.Module, attending: Sequence[nn.Module]) -> list[nn.Module]
         if not isinstance(part, nn.ModuleList) or part in covered:
             continue
         covered.update(part.modules())
-        # A list of only attention modules is not a list of blocks: it lacks the rest of what a layer computes.
+        # A list of only attention modules is not a list of blocks: it lacks the rest of the layer.
         within = (module for element in part for module in element.modules() if module is not element)
         if not inside.isdisjoint(within):
             blocks.update(dict.fromkeys(part))

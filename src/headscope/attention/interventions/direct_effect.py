@@ -107,7 +107,7 @@ class DirectEffects:
 
 
 def _added(projection: Projection, alone: Tensor, every: Tensor) -> Float[Tensor, "row width"]:
-    """Return what one head adds to the stream, without the projection's bias.
+    """Return the addition of one head to the stream, without the projection's bias.
 
     Args:
         projection: projection of the head's layer.

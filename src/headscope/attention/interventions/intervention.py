@@ -127,7 +127,7 @@ def check_several(inputs: FittingInputs, name: str) -> None:
 
 
 Fit = Callable[[FittingInputs], Intervention]
-"""Makes an intervention from what it learns from the inputs."""
+"""Makes an intervention, after learning from the inputs if it needs to."""
 
 
 def halves_of(documents: Sequence[str], *, seed: int = 0) -> dict[str, int]:

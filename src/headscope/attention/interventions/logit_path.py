@@ -23,8 +23,8 @@ class LogitPath:
     Attributes:
         unembedding: map from the stream to the logits; None if it is not known.
         ov_copying: copying scores computed from weights alone, by layer, for the layers where they are known.
-        no_direct: reason why there are no direct effects; empty if there are some.
-        no_ov: reason why there are no copying scores from weights; empty if there are some.
+        no_direct: reason for missing direct effects; empty if there are some.
+        no_ov: reason for missing copying scores from weights; empty if there are some.
     """
 
     unembedding: Unembedding | None = None

@@ -49,7 +49,7 @@ def known_sink(call: AttentionCall) -> bool:
 
 
 def sink_logits(call: AttentionCall, rows: slice = slice(None)) -> Tensor | None:
-    """Return the logits of a known sink for some rows, `[batch or 1, head, row or 1]`; None if there is no sink."""
+    """Return the logits of a known sink for some rows, `[batch or 1, head, row or 1]`; None without a sink."""
     sink = sink_of(call)
     if sink is None:
         return None

@@ -177,7 +177,7 @@ class ModelPass:
         )
 
     def reach(self, mask: Tensor | None, keys: int, rows: slice) -> Reach:
-        """Return how far rows see; read from the mask once per batch."""
+        """Return the reach of rows; it is read from the mask once per batch."""
         key = id(mask), keys
         if key not in self._reach:
             self._reach[key] = (mask, reach_of(mask, keys))

@@ -212,7 +212,7 @@ class _Forward:
 
 
 def _seen(weights: Tensor, before: list[Tensor]) -> Tensor:
-    """Return the keys that a layer's rows may attend to, `[batch, 1, query, key]`, if there is no mask to read.
+    """Return the keys that a layer's rows may attend to, `[batch, 1, query, key]`, for models without a readable mask.
 
     After a softmax, only masked keys are exactly 0 in every head, unless scores are a hundred nats apart.
 

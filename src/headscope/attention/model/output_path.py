@@ -42,7 +42,7 @@ class Projection:
     in_stream: bool = True
 
     def scale(self, output: Float[Tensor, "batch row inner"]) -> Float[Tensor, "batch row"] | None:
-        """Return the frozen scale of the norms for each row; None if there is no norm on the path.
+        """Return the frozen scale of the norms for each row; None for a path without a norm.
 
         Args:
             output: attention output, after the gate.

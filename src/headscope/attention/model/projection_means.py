@@ -22,7 +22,7 @@ def projection_means(
 ) -> dict[tuple[str, int], Float[Tensor, "head width"]]:
     """Return the mean over all tokens of a text, by kind and layer.
 
-    A gate or a norm before the projection is included. Inputs are run one at a time, so that there is no padding.
+    A gate or a norm before the projection is included. Inputs are run one at a time, without padding.
 
     Args:
         model: a transformers model.

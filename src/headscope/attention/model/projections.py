@@ -1,6 +1,6 @@
 """The maps from the attention output of each head to the residual stream, found by a trial.
 
-There is no list of names: one forward pass of a short input watches every module without submodules. The batch
+Modules are not found by name: one forward pass of a short input watches every module without submodules. The batch
 holds copies of the input, and in each copy the output of one layer's attention is changed. The module that takes this
 output, unchanged or times a gate, and is linear is the layer's output projection; a norm may come before it and after
 it. The input of a later module changes by the change of the layer's addition to the stream, times a residual factor.

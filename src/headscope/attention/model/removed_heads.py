@@ -62,7 +62,7 @@ def check_head(head: HeadId, layout: Sequence[KindLayout]) -> None:
     """Refuse a head that a model does not have.
 
     Raises:
-        OptionError: there is no such head; names the heads of the model.
+        OptionError: the head does not exist; names the heads of the model.
     """
     for part in layout:
         if part.kind == head.kind and head.layer <= part.layers and head.head <= part.heads:

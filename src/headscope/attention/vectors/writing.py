@@ -81,7 +81,7 @@ class Writing:
             output: attention output of these rows, before a gate, `[batch, row, head, width]`.
             keys: `key_norms` of the call, if they were computed before.
             gate: gate of these rows, shaped as `output`; None if there is none.
-            statistics: statistics of what is added, if the pass computed them along with its softmax.
+            statistics: norm-weighted statistics of the rows, if the pass computed them along with its softmax.
         """
         factor = projection.factor
         gated = output if gate is None else output * gate

@@ -75,7 +75,7 @@ class Backend(Protocol[Cut]):
         """Return the number of special tokens around one text or a pair."""
 
     def id_of(self, token: str) -> int | None:
-        """Return the id of a piece by its name; None if there is no such piece."""
+        """Return the id of a piece by its name; None for an unknown name."""
 
     def unknown_id(self) -> int | None:
         """Return the id of the piece for unknown text, or None if no text is unknown."""
@@ -180,7 +180,7 @@ class FastBackend:
         return int(self._backend.num_special_tokens_to_add(pair))
 
     def id_of(self, token: str) -> int | None:
-        """Return the id of a piece by its name; None if there is no such piece."""
+        """Return the id of a piece by its name; None for an unknown name."""
         token_id: int | None = self._backend.token_to_id(token)
         return token_id
 

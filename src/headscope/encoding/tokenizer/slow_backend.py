@@ -133,7 +133,7 @@ class SlowBackend:
         return len(self._tokenizer.build_inputs_with_special_tokens(*nothing))
 
     def id_of(self, token: str) -> int | None:
-        """Return the id of a piece by its name; None if there is no such piece."""
+        """Return the id of a piece by its name; None for an unknown name."""
         return self._ids.get(token)
 
     def unknown_id(self) -> int | None:

@@ -32,7 +32,7 @@ class NamedTokens(NamedTuple):
 
     Attributes:
         tokens: each token without its marks, `[token]`.
-        words: index of each token's word, from 0, None for a special token, `[token]`; `()` if there are no marks.
+        words: index of each token's word, from 0, None for a special token, `[token]`; `()` without marks.
         text: each word as text, `[word]`.
         special: positions of special tokens, ascending.
     """
@@ -91,7 +91,7 @@ def joined_tokens(tokens: Sequence[str]) -> list[int]:
 
 
 def _starts(tokens: Sequence[str]) -> list[bool]:
-    """Return True for each token that begins a word; an empty list if there are no marks."""
+    """Return True for each token that begins a word; an empty list without marks."""
     if any(token.startswith("##") for token in tokens):
         return [not token.startswith("##") for token in tokens]
     if any(token.startswith((_SPACE, _BLOCK)) for token in tokens):

@@ -72,7 +72,8 @@ def load_model(
             there.
 
     Raises:
-        ModelError: there is no model, no weights or no tokenizer, the family is unknown, or the hub is unreachable.
+        ModelError: the model, its weights or its tokenizer are missing, the family is unknown, or the hub is
+            unreachable.
         OptionError: an unknown dtype or device.
     """
     loaded = read_model("AutoModel", name, revision=revision, dtype=dtype, device=device, device_map=device_map)
@@ -151,7 +152,7 @@ def load_tokenizer(name: str | Path | None = None, *, revision: str | None = Non
         revision: branch, tag or commit on the hub.
 
     Raises:
-        ModelError: there is no model or no tokenizer, or the hub cannot be reached.
+        ModelError: the model or its tokenizer is missing, or the hub cannot be reached.
     """
     with quiet_libraries(), nothing_asks():
         folder, label, _ = locate(name, revision=revision, weights=False)
@@ -184,6 +185,6 @@ def longest_input(loaded: LoadedModel, anatomy: Anatomy) -> int:
 
 
 def positions_of(config: Any) -> int:
-    """Return the number of positions of a model; XLNet's -1, like a missing number, means that there is no limit."""
+    """Return the number of positions of a model; XLNet's -1, like a missing number, means no limit."""
     positions = getattr(config, "max_position_embeddings", None) or -1
     return int(positions) if positions > 0 else 1 << 30

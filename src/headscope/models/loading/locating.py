@@ -61,7 +61,7 @@ def locate(
     """Return the folder of a model after checking it, the model's name, and a summary of its weights.
 
     Raises:
-        ModelError: there is no model, the folder cannot be loaded, or the hub cannot be reached.
+        ModelError: the model is missing, the folder cannot be loaded, or the hub cannot be reached.
     """
     called = str(name or EMBEDDED)
     folder, label = local_folder(name) or (fetch(called, revision=revision, weights=weights), called)
