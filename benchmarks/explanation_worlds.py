@@ -2,7 +2,7 @@
 
 A head attends to the first token and the previous one, by scores that differ between documents, and to any token by
 noise. The true share is the share that the two predictions of a run, one fitted on each half of its documents, explain
-of 3,000 documents that the run has not read. Of the 95% intervals, 93 to 97% should contain it. The spread of shares
+of 3,000 documents that the run has not read. 93 to 97% of the 95% intervals should contain it. The spread of shares
 between runs, whose predictions differ, is also printed: intervals are for the fitted predictions.
 """
 

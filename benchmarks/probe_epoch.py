@@ -1,6 +1,6 @@
 """One epoch of the attention-and-words probe over a treebank with cached attention, and the share of reading in it.
 
-Reads the treebank given by --treebank (docs/speed.md reports UD English EWT train), else the synthetic one. The
+Reads the treebank given by --treebank (docs/speed.md reports UD English EWT train), else a built-in one. The
 attention is cached in --cache, and computed first if it is missing.
 """
 
@@ -34,7 +34,7 @@ def forget_pages(folder: Path) -> None:
 
 
 def main(treebank: list[str], cache: Path, *, rounds: int) -> None:
-    """Print the seconds of an epoch, with the files in memory and not, and of reading the batches only."""
+    """Print seconds of an epoch, with the files in memory and not, and of reading the batches alone."""
     with tempfile.TemporaryDirectory() as made:
         if not treebank:
             write_conllu(synthetic_documents(250), Path(made) / "train.conllu")

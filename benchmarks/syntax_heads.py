@@ -1,6 +1,6 @@
-"""Scoring of all heads on all relations in both directions: overhead over the bare model, and a plain loop.
+"""Scoring of all heads on all relations in both directions: time added to the bare model, and a plain loop.
 
-Reads a treebank given by --treebank (docs/speed.md reports UD English EWT dev), else the synthetic one.
+Reads a treebank given by --treebank (docs/speed.md reports UD English EWT dev), else a built-in one.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def plain_loop(maps: list[np.ndarray], segments: list[Segment]) -> dict[tuple[in
 
 
 def main(paths: list[str], *, batch: int, rounds: int, loop: int) -> None:
-    """Print ratios over all sentences, and for the plain loop over some."""
+    """Print ratios over all sentences, and of the plain loop over some."""
     documents = list(read_treebank(paths) if paths else synthetic_documents(250))
     counts = collections.Counter(r for d in documents for s in d.sentences for r in s.relations)
     loaded = load_model()

@@ -123,7 +123,7 @@ def arc_diagram(
         most: maximum number of words drawn of a longer example.
 
     Raises:
-        ValueError: there are no examples.
+        ValueError: `examples` is empty.
     """
     if examples.empty:
         raise ValueError("Expected at least one example of a relation, got none; run with a treebank or coreference.")

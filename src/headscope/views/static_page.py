@@ -42,7 +42,7 @@ class StaticPage:
         """Show the page in the notebook.
 
         Raises:
-            OptionError: IPython is not installed, so there is no notebook.
+            OptionError: IPython is not installed, so the page cannot be displayed.
         """
         try:
             ipython: Any = importlib.import_module("IPython.display")

@@ -135,7 +135,7 @@ def heads_forming(courses: Sequence[Course]) -> Figure:
         courses: courses from `relation_courses`, `behavior_courses` and `accuracy_course`.
 
     Raises:
-        ValueError: there are no courses.
+        ValueError: `courses` is empty.
     """
     if not courses:
         raise ValueError("Expected at least one course of a number through training, got none; score checkpoints.")

@@ -114,7 +114,7 @@ class TrainOptions:
         self._check_objective()
 
     def _check_objective(self) -> None:
-        """Check that there are no options of the other objective, which would have no effect."""
+        """Reject options of the other objective, which would have no effect."""
         if self.objective == "clm":
             if self.model is None and self.size is None:
                 raise OptionError(

@@ -188,7 +188,7 @@ class AttentionSnapshot:
     Attributes:
         title: title of the page.
         model: the model's name; empty if unknown.
-        kinds: encoder, decoder and cross attention, as far as the model has them.
+        kinds: encoder, decoder and cross attention, those that the model has.
         notes: sentences for the user.
         generated: the generated text; empty without one.
 
