@@ -114,7 +114,7 @@ class CorpusCount:
     Attributes:
         corpus: its name in the manifest.
         number: name of the number in the manifest.
-        unit: what is counted, in the singular.
+        unit: singular noun for the things that are counted.
         says: words around the number, such as `trees of {}`.
     """
 

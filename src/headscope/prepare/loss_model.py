@@ -43,7 +43,7 @@ def ask_of_run(run: ModelRun, model: LossModel) -> Ask:
     """Return the function that makes the questions of a run's loss.
 
     Args:
-        run: run whose options define the questions.
+        run: run whose options choose the questions.
         model: result of `loss_model` for this run.
 
     Raises:

@@ -83,7 +83,7 @@ class TreebankTrees:
         return self.run.over(segments, length=_USUAL_LENGTH)
 
     def example_source(self) -> TileSource:
-        """Return the tiles of short sentences, spread over documents as far as the text allows."""
+        """Return the tiles of the first short sentences, at most `example_inputs` of them."""
         short = (s for s in self._again() if FEWEST_WORDS <= len(s.words) <= MOST_WORDS)
         return self.run.over(islice(short, example_inputs(self.sentences)), length=_USUAL_LENGTH)
 

@@ -88,7 +88,7 @@ def default_out(inputs: list[str], *, pickle: bool) -> Path:
 
 
 def said(extraction: "Extraction", *, max_length: int) -> list[str]:
-    """Return plain lines on what was written and what was left out."""
+    """Return plain lines that report the written maps and the left-out inputs."""
     counts, index = extraction.counts, extraction.index
     if counts is None:
         return [f"{extraction.path} holds these maps already: nothing to do; --force makes them again"]

@@ -25,7 +25,7 @@ class Limits:
         tokens: tokens that a model reads from one text or pair, including special and generated ones.
         weights: attention weights of one request; each takes one byte in the cache.
         generate: number of tokens that a model writes.
-        waiting: number of requests that wait for the model; further ones are told to come back.
+        waiting: number of requests that wait for the model; further ones are refused with 503.
         kept: bytes of cached attention, from which the page fetches layers.
     """
 

@@ -153,7 +153,7 @@ def check_model(model: Any) -> None:
     """Raise an error if a text was given as the model.
 
     Raises:
-        OptionError: it was; the message says where to give the text.
+        OptionError: a text was given; the message says where to give it.
     """
     if isinstance(model, str) and (len(model.split()) > 1 or "\n" in model) and not _is_there(model):
         raise OptionError(

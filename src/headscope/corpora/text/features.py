@@ -21,8 +21,7 @@ def feature_documents(pieces: Iterable[str], *, name: str, by_line: bool) -> Ite
     """Yield one document for each entry of a features file, in memory that does not grow with the file.
 
     An entry has exactly one of `text` (a string: the document's only line, unchanged and `whole`), `words` and `tokens`
-    (lists of strings). Its other fields, such as `heads` and `relns`, are kept in
-    `Document.fields`.
+    (lists of strings). Its other fields, such as `heads` and `relns`, are kept in `Document.fields`.
 
     Args:
         pieces: text of the file.

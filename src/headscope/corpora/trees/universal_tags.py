@@ -30,7 +30,6 @@ def universal_tag(tag: str) -> str:
     """Return the universal part of speech of a universal or Penn tag; empty if it is neither.
 
     Penn tags are less specific: `IN` is mapped to a preposition, though it may be a subordinating conjunction, and `VB`
-    to a verb,
-    though it may be an auxiliary.
+    to a verb, though it may be an auxiliary.
     """
     return _UNIVERSAL.get(tag, "")

@@ -12,7 +12,7 @@ _option = partial(option, None, group="machine")
 @documented
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """Which cluster, and what of it; raises `OptionError` where one of them cannot be."""
+    """Options that choose a cluster and its resources; an invalid value raises `OptionError`."""
 
     workers: int | None = _option(help="With --engine ray: workers; as many as fit when not given.")
     gpus_per_worker: float | None = _option(
