@@ -24,8 +24,8 @@ GROUPS = (
     Group(ATTENDING, ATTENDING, "varies with the attending token", of_others=True),
 )
 PAIRED, PAIRED_AFTER, NEAR = 8, 6, 6
-"""Embedding components that enter products: for both tokens of a pair; for the attending token and the token before the
-key; for products with position features."""
+"""Number of embedding components in products of both tokens of a pair, of the attending token and the token before the
+key, and of the key with position features."""
 NEAR_FEATURES = (
     *("previous", "next", "current", "before_2", "after_2"),
     *("log_distance_back", "log_distance_forward", "same_sentence"),
