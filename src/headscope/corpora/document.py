@@ -42,7 +42,7 @@ class Document:
         """Return the bytes that its id is the hash of.
 
         They do not cover whether its lines are packed, and numbers among its fields are written as text: the same
-            document has the same id in a text, a table and a data frame.
+        document has the same id in a text, a table and a data frame.
 
         Raises:
             InputError: its fields are not JSON or are nested too deeply.

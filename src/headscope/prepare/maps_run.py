@@ -136,7 +136,7 @@ class MapsRun:
         return rows, keys, " ".join(named.text or named.tokens)
 
     def joined(self, excerpt: Excerpt) -> list[int]:
-        """Return the indices of an excerpt's rows that continue the previous row's word; none for maps by word."""
+        """Return the 0-based indices of rows that continue the previous row's word; an empty list for maps by word."""
         if self._source.index.word_level is not None:
             return []
         entry = self._by_name[excerpt.wanted.document, excerpt.wanted.segment]

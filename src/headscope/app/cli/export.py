@@ -30,8 +30,8 @@ def command(study: StudyFolder, *, form: str | None, figures: str | None, style:
     """Write a report's tables and figures for a paper.
 
     Tables for a paper: heads by role, attention by layer, behaviors, and tables 1 to 3 of Clark et al. 2019, if they
-        were measured. CSV and Excel contain every other table of the run, too. With --figures and no --format, only the
-        figures are written.
+    were measured. CSV and Excel contain every other table of the run, too. With --figures and no --format, only the
+    figures are written.
     """
     from headscope.counted import count
     from headscope.errors import OptionError

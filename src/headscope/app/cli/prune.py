@@ -45,9 +45,9 @@ def command(*, model: str | None, text: list[str] | None, force: bool, **options
     """Write a model without some of its heads.
 
     The result is a checkpoint that plain transformers loads: the rows of the output projection that a removed head
-        writes through become zero; shapes and configuration stay. The heads to remove are given by --heads, or by
-        --keep with a finished run and one of its measures. With --text the loss before and after is printed, and added
-        to the model card.
+    writes through become zero; shapes and configuration stay. The heads to remove are given by --heads, or by
+    --keep with a finished run and one of its measures. With --text the loss before and after is printed, and added
+    to the model card.
     """
     from headscope.prepare.given_names import check_names
 

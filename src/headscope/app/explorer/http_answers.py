@@ -24,7 +24,7 @@ class Refusal(Exception):
 
     Args:
         status: HTTP status.
-        sentence: message: what was expected, what was given, what to do.
+        sentence: message with what was expected, what was given and what to do.
         headers: headers to send with it.
     """
 

@@ -53,10 +53,10 @@ def mentions_of(
     """Return the mentions that a document's `Entity=` values of CoNLL-U define.
 
     The notation is that of CorefUD and GUM: `(e1-person-1-coref` opens a mention, `e1)` closes the last open one of its
-        entity, `(e1-person)` does both, and several follow one another without a separator. Mentions nest and cross. A
-        mention in parts (`(e5[1/2]-place`, `e5[1/2])`, ...) is taken as one mention, from its first part to its last
-        including the words between. A closing bracket without an open one, a bracket that is never closed, and a part
-        without the others are `unmatched`: only that mention is left out.
+    entity, `(e1-person)` does both, and several follow one another without a separator. Mentions nest and cross. A
+    mention in parts (`(e5[1/2]-place`, `e5[1/2])`, ...) is taken as one mention, from its first part to its last
+    including the words between. A closing bracket without an open one, a bracket that is never closed, and a part
+    without the others are `unmatched`: only that mention is left out.
 
     Args:
         values: one value per syntactic word of the document, "" if it has none; also one per empty node (`8.1`) if
