@@ -3,7 +3,7 @@
 False discovery: every head is exactly as good as the best offset; the share of runs with any discovery at q < 0.05 may
 not exceed 5%, for the choice of the best head and for every head by itself. Power: one head is 10 points better; the
 share of relations found is reported, and the share found by choosing on one half and testing on the other (`halves`).
-Both are run with documents equally easy or hard for all heads, and with separate document effects for each head
+Both are run with a difficulty of documents that all heads share, and with separate document effects for each head
 (`effects`). Coverage: the share of 95% intervals that contain the true value, compared with the percentile bootstrap
 and the bootstrap-t; for accuracies, differences, positive values, shares of attention (`value_worlds`) and deciles
 (`decile_worlds`).

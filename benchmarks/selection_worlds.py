@@ -1,6 +1,6 @@
 """Coverage of the interval of the selected head's accuracy, for equal heads, near ties and a clear best head.
 
-Documents are equally easy or hard for all heads, and each head has an effect of its own on each document. The head is
+A document's difficulty is shared by all heads, and each head has an effect of its own on each document. The head is
 selected as in the tables, by halves of the documents. Each line gives the coverage of a 95% interval and the mean error
 of its value for one quantity: the selected head's cross-fitted accuracy, the same accuracy next to a selected best
 offset, the margin above that offset, and the accuracy on all documents, which these quantities replace.

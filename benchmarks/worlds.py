@@ -85,7 +85,7 @@ def contest(
     """Draw heads exactly as good as the best offset, except one head in each relation that is `better`.
 
     One of ten offsets is right as often as the heads and two nearly so, so that a split may take the wrong one for the
-    best; documents are equally easy or hard for all. With `effects`, a standard deviation in log odds, each head and
+    best; a document's difficulty is shared by all. With `effects`, a standard deviation in log odds, each head and
     offset also has its own effect on each document. More than 256 documents are summed in 256 groups, as in a run.
     """
     asked = sizes(world, (documents, relations), rng)

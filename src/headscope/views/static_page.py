@@ -58,7 +58,7 @@ def save_page(path: Any, page: str) -> Path:
     """Write a page to a file atomically, and return its path.
 
     Raises:
-        OptionError: the path is not a path, or is a folder.
+        OptionError: `path` is not a path, or is a folder.
         OutputError: the file cannot be written.
     """
     if not isinstance(path, str | Path):

@@ -5,8 +5,8 @@
  "kinds": [{"kind", "layers", "heads", "head_labels", "queries": AXIS, "keys": AXIS or null, "causal", "roles",
             "maps": [LAYER ...] or absent, "written": WRITTEN or absent,
             "neuron": {"width", "scaling", "softcap", "layers": [NEURON ...]} or null, "no_neuron": str or null}]}
-AXIS   {"tokens", "words", "word_text", "segment_b", "generated", "special", "unknown", and if present "sink",
-       "words_note"}
+AXIS   {"tokens", "words", "word_text", "segment_b", "generated", "special", "unknown", and where there is
+       one "sink", "words_note"}
 LAYER  {"encoding": "base64" or "deflate-raw+base64", "data"}: see `quantize.write_weights`
 WRITTEN like LAYER: see `written_bytes`
 NEURON LAYER with "parts": {"bias": shape or null, "mask": bool}, "groups", "scaling", "softcap": see `neuron_bytes`

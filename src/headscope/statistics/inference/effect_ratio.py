@@ -1,6 +1,6 @@
 """The ratio of two effects measured on the same documents, with Fieller's (1954) interval.
 
-The effects are not counts of which one contains the other, because their signs can differ between documents. The
+Neither effect has the same sign in every document, so that the larger one cannot serve as the counts of a ratio. The
 interval contains the ratios r for which the mean of `part - r * whole` does not differ from 0, by Student's t.
 """
 

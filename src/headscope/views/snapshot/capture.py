@@ -141,7 +141,7 @@ class AttentionReader:
                     kept.keep(site, weights, sink_beside(weights) if site.sink else None)
             return kept
 
-        # Output norms are kept only for decoders, whose views follow a token's information from layer to layer.
+        # Output norms are read for decoders only, where one layer builds on information that another has moved.
         writing = Writing(model, self.projections) if "decoder" in wanted else None
 
         def listen(call: AttentionCall) -> Tensor:
