@@ -130,7 +130,7 @@ def _cells(table: Any, columns: list[Any], name: str, *, option: str) -> Iterabl
     """Return a column of a data frame or dataset.
 
     Raises:
-        OptionError: there is no column of that name; the message lists the columns.
+        OptionError: the column does not exist; the message lists the columns.
     """
     names = [str(each) for each in columns]
     if name not in names:

@@ -19,7 +19,7 @@ ORIGINAL: dict[str, tuple[str | bool, str]] = {
     "both_directions": (False, "scores each direction by itself"),
     "fold_labels": (False, "counts labels as they stand"),
 }
-"""The value of each option in the notebook, and a description of what the notebook does."""
+"""The value of each option in the notebook, and a description of the notebook's behavior."""
 
 
 def check_compat(compat: str | None, values: dict[str, Any]) -> None:

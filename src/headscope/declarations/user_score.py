@@ -45,7 +45,7 @@ def check_score(score: Any, *, taken: Sequence[str] = ()) -> Score:
 
 
 def hash_of_score(score: Score | None) -> str | None:
-    """Return a score's name and a hash of its function, for the signature; None if there is no score."""
+    """Return a score's name and a hash of its function, for the signature; None without a score."""
     if score is None:
         return None
     digest = blake2b(repr(function_facts(score)).encode(), digest_size=8)

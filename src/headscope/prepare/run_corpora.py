@@ -96,7 +96,7 @@ def _lines_are_better(options: RunOptions, text: Text, documents: int) -> bool:
 
 
 def _open_text(options: RunOptions, *, treebank: AnnotatedCorpus | None, coreference: AnnotatedCorpus | None) -> Text:
-    """Open the text: that of the options, else the sentences of the annotated corpora, else the demonstration."""
+    """Open the text of the options, else the sentences of the annotated corpora, else the demonstration."""
     as_written = options.compat is not None  # with compat, cuts are drawn from one stream over the corpus
     if options.documents_in_memory:
         in_memory = TextInMemory(options.documents_in_memory, as_written=as_written)

@@ -73,7 +73,7 @@ def write_pruned(
         replace: whether an existing `out` is replaced.
 
     Raises:
-        OptionError: there is no such head, or there is none to remove.
+        OptionError: a head does not exist, or none is left to remove.
         ModelError: a layer's output projection cannot be changed, or the model does not predict tokens.
         InputError: the text has nothing to predict.
         OutputError: `out` exists.
@@ -113,7 +113,7 @@ def named_heads(layout: Sequence[KindLayout], *, names: Sequence[str]) -> tuple[
         names: names such as `8-10` and `cross 8-10`; a bare name is of the model's first kind.
 
     Raises:
-        OptionError: there is no such head, or no name is given.
+        OptionError: a head does not exist, or no name is given.
     """
     try:
         heads = {HeadId.parse(name, kind=layout[0].kind) for name in names}
@@ -176,7 +176,7 @@ def read_head_names(path: Path) -> list[str]:
     """Read heads from a file: one per line, or several separated by commas; text after `#` is ignored.
 
     Raises:
-        InputError: there is no such file, or it is not a text file.
+        InputError: the file does not exist, or is not a text file.
     """
     try:
         text = read_regular(path, most=_MOST_BYTES).decode("utf-8")

@@ -33,7 +33,7 @@ class ScanCorpus(ABC):
 
     @property
     def limit(self) -> int | None:
-        """The maximum number of inputs; None if there is no limit."""
+        """The maximum number of inputs; None without a limit."""
         return None
 
 

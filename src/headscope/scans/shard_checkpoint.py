@@ -20,7 +20,7 @@ _SCANS = 8
 
 @dataclass(frozen=True)
 class Prefix:
-    """The sums of the first shards of a scan, joined as far as their tree allows.
+    """The sums of the first shards of a scan, joined where their tree allows it.
 
     Attributes:
         shards: number of shards.

@@ -72,7 +72,7 @@ def default_out(inputs: list[str], *, pickle: bool) -> Path:
     """Return the path to which the original would write: FILE_attn, or FILE_attn.pkl, without the ending `.json`.
 
     Raises:
-        OptionError: there is no input file, or standard input or several files, so that no name follows.
+        OptionError: no name follows, because the input is missing, standard input, or several files.
     """
     if not inputs:
         raise OptionError(

@@ -113,7 +113,7 @@ def view_and_text(which: str, words: str | None, text: str | None) -> tuple[str,
         text: value of `--text`.
 
     Raises:
-        OptionError: there is no view of this name, and it is not a text; or there are two texts.
+        OptionError: the argument is neither the name of a view nor a text, or two texts are given.
     """
     is_text = len(which.split()) > 1 or (which not in VIEWS and nearest(which, VIEWS) is None)
     if words is None and is_text:
@@ -165,7 +165,7 @@ def check_overwriting(out: Path) -> None:
 
 
 def on_terminal() -> bool:
-    """Return True if a user can be asked."""
+    """Return True if standard input and error are a terminal, so that a user can answer a question."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 

@@ -24,7 +24,7 @@ class Refusal(Exception):
 
     Args:
         status: HTTP status.
-        sentence: message with what was expected, what was given and what to do.
+        sentence: message with the expectation, the given value and the remedy.
         headers: headers to send with it.
     """
 

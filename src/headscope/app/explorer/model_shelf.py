@@ -88,7 +88,7 @@ class Shelf:
         """Return a loaded model.
 
         Raises:
-            Refusal: 404 there is no such model, 503 it is not loaded yet, 409 it could not be loaded.
+            Refusal: 404 for an unknown model, 503 if it is not loaded yet, 409 if it could not be loaded.
         """
         if name not in self.named:
             known = ", ".join(self.named)

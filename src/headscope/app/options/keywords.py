@@ -69,7 +69,7 @@ def checked(
         before: names of its other parameters, for messages.
 
     Raises:
-        OptionError: there is no such option, or a value is of another kind.
+        OptionError: an option is unknown, or a value is of another kind.
     """
     known = {each.name: each for each in options}
     for name in arguments:

@@ -41,7 +41,7 @@ def copied(address: str) -> tuple[str, ...]:
     that a killed process left are removed by the next.
 
     Raises:
-        InputError: the scheme is unknown, a package is missing, there is no such file, it is a folder, permission or
+        InputError: the scheme is unknown, a package or the file is missing, it is a folder, permission or
             disk space is missing; the message says what to do.
     """
     scheme = address.partition("://")[0].lower()

@@ -68,7 +68,7 @@ def conllu_sentence(row: Mapping[str, Any], *, where: str) -> str:
     """Return a sentence's row as lines of CoNLL-U, each with its line end.
 
     Raises:
-        InputError: there are no tokens, a column has another type, lists differ in length, the id of a multi-word token
+        InputError: tokens are missing, a column has another type, lists differ in length, the id of a multi-word token
             or empty node is malformed, or a field contains a tab or line end.
     """
     columns: list[Sequence[Any] | None] = [_listed(row, column, where) for column in _WORD_COLUMNS]

@@ -29,7 +29,7 @@ class RayConnection:
         ray: the `ray` package.
 
     Raises:
-        OptionError: Ray is not installed, or there is no cluster at that address.
+        OptionError: Ray is not installed, or no cluster answers at that address.
     """
 
     def __init__(self, options: ClusterOptions) -> None:

@@ -56,7 +56,7 @@ class RayEngine:
         options: options that choose the cluster and its resources.
 
     Raises:
-        OptionError: Ray is not installed, or there is no cluster at that address.
+        OptionError: Ray is not installed, or no cluster answers at that address.
     """
 
     def __init__(self, options: ClusterOptions) -> None:
