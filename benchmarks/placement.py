@@ -229,7 +229,7 @@ def summary(outcomes: list[Outcome]) -> str:
 
 
 def _meets(combination: tuple[str, str, str, str]) -> bool:
-    """Return True if the placement supports the weights: offloading keeps bitsandbytes' numbers, but not their scales."""
+    """Return True if the placement supports the weights: offloading drops the scales of bitsandbytes."""
     _, placement, weights, _ = combination
     return weights.split()[0] != "bitsandbytes" or placement in ("device", "compiled")
 

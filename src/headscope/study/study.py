@@ -101,7 +101,7 @@ class Study:
 
     @cached_property
     def roles(self) -> pd.DataFrame:
-        """The role of each head, and the relations that it finds: columns `kind layer head role finds`; see `behaviors`."""
+        """The role of each head and the relations it finds: columns `kind layer head role finds`; see `behaviors`."""
         relations_of = finders(self.tables.get) or {}
         named = roles(self.stats)
         keys = zip(named["kind"], named["layer"], named["head"], strict=True)

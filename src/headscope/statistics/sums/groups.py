@@ -27,8 +27,8 @@ def group_numbers(documents: Sequence[str]) -> NDArray[np.int64]:
 class GroupedSums:
     """Named sums: a set for each document up to `groups` documents, a set for each group beyond.
 
-    Memory is bounded, whatever the number of documents. The choice of documents or groups depends only on the corpus, never on
-    the order in which it is read; float64 sums then agree up to rounding.
+    Memory is bounded, whatever the number of documents. The choice of documents or groups depends only on the
+    corpus, never on the order in which it is read; float64 sums then agree up to rounding.
 
     Args:
         shapes: the shape of each named sum.
