@@ -108,7 +108,7 @@ def default_out(inputs: list[str]) -> Path:
     """Return the path to which the original would write: the input's name with `.json` in place of `.txt`.
 
     Raises:
-        OptionError: the input is missing, or several files, or has no name to derive one from: standard input, a pipe, or JSON.
+        OptionError: no name follows, because the input is missing, several files, standard input, a pipe, or JSON.
     """
     if not inputs:
         raise OptionError("no input was given; expected --data-file (or --text) with a text file")
