@@ -99,7 +99,7 @@ class Encoder:
         """Tokenize words with the spaces between them, without special tokens, and align the pieces with them.
 
         Args:
-            words: the words; an empty one shares the pieces of the word before it, and has none of its own.
+            words: the words; an empty one shares the pieces of the previous word.
             spaces: whether a space follows each word, `[word]`; always if empty.
 
         Raises:

@@ -53,7 +53,7 @@ def sweep(*folders: Path) -> None:
     for folder in folders:
         if folder.is_dir() and not folder.is_symlink():
             for path in [path for path in folder.iterdir() if is_own(path)]:
-                if path.suffix != f".{LOCK}":  # the caller's own lock is there, too
+                if path.suffix != f".{LOCK}":  # one of the locks is the caller's own
                     remove(path)
 
 

@@ -43,7 +43,7 @@ def timed(compute: Compute, device: torch.device) -> tuple[FusedResult, float]:
 
 @dataclass(eq=False)
 class FlexGate:
-    """Chooses between flex attention and blocks of scores, for the layers of one model.
+    """Choose between flex attention and blocks of scores, for the layers of one model.
 
     Args:
         devices: types of device on which flex attention is tried. On a CPU it writes all scores.

@@ -14,7 +14,7 @@ class BlockSize:
         scores: maximum number of scores of a block, unless that leaves too few rows.
         few: minimum number of rows over all heads of a group: a product of fewer rows is slow.
         low: maximum number of rows under a mask that hides different keys from each row: the fewer rows, the fewer
-            scores are computed in vain.
+            masked scores are computed.
     """
 
     scores: int

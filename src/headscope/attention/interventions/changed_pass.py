@@ -62,7 +62,7 @@ UNCHANGED = Changes()
 
 
 class ChangedPasses:
-    """Runs a model repeatedly on the same inputs, starting at the first block that holds a changed head.
+    """Run a model repeatedly on the same inputs, starting at the first block that holds a changed head.
 
     Args:
         shared: the current pass.

@@ -22,7 +22,7 @@ _SINKS = (int(KeyClass.CLS), int(KeyClass.SEP))
 
 
 class DirectEffects:
-    """Listens to the unchanged pass of a batch, then computes what each head adds to logits by itself.
+    """Listen to the unchanged pass of a batch, then compute what each head adds to logits by itself.
 
     A head that adds f to the stream adds `(W_U[y] - mean W_U) . norm(f)` to the logit, with the scale that the norm
     has for the whole stream of the row.

@@ -18,7 +18,7 @@ from headscope.attention.interventions.written_changes import Zero
 
 
 class FirstOrder:
-    """Watches the unchanged pass of a batch and its backward pass, then computes the loss that each change would add.
+    """Watch the unchanged pass of a batch and its backward pass, then compute the loss that each change would add.
 
     Args:
         interventions: interventions on heads.

@@ -15,7 +15,7 @@ logit of all tokens; each is the mean over a segment's targets."""
 
 @dataclass(frozen=True, eq=False)
 class HeadEffects:
-    """How much the predictions of a batch change with the heads of one layer.
+    """The changes in the predictions of a batch when heads of one layer are changed.
 
     Attributes:
         loss: loss of each segment with all heads unchanged, the mean over its targets in nats, `[batch]`.

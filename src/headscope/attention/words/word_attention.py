@@ -170,7 +170,6 @@ def word_level(
         pooling: attention from a word of several pieces: the `mean` of its pieces (as in the paper), its `first` piece
             (as in the original code), or `max`: the largest of its pieces' weights to each word, with the row
             scaled to the mean of its pieces' sums (1, or less with a learned sink).
-            scaled to the mean sum of theirs (1, or less beside a learned sink).
 
     Returns:
         Weights in the dtype of the input, at least float32.

@@ -130,7 +130,7 @@ def read_model(
             )
     if offloading is not None:
         offloading.keep_for(model)
-    elif not getattr(model, "is_quantized", False):  # which lies where it was made
+    elif not getattr(model, "is_quantized", False):  # a quantized model stays where it was made
         model.to(target)
     check_reads_text(model)
     check_ids(model, tokenizer, label)
