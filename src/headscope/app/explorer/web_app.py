@@ -6,7 +6,7 @@ GET  /api/models                                {"models": [{"name", "state", "m
 POST /api/look {"model", "text", "text_b"?, "decoder_text"?, "generate"?}
                                                 the payload of views/view_payload.py without maps, with the look's "id"
 GET  /api/look/ID/layer?kind=K&layer=N          one layer's maps, as views.quantize.write_weights writes them
-GET  /api/look/ID/neuron?kind=K&layer=N         its queries and keys, as views.payload.neuron_bytes writes them; the
+GET  /api/look/ID/neuron?kind=K&layer=N         its queries and keys, as views.view_payload.neuron_bytes writes; the
                                                 header X-Headscope-Neuron holds their layout as JSON. If there are none:
                                                 {"no_neuron": why}
 ```
