@@ -22,11 +22,12 @@ class MapsFolder:
     The folder appears complete when the block ends without an error: until then everything is written to a temporary
     folder next to it, which is removed after an error or Ctrl-C.
 
-    path: folder to make.
-    index: what is known before the first segment.
-    shard_bytes: size at which a shard is closed; at most this many bytes are held in memory, or one segment if that
-        is more.
-    replace: whether an existing folder at `path` is replaced.
+    Args:
+        path: folder to make.
+        index: what is known before the first segment.
+        shard_bytes: size at which a shard is closed; at most this many bytes are held in memory, or one segment if that
+            is more.
+        replace: whether an existing folder at `path` is replaced.
 
     Raises:
         OutputError: `path` exists and may not be replaced.

@@ -205,8 +205,8 @@ class EffectSource(LossSource):
         """Raise an error if a loss is not finite.
 
         Args:
-            values: losses of the unchanged model, `[batch]`, or losses with each of some changes, `[batch, change,
-                ...]`.
+            values: losses of the unchanged model, `[batch]`, or losses with each of some changes,
+                `[batch, change, ...]`.
             shared: pass that knows the segments.
             changed: returns the name of a change by its index.
 
