@@ -99,9 +99,9 @@ def visibility_of(
 
     Args:
         mask: additive (0 or very negative) or boolean (True = visible), broadcastable to
-                `[batch, 1, query, key]`; None if the model masks nothing but padding.
-            queries: the attending tokens.
-            keys: the attended tokens; padded ones are never visible.
+            `[batch, 1, query, key]`; None if the model masks nothing but padding.
+        queries: the attending tokens.
+        keys: the attended tokens; padded ones are never visible.
         rows: the tile's rows on the query axis.
         square: whether queries and keys are the same tokens.
         causal: whether later keys are hidden although there is no mask (the fallback).
