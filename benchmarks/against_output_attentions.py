@@ -1,7 +1,7 @@
 """The obvious alternative: `output_attentions=True`, then the definitions written plainly in numpy.
 
-Each side runs in a process of its own, so that peak memory is its own; the answers are compared with a plain
-float64 computation over weights that were computed in float64.
+Each side runs in its own process, so that its peak memory is separate; the results are compared with a plain float64
+computation over weights that were computed in float64.
 """
 
 import argparse
@@ -18,7 +18,7 @@ STATISTICS = ("previous", "next", "current", "cls", "sep", "period_comma", "entr
 
 
 def segments_of(text: Path, number: int):
-    """Return the tokenizer's wrap, the loaded model and the first inputs of a text."""
+    """Return the loaded model, the tokenizer's wrapper and the first inputs of a text."""
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.packing.line_packing import Packer
@@ -31,7 +31,7 @@ def segments_of(text: Path, number: int):
 
 
 def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndarray]:
-    """Definitions in numpy over the whole maps, a segment at a time."""
+    """Compute the definitions in numpy over whole maps, one segment at a time."""
     import torch
 
     loaded, encoder, segments = segments_of(text, number)
@@ -69,7 +69,7 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
 
 
 def ours(text: Path, number: int) -> dict[str, np.ndarray]:
-    """The scan."""
+    """Compute the statistics with headscope's scan."""
     from headscope.analyses.stats.accumulator import StatsAccumulator
     from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource
@@ -89,7 +89,7 @@ def ours(text: Path, number: int) -> dict[str, np.ndarray]:
 
 
 def run_apart(side: str, text: Path, number: int) -> tuple[dict[str, np.ndarray], float, float]:
-    """Run one side in its own process: answers, seconds, peak memory in MiB."""
+    """Run one side in its own process; return its results, its seconds and its peak memory in MiB."""
     command = [sys.executable, __file__, "--side", side, "--text", str(text), "--segments", str(number)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     content = json.loads(done.stdout.splitlines()[-1])

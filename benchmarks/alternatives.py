@@ -1,4 +1,4 @@
-"""What else one might do: the intervals and the test that the calibration is compared with."""
+"""Alternative methods: the intervals and the test that the calibration is compared with."""
 
 from typing import Any
 

@@ -1,11 +1,12 @@
-"""Do tests and intervals keep what they promise? Simulated documents whose truth is known, many runs of each world.
+"""Level of tests and coverage of intervals, on simulated documents with known truth and many runs of each world.
 
-False discovery: every head is exactly as good as the best offset; the share of runs that declare anything at q < 0.05
-may not be above 5%, for the choice of the best head and for every head by itself. Power: one head is 10 points better;
-the share of relations found, beside that of choosing on one half and testing on the other (`halves`). Both are run
-where documents are easy or hard for all heads alike, and where they are for each head by itself (`effects`). Coverage:
-the share of 95% intervals that hold the true value, beside the percentile bootstrap and the bootstrap-t; of accuracies,
-differences, positive values, shares of attention (`value_worlds`) and deciles (`decile_worlds`).
+False discovery: every head is exactly as good as the best offset; the share of runs with any discovery at q < 0.05 may
+not exceed 5%, for the choice of the best head and for every head by itself. Power: one head is 10 points better; the
+share of relations found is reported, and the share found by choosing on one half and testing on the other (`halves`).
+Both are run with a difficulty of documents that all heads share, and with separate document effects for each head
+(`effects`). Coverage: the share of 95% intervals that contain the true value, compared with the percentile bootstrap
+and the bootstrap-t; for accuracies, differences, positive values, shares of attention (`value_worlds`) and deciles
+(`decile_worlds`).
 """
 
 from collections.abc import Callable, Iterator
@@ -34,11 +35,11 @@ BETTER = 0.10
 
 
 def of_heads(task: tuple[str, str, int, int, float, float, int]) -> list[Cell]:
-    """Run a contest of heads with offsets many times.
+    """Simulate a contest of heads with offsets many times.
 
     Args:
-        task: the test (`selection`, `each head` or `halves`), sizes of documents, documents, heads, how much one head
-            is better, effects of documents that heads do not share, runs.
+        task: the test (`selection`, `each head` or `halves`), distribution of document sizes, documents, heads,
+            advantage of one head, size of the document effects that heads do not share, runs.
     """
     test, world, documents, heads, better, effects, runs = task
     found = []
@@ -58,7 +59,7 @@ def of_heads(task: tuple[str, str, int, int, float, float, int]) -> list[Cell]:
             q = false_discovery(against_every(*tables))
         else:
             q = false_discovery((selection_p if test == "selection" else halves_p)(*tables, seed=run))
-        # In the world with a better head, how often it is found; else whether anything is.
+        # With a better head, the share of relations in which it is found; otherwise True if anything is found.
         own = q[heads // 2] if test == "each head" else q
         found.append((own < LEVEL).mean() if better else (q < LEVEL).any())
     check = "false-discovery" if not better else "power" if test != "halves" else "power-of-halves"
@@ -67,16 +68,16 @@ def of_heads(task: tuple[str, str, int, int, float, float, int]) -> list[Cell]:
 
 
 def of_intervals(task: tuple[str, float, int, int, bool]) -> list[Cell]:
-    """Draw accuracies many times and count how often intervals hold the truth.
+    """Draw accuracies many times and compute the coverage of their intervals.
 
     Args:
-        task: sizes of documents, the true accuracy, documents, runs, whether to try the alternatives too.
+        task: distribution of document sizes, true accuracy, documents, runs, True to try the alternatives too.
     """
     world, accuracy, documents, runs, beside = task
     drawn = answers(world, level(world, accuracy), documents, runs, np.random.default_rng([documents, 5]))
     ours = ratio_interval(drawn.right, drawn.asked, scale="share")
     name = f"accuracy {accuracy}, {world}"
-    # A handful of right answers comes in steps, and Wilson's interval errs on the side of too wide.
+    # The number of right answers is small and discrete, and Wilson's interval is conservative.
     check = "coverage-at-least" if accuracy < 0.05 else "coverage"
     cells = [Cell(check, name, documents, runs, covered(ours.low, ours.high, accuracy))]
     if beside:
@@ -89,10 +90,10 @@ def of_intervals(task: tuple[str, float, int, int, bool]) -> list[Cell]:
 
 
 def of_differences(task: tuple[str, float, float, int, int]) -> list[Cell]:
-    """Draw two systems that answer the same questions, and count how often the interval of their difference holds it.
+    """Draw two systems that answer the same questions, and compute the coverage of the interval of their difference.
 
     Args:
-        task: sizes of documents, accuracies of the two (at a document of the middle), documents, runs.
+        task: distribution of document sizes, accuracies of the two (for a median document), documents, runs.
     """
     world, left, right, documents, runs = task
     rng = np.random.default_rng([documents, 6])
@@ -103,7 +104,7 @@ def of_differences(task: tuple[str, float, float, int, int]) -> list[Cell]:
         odds = [np.log(share / (1 - share)) + own for share in (left, right)]
         odds[1] = odds[1] + rng.normal(0, 0.3, shape)
         one, two = sigmoid(odds[0]), sigmoid(odds[1])
-        # Half of what they get right they get right together.
+        # Half of the right answers coincide.
         only = [0.5 * np.maximum(a - b, 0) + 0.5 * a * (1 - b) for a, b in ((one, two), (two, one))]
         return asked, *only
 
@@ -118,13 +119,13 @@ def of_differences(task: tuple[str, float, float, int, int]) -> list[Cell]:
 
 
 def of_selection(task: tuple[str, int, int]) -> list[Cell]:
-    """How often intervals of a choice hold what the choice is worth, and those of the head that is named its own.
+    """Compute the coverage of intervals of a choice's value, and of intervals of the named head's own accuracy.
 
-    What a choice is worth is the mean over all runs: 0.4 where all heads are equal, less than the best head's where
-    halves may miss it.
+    The value of a choice is the mean over all runs: 0.4 if all heads are equal, less than the best head's if halves may
+    miss it.
 
     Args:
-        task: sizes of documents, documents, runs.
+        task: distribution of document sizes, documents, runs.
     """
     world, documents, runs = task
     cells = []
@@ -148,7 +149,7 @@ def of_selection(task: tuple[str, int, int]) -> list[Cell]:
 
 
 def _mean_of(world: str, share: float) -> float:
-    """What share of questions is right where a document of the middle has so many right."""
+    """Return the share of right answers over all questions, given the share in a median document."""
     rng = np.random.default_rng(1)
     number = sizes(world, (400_000,), rng)
     odds = np.log(share / (1 - share)) + log_odds(world, number, rng)
@@ -159,7 +160,7 @@ Task = tuple[Callable[..., object], tuple[object, ...]]
 
 
 def plan(*, quick: bool) -> Iterator[Task]:
-    """Yield what to run: fewer cells in a `quick` round, as many runs of each."""
+    """Yield the tasks: fewer cells in a `quick` round, with as many runs of each."""
     yield from _tests(quick=quick)
     runs = 2500 if quick else 4000
     for documents in DOCUMENTS[: 2 if quick else 4]:

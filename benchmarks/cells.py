@@ -1,4 +1,4 @@
-"""Cells of a calibration: what was simulated, what came out, whether that keeps the promise; and how a plan is run."""
+"""Cells of a calibration: the simulated world, the result, the promise; and a runner for a plan of cells."""
 
 import argparse
 import json
@@ -16,14 +16,14 @@ LEVEL = 0.05
 WANTED = (0.93, 0.97)
 WANTED_OF_TEN = 0.92
 FEWEST_RUNS = 220
-"""Of a test: two standard errors around 5% exclude 8%. Of an interval there are thousands."""
+"""Smallest number of runs for a test: two standard errors around 5% exclude 8%. Intervals come in thousands."""
 
 _PROMISED = {"false-discovery": LEVEL, "coverage": 0.95, "coverage-at-least": 0.95, "coverage-of-choice": 0.95}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One line: what was checked, in which world, with how many documents, in how many runs, and what came out."""
+    """One line: the check, the world, the number of documents, the number of runs, and the result."""
 
     check: str
     world: str
@@ -33,25 +33,25 @@ class Cell:
 
     @property
     def error(self) -> float:
-        """Standard error of the simulation, of what the check should come to."""
+        """Standard error of the simulation, if the true value is the promised one."""
         wanted = _PROMISED.get(self.check, self.value)
         return float(np.sqrt(wanted * (1 - wanted) / self.runs))
 
     @property
     def kept(self) -> bool | None:
-        """Whether the promise is kept, two standard errors allowed; None where nothing is promised."""
+        """True if the promise is kept within two standard errors; None for checks without a promise."""
         if self.check not in _PROMISED:
             return None
         if self.check == "false-discovery":
             return self.value <= LEVEL + 2 * self.error
         low, high = WANTED if self.documents >= 30 else (WANTED_OF_TEN, 1.0)
-        if self.check != "coverage":  # errs on the side of too wide
+        if self.check != "coverage":  # these checks may be conservative
             high = 1.0
         return low - 2 * self.error <= self.value <= high + 2 * self.error
 
 
 def covered(low: NDArray[np.float64], high: NDArray[np.float64], truth: float) -> float:
-    """Return the share of intervals that hold the truth."""
+    """Return the share of intervals that contain the truth."""
     return float(((low <= truth) & (truth <= high)).mean())
 
 
@@ -62,11 +62,11 @@ def show(cell: Cell) -> str:
 
 
 def print_cells(plan: Callable[..., Iterable[tuple[Callable[[Any], list[Cell]], Any]]], *, description: str) -> int:
-    """Run what a plan yields as the command line asks, and print every cell; return 1 where a promise is not kept.
+    """Run a plan with the options of the command line, and print every cell; return 1 if a promise is not kept.
 
     Args:
         plan: takes `quick`, yields functions of one argument, each with its argument.
-        description: of the command.
+        description: description of the command.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="fewer cells, a few minutes")

@@ -1,8 +1,8 @@
-"""Lines of Python that hold code: no docstrings, comments, imports or blank lines, by folder of the library.
+"""Count lines of Python code: without docstrings, comments, imports or blank lines, by folder of the library.
 
     python benchmarks/code_lines.py [FOLDER] [--small N]
 
-FOLDER is `src/headscope` unless another is named; `--small N` lists the files of at most N lines of code too.
+FOLDER is `src/headscope` by default; `--small N` also lists the files of at most N lines of code.
 """
 
 import argparse
@@ -20,7 +20,7 @@ NO_CODE = {
 
 
 def code_lines(path: Path) -> int:
-    """Count the lines of one file."""
+    """Return the number of code lines of one file."""
     source = path.read_text(encoding="utf-8")
     lines = {
         line

@@ -1,7 +1,7 @@
-"""Do the intervals of deciles hold the truth? Rows with known values go through the accumulator and its table.
+"""Coverage of the intervals of deciles: rows with known values go through the accumulator and its table.
 
-Three kinds of value at once: continuous (lengths of outputs), piled up at 0 (entropies) and whole (distances). The
-heads of one model are as many runs over the same documents; there are as many models as it takes.
+There are three kinds of values: continuous (output norms), with a peak at 0 (entropies) and integer (distances). The
+heads of one model are as many runs over the same documents; enough models are drawn for all runs.
 """
 
 from functools import cache
@@ -27,28 +27,28 @@ from worlds import log_odds, sigmoid, sizes
 
 HEADS = 20
 DECILES = (1, 5, 9)
-_ROWS = 3  # for each unit of a document's size
+_ROWS = 3  # rows per unit of document size
 _FARTHEST = 20
 _AT_ONCE = 48
 _PILED = np.log(0.35 / 0.65)
 
 
 def of_deciles(task: tuple[str, int, int]) -> list[Cell]:
-    """Draw rows many times and count how often the intervals of deciles hold the true ones.
+    """Draw rows many times and compute the coverage of the intervals of deciles.
 
     Args:
-        task: sizes of documents, documents, runs.
+        task: distribution of document sizes, documents, runs.
     """
     world, documents, runs = task
     models = -(-runs // HEADS)
-    # A tail of few large documents is the top decile itself: it is measured, and nothing is promised.
+    # If a few large documents form the tail, they are the top decile: coverage is measured, but not promised.
     check = "coverage-not-promised" if world == "size-dependent" else "coverage-at-least"
     tables = [_table(world, documents, np.random.default_rng([documents, 11, model])) for model in range(models)]
     cells = []
     for measure, truths in _truth(world).items():
         for decile, truth in zip(DECILES, truths, strict=True):
             rows = [t[(t["measure"] == measure) & (t["decile"] == decile)] for t in tables]
-            # A value that lies on the end of an interval lies in it, whatever the last digit.
+            # A value on the end of an interval is inside, whatever the last digit.
             low, high = (np.concatenate([t[name].to_numpy() for t in rows]) for name in ("ci_low", "ci_high"))
             value = covered(low - 1e-9, high + 1e-9, truth)
             name = f"decile {decile} of {measure}, {world}"
@@ -69,7 +69,7 @@ def _table(world: str, documents: int, rng: np.random.Generator) -> pd.DataFrame
 
 
 def _add(sums: DistributionAccumulator, tile: AttentionTile) -> None:
-    """Add a tile that is a batch of its own, as a scan does."""
+    """Add a tile that is a batch of its own, as in a scan."""
     batch = Batch(segments=(), token_types=torch.zeros(0), info=tile.queries)
     sums.begin(batch)
     sums.update(tile)
@@ -80,7 +80,7 @@ def _add(sums: DistributionAccumulator, tile: AttentionTile) -> None:
 
 
 def _values(own: NDArray[np.float64], rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
-    """Draw the values of rows, `[head, row]`, where each head has an effect of its own."""
+    """Draw the values of rows, `[head, row]`, with a separate effect for each head."""
     shape, own = (len(own), rows), own[:, None]
     piled = rng.random(shape) < sigmoid(_PILED + own)
     far = rng.geometric(sigmoid(-1 + own), shape)
@@ -92,7 +92,7 @@ def _values(own: NDArray[np.float64], rows: int, rng: np.random.Generator) -> di
 
 
 def _tile(document: str, values: dict[str, NDArray[np.float64]]) -> AttentionTile:
-    """Make a tile whose rows have these values; each attends to one token, as far away as it should."""
+    """Build a tile whose rows have these values; each attends to one token at the given distance."""
     heads, rows = values["output_norm"].shape
     width = _FARTHEST + rows
     info = SegmentInfo(
@@ -126,7 +126,7 @@ def _tile(document: str, values: dict[str, NDArray[np.float64]]) -> AttentionTil
 
 @cache
 def _truth(world: str, *, documents: int = 150_000) -> dict[str, NDArray[np.float64]]:
-    """The true deciles of each measure: those of very many documents, each as often as it has rows."""
+    """Return the true deciles of each measure: from very many documents, weighted by their number of rows."""
     rng = np.random.default_rng(1)
     size = sizes(world, (documents,), rng)
     own = np.repeat(log_odds(world, size, rng), size)

@@ -1,14 +1,14 @@
-"""Do effects of heads keep what they promise? Added losses of simulated documents whose truth is known.
+"""Level and coverage of the tests of effects, on added losses of simulated documents with known truth.
 
-False discovery: no head changes the loss; the share of runs of 144 heads in which any does at q < 0.05 may not be above
-5%. Coverage: the share of 95% intervals of an added loss that hold the truth. Power: one head in eight costs half a
-standard deviation of a document. A document has an effect of its own on each head, and one that heads share: normal, as
+False discovery: no head changes the loss; the share of runs of 144 heads with any discovery at q < 0.05 may not exceed
+5%. Coverage: the share of 95% intervals of an added loss that contain the truth. Power: one head in eight costs half a
+standard deviation of a document. A document has its own effect on each head, and one that heads share: normal, as
 skewed as a gamma of shape 4 (1.0, to either side; those of headscope-decoder: -1.4 to 1.6, median 0.2), or with the
-tails of Student's t of 5 degrees of freedom. Its inputs scatter about it by half as much. An attribution is such a mean
-over documents, too.
+tails of Student's t with 5 degrees of freedom. Its inputs scatter about it by half as much. An attribution is such a
+mean over documents, too.
 
-Slope of effects on estimates: the share of its 95% intervals over heads that hold the truth. Estimates have the tails
-of Student's t of 2 degrees of freedom; the largest effect fits its estimate, or is a hundred times as large.
+Slope of effects on estimates: the share of its 95% intervals over heads that contain the truth. Estimates have the
+tails of Student's t with 2 degrees of freedom; the largest effect fits its estimate, or is a hundred times as large.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ SHAPES = ("normal", "skewed", "long tails")
 DOCUMENTS = (10, 30, 100, 256)
 HEADS, CHANGED, RUNS = 144, 18, 400
 _SHARED, _INPUTS, _EFFECT, _GROWTH = 0.35, 0.5, 0.5, 0.3
-"""Beside 1 of a document: deviations of what heads share and of inputs, an effect, its growth by e-fold of size."""
+"""Relative to a document effect of 1: deviations of shared effects and inputs, an effect, growth by e-fold of size."""
 _SLOPE = 1.5
 Draws = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -56,7 +56,7 @@ def drawn(world: str, shape: str, documents: int, heads: int, rng: np.random.Gen
 
 @cache
 def truth_of(world: str) -> float:
-    """Return the mean over inputs: 0, unless it depends on how many a document has."""
+    """Return the mean over inputs: 0, unless it depends on the number of inputs of a document."""
     if world != GROWING:
         return 0.0
     counts = sizes("heavy-tailed", (4_000_000,), np.random.default_rng(1))
@@ -68,10 +68,10 @@ def _q_values(sums: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[n
 
 
 def of_test(task: tuple[str, str, int]) -> list[Cell]:
-    """Count runs in which heads without any effect are named, and how many of those with one are.
+    """Compute the share of runs with a discovery among heads without effects, and the power among heads with effects.
 
     Args:
-        task: sizes of documents, shape of what is their own, documents.
+        task: distribution of document sizes, shape of the document effects, documents.
     """
     world, shape, documents = task
     named, power = 0, []
@@ -89,10 +89,10 @@ def of_test(task: tuple[str, str, int]) -> list[Cell]:
 
 
 def of_intervals(task: tuple[str, str, int]) -> list[Cell]:
-    """Count intervals that hold the mean; of runs of 8 heads.
+    """Compute the coverage of intervals of the mean, in runs of 8 heads.
 
     Args:
-        task: as `of_test`.
+        task: as for `of_test`.
     """
     world, shape, documents = task
     shares = []
@@ -105,10 +105,10 @@ def of_intervals(task: tuple[str, str, int]) -> list[Cell]:
 
 
 def of_slopes(task: tuple[int, bool]) -> list[Cell]:
-    """Count intervals over heads that hold the slope of effects on their estimates.
+    """Compute the coverage of intervals over heads of the slope of effects on their estimates.
 
     Args:
-        task: heads, and whether the largest effect is a hundred times as large as its estimate says.
+        task: number of heads, and True if the largest effect is a hundred times as large as its estimate.
     """
     heads, outlier = task
     held = 0
@@ -125,7 +125,7 @@ def of_slopes(task: tuple[int, bool]) -> list[Cell]:
 
 
 def plan(*, quick: bool) -> Iterator[tuple[Callable[..., list[Cell]], tuple[str, str, int] | tuple[int, bool]]]:
-    """Yield what to run: two sizes of corpora in a `quick` round."""
+    """Yield the tasks: two sizes of corpora in a `quick` round."""
     for heads in (32, 144):
         for outlier in (False, True):
             yield of_slopes, (heads, outlier)

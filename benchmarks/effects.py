@@ -1,6 +1,6 @@
-"""What effects of heads cost: passes against the formula, and time beside a loop with hooks in transformers' code.
+"""The cost of effects of heads: passes compared with the formula, and time compared with a loop of transformers hooks.
 
-First-order estimates take the gradient of the unchanged pass: a backward pass, which counts as one more. Processor time
+First-order estimates use the gradient of the unchanged pass: a backward pass, which counts as one more. Processor time
 is also given without it.
 """
 
@@ -23,8 +23,8 @@ from headscope.models.forward_inputs import model_inputs
 from headscope.prepare.prepared_run import prepare
 
 MOST = 1.15
-"""Passes made over those of the formula."""
-# What transformers calls the module that takes a layer's attention, by the end of its name.
+"""Largest ratio of passes made to passes of the formula."""
+# End of transformers' name for the output projection of a layer's attention.
 PROJECTIONS = {"headscope-minilm": "attention.output.dense", "headscope-decoder": "self_attn.o_proj"}
 
 
@@ -34,7 +34,7 @@ def projections_of(model: nn.Module, name: str) -> list[nn.Module]:
 
 
 def by_scan(source: EffectSource, parts: list[nn.Module]) -> float:
-    """Measure all heads as a run does; return how many passes each batch took, forth and back, by layers computed."""
+    """Measure all heads as in a run; return the passes per batch, forward and backward, in units of all layers."""
     calls, batches = [0], [0]
 
     def count(*_: object) -> None:
@@ -91,13 +91,13 @@ def by_hook(source: EffectSource, batches: list[list[Question]], parts: list[nn.
 
 
 def asked_of(source: EffectSource, segments: list[Segment]) -> Iterator[list[Question]]:
-    """Yield what is asked of a batch."""
+    """Yield the questions of a batch."""
     questions = [source.ask(segment) for segment in segments]
     yield from lists_together([each for each in questions if each is not None], source.anatomy)
 
 
 def compare(name: str, *, inputs: int) -> bool:
-    """Print one model's passes and times; return whether passes are within the aim."""
+    """Print one model's passes and times; return True if passes are within the aim."""
     options = RunOptions(
         model=name, stages=("effects",), intervention="zero", effect_inputs=inputs, device="cpu", batch_size=4
     )

@@ -1,8 +1,8 @@
-"""What explanations of heads cost, and what is explained for it: processor seconds against the median explained share.
+"""The cost of explanations of heads and their quality: processor seconds against the median explained share.
 
 The text is read once for all numbers of rows; features and fits are timed in one thread. Aims: 72 heads fitted within
-60 s, 1,024 heads within 5 minutes. --layers and --heads take a model of random weights, whose heads have little to
-explain, in place of --model: 32 of each are 1,024 heads.
+60 s, 1,024 heads within 5 minutes. --layers and --heads replace --model by a model with random weights, whose heads
+have little to explain: 32 of each are 1,024 heads.
 """
 
 import argparse
@@ -42,13 +42,13 @@ def save_random_model(folder: str, *, layers: int, heads: int) -> None:
 
 
 def time_rows(model: str | None, text: str, *, max_inputs: int, numbers: list[int]) -> None:
-    """Print what each number of rows costs and explains.
+    """Print the cost and the explained share for each number of rows.
 
     Args:
         model: name or folder; None for the embedded one.
-        text: file of it.
-        max_inputs: number of inputs at most.
-        numbers: of rows at most, for each of which all heads are explained.
+        text: path of the text file.
+        max_inputs: maximum number of inputs.
+        numbers: maximum numbers of rows, for each of which all heads are explained.
     """
     run = prepare_model_run(RunOptions(model=model, text=(text,), max_inputs=max_inputs, stages=("explanation",)))
     samples = [RowSampleAccumulator(run.layout, most=number) for number in numbers]
@@ -70,7 +70,7 @@ def time_rows(model: str | None, text: str, *, max_inputs: int, numbers: list[in
 
 
 def main() -> int:
-    """Time a model as the command line asks."""
+    """Time a model with the options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model")
     parser.add_argument("--text", default=str(demo_text()))

@@ -1,9 +1,9 @@
-"""Do the intervals of explained shares hold the true share? Made-up heads in documents of random tokens.
+"""Coverage of the intervals of explained shares, with simulated heads in documents of random tokens.
 
-A head attends to the first token and the previous one, by scores that differ between documents, and to anything by
-noise. The true share is what the two predictions of a run, one fitted on each half of its documents, explain of 3,000
-documents that it has not read. Of the 95% intervals 93 to 97% should hold it. How far shares differ between runs, whose
-predictions differ, is printed beside: intervals are of the predictions that were made.
+A head attends to the first token and the previous one, by scores that differ between documents, and to any token by
+noise. The true share is the share that the two predictions of a run, one fitted on each half of its documents, explain
+of 3,000 documents that the run has not read. 93 to 97% of the 95% intervals should contain it. The spread of shares
+between runs, whose predictions differ, is also printed: intervals are for the fitted predictions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,22 +26,22 @@ from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 KEYS, ROWS, HEADS = 16, 8, 6
 NAMES = ("previous", "next", "current", "first", "word_start")
 WORLDS = {"alike": (0.0, False), "differ": (1.0, False), "differ, of 1 to 16 rows": (1.0, True)}
-"""How far scores differ between documents, in nats, and whether documents differ in size."""
+"""Standard deviation of scores between documents, in nats, and True if documents differ in size."""
 SIZES = (10, 30, 100)
 UNREAD = 3000
-"""Documents that say what the true share is: so many that their own error widens no interval by more than 2%."""
+"""Number of documents that determine the true share: their own error widens no interval by more than 2%."""
 
 
 VOCABULARY = VocabularyFacts.of_names({number: f"w{number}" for number in range(400)})
 
 
 def documents_of(world: str, number: int, rng: np.random.Generator) -> list[SampledRows]:
-    """Return made-up rows of documents, with the attention of heads.
+    """Return simulated rows of documents, with the attention of heads.
 
     Args:
-        world: of `WORLDS`.
+        world: a key of `WORLDS`.
         number: number of documents.
-        rng: random numbers.
+        rng: generator of the random draws.
     """
     spread, uneven = WORLDS[world]
     samples = []
@@ -70,8 +70,8 @@ class Unread:
     """Documents that no run has read.
 
     Args:
-        samples: their rows.
-        columns: columns of a run's fit; they depend on the features alone.
+        samples: rows of the documents.
+        columns: columns of a run's fit, which depend only on the features.
     """
 
     def __init__(self, samples: Sequence[SampledRows], columns: Columns) -> None:
@@ -89,7 +89,7 @@ class Unread:
         """Return the share that a fit explains, `[head]`.
 
         Args:
-            coefficients: `[column, head]`.
+            coefficients: coefficients of the fit, `[column, head]`.
         """
         logits = (self.columns @ coefficients).T.reshape(self.attention.shape).astype(np.float64)
         logs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
@@ -105,7 +105,7 @@ def explained_heads(samples: Sequence[SampledRows]) -> tuple[RowSample, list[Hea
 
 
 def coverage(task: tuple[str, int, int]) -> list[Cell]:
-    """Return how many intervals hold the true share.
+    """Return the share of intervals that contain the true share.
 
     Args:
         task: world, number of documents, number of runs.
@@ -134,7 +134,7 @@ def coverage(task: tuple[str, int, int]) -> list[Cell]:
 
 
 def plan(*, quick: bool) -> Iterator[tuple]:
-    """Yield what to run."""
+    """Yield the tasks to run."""
     for world in WORLDS:
         for number in SIZES[: 2 if quick else 3]:
             yield coverage, (world, number, 6 if quick else 40)

@@ -1,13 +1,13 @@
-"""Which architectures of transformers does headscope read, and are the numbers right?
+"""Check which transformers architectures headscope reads, and that the numbers are right.
 
 A tiny random model of every text architecture that the installed transformers can build is read twice, one input at a
 time and in a padded batch, and compared with the weights that the model itself returns under eager attention, one
-input at a time. `docs/families.md` is written from what comes out:
+input at a time. `docs/families.md` is written from the results:
 
-    python benchmarks/families.py --write docs/families.md            all of them
-    python benchmarks/families.py bert longt5                         some, printed
-    python benchmarks/families.py --small                             one of each way of attending
-    python benchmarks/families.py --part 1/4 --into families.json     a quarter; the file is added to
+    python benchmarks/families.py --write docs/families.md            all architectures
+    python benchmarks/families.py bert longt5                         selected ones, printed
+    python benchmarks/families.py --small                             one for each type of attention
+    python benchmarks/families.py --part 1/4 --into families.json     a quarter, added to the file
 """
 
 import argparse
@@ -39,9 +39,9 @@ from headscope.models.forward_inputs import model_inputs
 from tiny_configs import VOCABULARY, tiny_config
 
 TOLERANCE = 1e-4
-"""Of a weight: float32 in another batch shape moves some by 1e-5; a defect moved them by 0.003 and more."""
+"""Tolerance of a weight: float32 in another batch shape moves some by 1e-5; a defect moved them by 0.003 and more."""
 _LENGTHS = (19, 5, 12, 12, 3, 16)
-_MOST = 40_000_000  # numbers in a model; larger ones are not made
+_MOST = 40_000_000  # numbers in a model; larger models are not built
 _NOT_TEXT = ("pixel_values", "input_features", "input_values", "audio_values", "bbox", "decoder_input_values")
 _KINDS = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
 
@@ -51,22 +51,22 @@ SMALL = (
     "gpt_neo", "xlnet", "mobilebert", "convbert", "longt5", "jamba", "qwen3_next", "deepseek_v32", "gpt_oss",
     "mimo_v2_flash", "granite_swa", "inkling2_text", "deepseek_v4", "hy_v4", "fnet", "clip", "canine",
 )  # fmt: skip
-"""Families that between them attend in every way that is told apart."""
+"""Families that together cover every type of attention that headscope distinguishes."""
 
 
 @dataclass
 class Outcome:
-    """What became of an architecture.
+    """The outcome for an architecture.
 
     Attributes:
         family: its `model_type`.
-        reads: `text`, or `text and more` where the model takes pictures or sound as well.
+        reads: `text`, or `text and more` if the model takes pictures or sound as well.
         verdict: `right`, `wrong`, `refused`, `traceback` or `not built`.
         path: `fused`, `eager` or `fallback`.
-        layout: kinds of attention with layers and heads, as `encoder 3 x 4`.
+        layout: kinds of attention with layers and heads, such as `encoder 3 x 4`.
         alone, padded: largest difference of a weight from eager's, one input at a time and in a padded batch.
-        unseen: rows whose number of visible keys is not that of weights above 0.
-        words: of the refusal, the traceback or the model that could not be built.
+        unseen: number of rows whose number of visible keys differs from the number of weights above 0.
+        words: message of the refusal, the traceback or the failed build.
     """
 
     family: str
@@ -106,7 +106,7 @@ def _reads(family: str) -> str | None:
 
 
 def tiny_model(family: str) -> nn.Module:
-    """Make a random model of a family, sharp enough that its rows are far from even."""
+    """Build a random model of a family, with attention far from uniform."""
     config, cls = tiny_config(family), _class(family)
     with torch.device("meta"):
         numbers = sum(part.numel() for part in cls(config).parameters())
@@ -114,11 +114,11 @@ def tiny_model(family: str) -> nn.Module:
         raise MemoryError(f"{numbers:,} numbers with the sizes that are known to shrink it")
     torch.manual_seed(0)
     model: nn.Module = cls(tiny_config(family)).float().eval()
-    with torch.no_grad():  # what an initializer leaves as it finds it
+    with torch.no_grad():  # parameters that the initializer leaves uninitialized
         for parameter in model.parameters():
             if not torch.isfinite(parameter).all():
                 parameter.normal_(0.0, 0.1)
-        for module in model.modules():  # a trained model's padding is no row of zeros
+        for module in model.modules():  # the padding embedding of a trained model is not a row of zeros
             if isinstance(module, nn.Embedding) and module.padding_idx is not None:
                 module.weight[module.padding_idx].normal_(0.0, 0.25)
     return model
@@ -161,7 +161,7 @@ def _compare(model: nn.Module, outcome: Outcome) -> None:
                 for layer, own in enumerate(theirs[part.kind]):
                     ours = maps[number, part.kind, layer]
                     if layer in part.sinks and float((own.sum(-1) - 1).abs().max()) < TOLERANCE:
-                        # Granite scales its output for its sink, and gives weights without it.
+                        # Granite scales its output for its sink, and returns weights without it.
                         ours = ours / ours.sum(-1, keepdim=True)
                     off = float((ours - own).abs().max()) if ours.shape == own.shape else float("nan")
                     worst[name] = max(worst[name], off) if off == off else float("inf")
@@ -179,7 +179,7 @@ def _compare(model: nn.Module, outcome: Outcome) -> None:
 
 
 def vocabulary(model: nn.Module) -> Vocabulary:
-    """Return a vocabulary of a few classes for a model without tokenizer."""
+    """Return a vocabulary with a few classes, for a model without a tokenizer."""
     classes = np.zeros(VOCABULARY, dtype=np.uint8)
     classes[[3, 4]] = KeyClass.PERIOD_COMMA
     pad = getattr(model.config, "pad_token_id", None)
@@ -189,7 +189,7 @@ def vocabulary(model: nn.Module) -> Vocabulary:
 
 
 def made_up(words: Vocabulary) -> list[Segment]:
-    """Return inputs of several lengths, of ids that no configuration gives a meaning."""
+    """Return inputs of several lengths, with ids that have no special meaning in any configuration."""
     rng = np.random.default_rng(0)
     return [
         Segment(
@@ -204,9 +204,9 @@ def made_up(words: Vocabulary) -> list[Segment]:
 
 
 def own_weights(model: Any, anatomy: Anatomy, words: Vocabulary, segment: Segment) -> dict[str, list[Tensor]]:
-    """Return what the model itself gives for one input under eager attention, `[head, query, key]` a layer.
+    """Return the model's own weights for one input under eager attention, `[head, query, key]` per layer.
 
-    Of layers of compressed keys, which short inputs do not have yet, nothing is expected.
+    Layers with compressed keys are skipped, because short inputs do not have such keys yet.
     """
     _, inputs, _ = model_inputs([segment], anatomy, words)
     configs = {id(c): c for m in model.modules() if (c := getattr(m, "config", None)) is not None}.values()
@@ -225,7 +225,7 @@ def own_weights(model: Any, anatomy: Anatomy, words: Vocabulary, segment: Segmen
     else:
         given = {anatomy.layout[0].kind: out.get("attentions")}
     compressed = {module.layer_idx for module in model.modules() if getattr(module, "compressor", None) is not None}
-    encoder, decoder = len(segment), len(segment)  # a decoder behind an encoder reads the same text
+    encoder, decoder = len(segment), len(segment)  # the decoder of an encoder-decoder model reads the same text
     sizes = {"encoder": (encoder, encoder), "decoder": (decoder, decoder), "cross": (decoder, encoder)}
     return {
         kind: [
@@ -248,7 +248,7 @@ def maps_of(
 
 
 class _Keep:
-    """Takes the padding off every tile of a run, and keeps it."""
+    """Collects every tile of a run, without padding."""
 
     def __init__(self) -> None:
         self.maps: dict[Any, Tensor] = {}
@@ -273,7 +273,7 @@ def _line(error: BaseException) -> str:
 
 
 def outcomes(families: list[str]) -> Iterator[Outcome]:
-    """Yield what becomes of each."""
+    """Yield the outcome for each family."""
     import transformers
 
     transformers.logging.set_verbosity(50)

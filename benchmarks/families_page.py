@@ -1,4 +1,4 @@
-"""`docs/families.md`, from what `families.py` found."""
+"""`docs/families.md`, written from the results of `families.py`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -34,8 +34,8 @@ def page(found: Sequence[Found], *, tolerance: float) -> str:
     """Return the page.
 
     Args:
-        found: each architecture's outcome, as `families.Outcome` has it.
-        tolerance: of a weight.
+        found: outcomes of the architectures, with the fields of `families.Outcome`.
+        tolerance: tolerance of a weight.
     """
     import torch
     import transformers

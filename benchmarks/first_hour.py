@@ -1,7 +1,7 @@
-"""A user's first hour: from an empty folder to a report on one's own text and a head view of one's own sentence.
+"""A user's first hour: from an empty folder to a report on their own text and a head view of their own sentence.
 
-The commands and lines are README's, read from it, so that what is counted is what a newcomer types. Targets: at most 4
-commands to either, installation included, and at most 3 lines of Python.
+The commands and lines are read from README, so that exactly the lines that a newcomer types are counted. Targets: at
+most 4 commands for either, installation included, and at most 3 lines of Python.
 """
 
 import argparse
@@ -26,13 +26,13 @@ They asked the director, who had written the plan, to explain it.
 
 
 def blocks(language: str) -> list[list[str]]:
-    """Return the lines of README's blocks of code in a language."""
+    """Return the lines of README's code blocks in a language."""
     found = re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
     return [[line for line in block.splitlines() if line.strip()] for block in found]
 
 
 def first(lines: Sequence[str], beginning: str) -> str:
-    """Return the first line that begins so."""
+    """Return the first line with this beginning."""
     return next(line for line in lines if line.startswith(beginning))
 
 
@@ -48,7 +48,7 @@ def run(command: str, folder: Path, path: str) -> float:
 
 
 def told(what: str, steps: Sequence[tuple[str, float]], most: int) -> bool:
-    """Print what it took; say whether it is within the target."""
+    """Print the steps and their times; return True if their number is within the target."""
     print(f"{what}: {len(steps)} (target at most {most}), {sum(seconds for _, seconds in steps):.1f} s")
     for command, seconds in steps:
         print(f"  {seconds:7.1f} s  {command}")
@@ -56,7 +56,7 @@ def told(what: str, steps: Sequence[tuple[str, float]], most: int) -> bool:
 
 
 def main() -> int:
-    """Do as README says in an empty folder, and count."""
+    """Follow README in an empty folder, and count the steps."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--installed", action="store_true", help="count the installation, and do not run it")
     asked = parser.parse_args()
@@ -69,7 +69,7 @@ def main() -> int:
         installing = [(line, 0.0) for line in install]
         if not asked.installed:
             shutil.copytree(ROOT, home / "checkout", ignore=shutil.ignore_patterns(".venv", ".git", "node_modules"))
-            # Each line in a shell of its own: what activation does to one is done to all.
+            # Each line runs in its own shell, so the effect of activation is passed on as PATH.
             path = f"{home / 'checkout/.venv/bin'}{os.pathsep}{os.environ['PATH']}"
             installing = [(line, run(line, home / "checkout", path)) for line in install]
         folder = home / "mine"

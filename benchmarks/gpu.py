@@ -1,10 +1,10 @@
-"""What looking costs on a GPU: scan / bare model with sdpa, memory beyond the model, against output_attentions.
+"""The cost of a scan on a GPU: scan / bare model with sdpa, memory beyond the model, and output_attentions.
 
-Shapes of BERT-base and of Llamas of a thousand million and of eight thousand million weights, with random weights, from
-128 to 32,768 tokens; and the distances between all heads of a model of 32 layers with 32 heads at 128 tokens. Aims:
-scan / bare at most 1.2 to 8,192 tokens and 1.6 at 32,768, memory at most that of the bare model and 1 GiB, distances at
-most 3x the bare model. A scan is timed as it comes (`scan`), in blocks of scores alone and by flex attention alone.
-Without a GPU it says so. What a batch of a default report launches is counted by `launches.py`, on a processor, too.
+Shapes are BERT-base and Llamas of one and eight billion weights, with random weights, from 128 to 32,768 tokens; and
+the distances between all heads of a model of 32 layers with 32 heads at 128 tokens. Aims: scan / bare at most 1.2 up to
+8,192 tokens and 1.6 at 32,768, memory at most that of the bare model and 1 GiB, distances at most 3x the bare model. A
+scan is timed with its default choice (`scan`), with blocks of scores only and with flex attention only. Without a GPU
+the script says so and stops. `launches.py` counts the launches of a batch of a default report, also on a CPU.
 """
 
 import argparse
@@ -42,7 +42,7 @@ MEASURES = {"statistics": [StatsAccumulator], "with norms": [NormStatsAccumulato
 
 
 class FlexAlways:
-    """A timer by which flex attention is always the faster: it is taken wherever it gives the same."""
+    """A timer for which flex attention is always faster: it is chosen whenever its results agree."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -90,14 +90,14 @@ SHAPES: dict[str, Callable[[int], nn.Module]] = {
 
 
 def _settled(device: torch.device) -> float:
-    """Return the time once the device has done all that it was given."""
+    """Return the time after the device has finished its work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
 
 
 def timed(contestants: dict[str, Callable[[], object]], *, rounds: int, device: torch.device) -> dict[str, list[float]]:
-    """Time each contestant once a round, after two rounds that do not count; one that has no memory has no times."""
+    """Time each contestant once a round, after two warm-up rounds; one that runs out of memory has no times."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for number in range(rounds + 2):
         for name, run in contestants.items():
@@ -115,7 +115,7 @@ def timed(contestants: dict[str, Callable[[], object]], *, rounds: int, device: 
 
 
 def peak(run: Callable[[], object], device: torch.device) -> float | None:
-    """Return how much memory of the device something takes beyond what is taken before it, in MiB; None without one."""
+    """Return the peak device memory of a call beyond the memory in use before it, in MiB; None on a CPU."""
     if device.type != "cuda":
         return None
     torch.cuda.empty_cache()
@@ -128,7 +128,7 @@ def peak(run: Callable[[], object], device: torch.device) -> float | None:
 def contestants(
     model: nn.Module, length: int, accumulators: Sequence[type], *, tokens: int, batch_tokens: int
 ) -> tuple[dict[str, Callable[[], object]], FlexGate]:
-    """Return a model bare, scanned, and giving out its weights, on so many tokens; and who chose for the scan."""
+    """Return runs of a model bare, scanned, and returning its weights, on `tokens` tokens; and the scan's gate."""
     segments, vocabulary = made_up(max(1, tokens // length), length)
     anatomy, device = examine(model, vocabulary), next(model.parameters()).device
     size = max(1, batch_tokens // length)
@@ -172,7 +172,7 @@ def compare(
     rounds: int,
     device: torch.device,
 ) -> dict[str, object]:
-    """Time a model bare and looked at, on so many tokens in inputs of one length; None where memory runs out."""
+    """Time a model bare and scanned, on `tokens` tokens in inputs of one length; None for runs out of memory."""
     runs, chooser = contestants(model, length, accumulators, tokens=tokens, batch_tokens=batch_tokens)
     times = timed(runs, rounds=rounds, device=device)
     number = length * max(1, tokens // length)
@@ -213,7 +213,7 @@ def main(options: argparse.Namespace) -> int:
     found = []
     for name in options.shapes:
         torch.manual_seed(0)
-        with torch.device(device):  # eight thousand million weights are not made on the host
+        with torch.device(device):  # eight billion weights are not built on the host
             torch.set_default_dtype(dtype)
             model = SHAPES[name](0).eval()
             torch.set_default_dtype(torch.float32)

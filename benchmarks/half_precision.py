@@ -1,8 +1,8 @@
-"""What looking costs in half precision: scan / bare sdpa, without and with norms, and the memory beyond the model.
+"""The cost of a scan in half precision: scan / bare sdpa, with and without norms, and memory beyond the model.
 
-Each precision and length is a process of its own, in processor time of one thread, so that other work beside it counts
-little. Processors with tiles for bfloat16 (AMX) compute the bare model several times as fast as float32, and the scan,
-which computes in float32, no faster than there: `--without-amx` says what it costs on the others.
+Each precision and length runs in its own process and is measured in processor time of one thread, so that other load
+matters little. Processors with bfloat16 tiles (AMX) run the bare model several times as fast as in float32, but not the
+scan, which computes in float32: `--without-amx` measures the ratio on other processors.
 """
 
 import argparse
@@ -17,13 +17,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-# Most that a scan may take of the bare model's time, by number of tokens: of weights, and of norms too.
+# Largest ratio of a scan to the bare model, by number of tokens: with weights only, and with norms.
 AIMS = {128: (1.25, 1.3), 1024: (1.35, 1.6), 4096: (1.6, 1.9)}
 CASES = ("bare", "scan", "scan with norms")
 
 
 def contestants(dtype: str, length: int, *, layers: int, tokens: int) -> dict[str, Callable[[], object]]:
-    """Return a model of BERT-base's width, bare and looked at, over so many tokens."""
+    """Return runs of a model of BERT-base's width, bare and scanned, over `tokens` tokens."""
     import torch
     from transformers import BertConfig, BertModel
 
@@ -60,7 +60,7 @@ def contestants(dtype: str, length: int, *, layers: int, tokens: int) -> dict[st
     def look_at_norms() -> None:
         scan(source, [NormStatsAccumulator(anatomy.layout), NormAccumulator(anatomy.layout)])
 
-    # Where outputs go is found once a model, as a run does.
+    # The output projections are found once per model, as in a run.
     short = ModelSource(model, anatomy, vocabulary, [made_up(1, 16)[0]])
     short.run(Nobody(), {"statistics", "written"})
     source._projections = short._projections
@@ -71,7 +71,7 @@ def timed(dtype: str, length: int, *, layers: int, tokens: int, rounds: int) -> 
     """Return the median ratio of each case to the bare model, and the bare model's seconds."""
     runs = contestants(dtype, length, layers=layers, tokens=tokens)
     times: dict[str, list[float]] = {case: [] for case in runs}
-    for number in range(rounds + 1):  # the first does not count
+    for number in range(rounds + 1):  # the first is a warm-up
         for case, run in runs.items():
             began = time.process_time()
             run()
@@ -84,22 +84,22 @@ def timed(dtype: str, length: int, *, layers: int, tokens: int, rounds: int) -> 
 
 
 def peak(dtype: str, length: int, case: str, *, layers: int) -> dict[str, float]:
-    """Return the peak of one input's pass above what stands when the model is ready, in MiB (Linux)."""
+    """Return the peak memory of one input's pass above the memory of the loaded model, in MiB (Linux)."""
     run = contestants(dtype, length, layers=layers, tokens=length)[case]
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak so far is forgotten
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # resets the peak
     before = _status("VmRSS")
     run()
     return {"mib": (_status("VmHWM") - before) / 1024}
 
 
 def _status(name: str) -> int:
-    """Return a number of kB that the kernel tells of this process."""
+    """Return a number in kB from the kernel's status of this process."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
 def elsewhere(*arguments: object, amx: bool) -> dict[str, float]:
-    """Run a part of this file in a process of its own; return what it prints last."""
+    """Run a part of this file in its own process; return its last line of output."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     if not amx:
         environment["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"

@@ -1,7 +1,7 @@
-"""Distances between all heads: their time beside the bare model's, their error, and the original's formula.
+"""Distances between all heads: time compared with the bare model, error, and time of the original's formula.
 
 All in one process with the same threads: for a segment of 128 tokens the bare forward pass with sdpa, the distances
-between all pairs of heads from its weights, and what the original's notebook computes, head by head in numpy.
+between all pairs of heads from its weights, and the computation of the original's notebook, head by head in numpy.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from scan_overhead import SHAPES, made_up
 
 
 def weights_of(model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> list[torch.Tensor]:
-    """One segment's weights, a layer at a time, `[head, row, key]`."""
+    """Return one segment's weights, one tensor per layer, `[head, row, key]`."""
     model.set_attn_implementation("eager")
     with torch.inference_mode():
         layers = [layer[0] for layer in model(**inputs, output_attentions=True).attentions]
@@ -35,9 +35,9 @@ def weights_of(model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> list[
 
 
 def original_formula(heads: np.ndarray, number: int) -> np.ndarray:
-    """Divergence of the first heads from all, as the notebook's formula has it, in the precision of the maps.
+    """Compute the divergence of the first heads from all by the notebook's formula, in the precision of the maps.
 
-    A head against all others at once: smoothed, the middle, then two relative entropies.
+    One head against all others at once: smoothing, the mean distribution, then two relative entropies.
     """
     smooth = heads.dtype.type(0.999) * heads + heads.dtype.type(0.001) / heads.dtype.type(heads.shape[-1])
     out = np.zeros((number, len(heads)), dtype=heads.dtype)
@@ -51,7 +51,7 @@ def original_formula(heads: np.ndarray, number: int) -> np.ndarray:
 
 
 def worst(stacks: list[list[torch.Tensor]]) -> tuple[float, float, float]:
-    """Largest share of the allowed error (1e-5 d + 1e-8) over pairs, largest relative error, smallest divergence."""
+    """Return the largest share of the allowed error (1e-5 d + 1e-8), the largest relative error, and the smallest d."""
     found = pair_sums(stacks)
     total = sum(sums[0] for sums in found)
     rows = sum(layers[0].shape[1] for layers in stacks)
@@ -116,7 +116,7 @@ def compare(
 
 
 def main(*, rounds: int, batch: int, loop: int, documents: int) -> None:
-    """Print both models' times, and the error on the embedded model's real maps."""
+    """Print both models' times, and the error on the embedded model's maps of real text."""
     config, *_ = SHAPES["BERT-base"]
     torch.manual_seed(0)
     base = BertModel._from_config(config, add_pooling_layer=False, attn_implementation="sdpa").eval()

@@ -1,9 +1,9 @@
-"""Does a model of 7 billion parameters fit this machine? A report of one with random bfloat16 weights.
+"""Check that a model of 7 billion parameters fits this machine, with a report on one with random bfloat16 weights.
 
     python benchmarks/large_model.py [--layers 32] [--width 4096] [--inputs 20] [--out DIR]
 
 The shape is Llama's (32 layers of 32 heads, 11,008 wide inside, 32,000 tokens), the tokenizer the embedded decoder's.
-Printed are seconds of each stage, the memory that the process took at most, and the size of the page.
+It prints the seconds of each stage, the peak memory of the process, and the size of the page.
 """
 
 import argparse
@@ -22,7 +22,7 @@ TEXT = "The old man sat on the bank of the river, and did not know what to do. S
 
 
 def model_of(*, layers: int, width: int) -> LlamaForCausalLM:
-    """Return a Llama with random weights, made in bfloat16."""
+    """Return a Llama with random weights, created in bfloat16."""
     config = LlamaConfig(
         hidden_size=width,
         intermediate_size=width * 43 // 16,
@@ -40,7 +40,7 @@ def model_of(*, layers: int, width: int) -> LlamaForCausalLM:
 
 
 def main() -> None:
-    """Make the model and its report."""
+    """Build the model and its report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--layers", type=int, default=32)
     parser.add_argument("--width", type=int, default=4096)

@@ -1,10 +1,11 @@
-"""What the pass of a default report over its text asks of a device: launches, and bytes that wait for a batch's end.
+"""Cost of a default report's pass over its text on a device: kernel launches, and bytes copied at a batch's end.
 
-Operators of torch that compute something are counted as they are asked for: a stand-in for a device's launches, each of
-which costs its host some microseconds. Views, and memory that nothing is written to, launch nothing. The model's own
-are told apart. Bytes are those of the sums that all stages have copied together when a batch ends.
+Every torch operator that computes something is counted when it is called. The count approximates the device's kernel
+launches, each of which costs the host some microseconds. Views, and memory that is allocated but not written, launch
+nothing. The model's own launches are counted separately. Bytes are those of the sums that all stages copy together
+when a batch ends.
 
-    python benchmarks/launches.py        of a model of BERT's shape with random weights, by place in the package
+    python benchmarks/launches.py        a model of BERT's shape with random weights, by function of the package
 """
 
 import argparse
@@ -37,7 +38,7 @@ class Launches(TorchDispatchMode):
     """Counts operators within a `with` block.
 
     Attributes:
-        counts: by the file and function of the package that asks for them, or `MODEL`.
+        counts: number of operators by the file and function of the package that calls them, or `MODEL`.
     """
 
     def __init__(self) -> None:
@@ -64,12 +65,12 @@ def _asked_by() -> str:
 
 @dataclass(frozen=True)
 class BatchCost:
-    """What a batch asks of a device.
+    """The cost of a batch on a device.
 
     Attributes:
-        launches: by the file and function that ask for them.
-        waiting: bytes that are copied when it ends.
-        stacks: bytes of weights that are kept until it ends, at most.
+        launches: number of launches by the file and function that cause them.
+        waiting: bytes that are copied when the batch ends.
+        stacks: largest number of bytes of weights that are kept until the batch ends.
     """
 
     launches: Counter[str]
@@ -78,11 +79,11 @@ class BatchCost:
 
 
 def batch_cost(source: ModelSource, accumulators: Sequence[TileAccumulator]) -> BatchCost:
-    """Return what a batch asks of a device, once it is known what the model is like.
+    """Measure the cost of a batch on a device, after a first pass has examined the model.
 
     Args:
-        source: whose batches are replaced: a list of two or more.
-        accumulators: fed with some of them.
+        source: model source whose batches are replaced; a list of two or more.
+        accumulators: accumulators fed with some of the batches.
     """
     batches = list(source.batches)
     counts, waiting, stacks = [], [], 0
@@ -97,7 +98,7 @@ def batch_cost(source: ModelSource, accumulators: Sequence[TileAccumulator]) -> 
 
 
 def _weighing(fetched: list[int]) -> Callable[[HostCopy], None]:
-    """Return `HostCopy.fetch` with a list of the bytes that it copies."""
+    """Return a `HostCopy.fetch` that appends the number of bytes it copies to a list."""
     fetch = HostCopy.fetch
 
     def weighed(copy: HostCopy) -> None:
@@ -108,14 +109,14 @@ def _weighing(fetched: list[int]) -> Callable[[HostCopy], None]:
 
 
 def bert_run(folder: Path, *, layers: int, batch_size: int = 8, device: str = "cpu", **shape: int) -> Any:
-    """Return a run of a default report over a short text, by a model of BERT's shape with random weights.
+    """Prepare a run of a default report over a short text, with a model of BERT's shape and random weights.
 
     Args:
-        folder: of the text.
-        layers: of the model.
-        batch_size: of the run.
-        device: of the model.
-        **shape: what else its configuration says.
+        folder: folder for the text.
+        layers: number of layers of the model.
+        batch_size: batch size of the run.
+        device: device of the model.
+        **shape: further settings of the model's configuration.
     """
     from headscope.declarations.run_options import RunOptions
     from headscope.models.loading.in_memory import model_in_memory
@@ -139,7 +140,7 @@ def bert_run(folder: Path, *, layers: int, batch_size: int = 8, device: str = "c
 
 
 def default_cost(run: Any) -> BatchCost:
-    """Return what a batch of a run's text asks of a device for all stages of a default report together."""
+    """Measure the cost of a batch of a run's text on a device, for all stages of a default report together."""
     from headscope.running.stages import stages_of, text_scan
 
     scans = [text_scan(stage, run) for stage in stages_of(run)]
@@ -151,13 +152,13 @@ def default_cost(run: Any) -> BatchCost:
 
 @dataclass(frozen=True)
 class LayerCost:
-    """What a layer of a batch asks of a device, and what a batch does once.
+    """The cost of one layer of a batch on a device, and the cost of the batch that does not depend on layers.
 
     Attributes:
-        model: launches of the model.
-        statistics: those of the package, by file and function.
+        model: number of the model's launches.
+        statistics: number of the package's launches, by file and function.
         waiting: bytes that are copied when the batch ends.
-        once: launches of the package that a batch needs whatever the number of layers.
+        once: number of the package's launches in a batch, independent of the number of layers.
     """
 
     model: float
@@ -167,11 +168,11 @@ class LayerCost:
 
 
 def layer_cost(few: BatchCost, many: BatchCost, *, layers: tuple[int, int]) -> LayerCost:
-    """Return what a layer adds: the difference of two models that differ in their layers alone.
+    """Compute the cost of a layer: the difference of two models that differ only in their number of layers.
 
     Args:
-        few, many: of the same text.
-        layers: of both.
+        few, many: batch costs on the same text.
+        layers: numbers of layers of the two models.
     """
     more = layers[1] - layers[0]
     each = many.launches - few.launches
@@ -182,7 +183,7 @@ def layer_cost(few: BatchCost, many: BatchCost, *, layers: tuple[int, int]) -> L
 
 
 def bert_layer(*, layers: tuple[int, int] = (2, 4), device: str = "cpu") -> LayerCost:
-    """Return what a layer of BERT's shape asks of a device, a batch of 8 inputs."""
+    """Measure the cost of a layer of BERT's shape on a device, with a batch of 8 inputs."""
     costs = []
     for number in layers:
         with tempfile.TemporaryDirectory() as folder:
@@ -191,7 +192,7 @@ def bert_layer(*, layers: tuple[int, int] = (2, 4), device: str = "cpu") -> Laye
 
 
 def main() -> None:
-    """Print the launches of a batch, and of each layer of it."""
+    """Print the launches of a batch, and those of each layer."""
     cost = bert_layer()
     print(
         f"a layer and batch: {cost.model:.0f} launches of the model, {cost.statistics.total()} of the statistics; "

@@ -1,4 +1,4 @@
-"""What looking costs at length: scan with all statistics / bare model with sdpa, by family and number of tokens."""
+"""The cost of a scan of long inputs: all statistics / bare model with sdpa, by family and number of tokens."""
 
 import argparse
 import json
@@ -34,7 +34,7 @@ from rounds import alternate
 from scan_overhead import made_up
 
 LONGEST = 32768
-WINDOW = 512  # of the sliding window
+WINDOW = 512  # width of the sliding window
 
 
 def _bert(layers: int) -> nn.Module:
@@ -72,7 +72,7 @@ def _t5(layers: int) -> nn.Module:
     return T5Model._from_config(config, attn_implementation="sdpa")
 
 
-# Each: how it is built, and, by number of tokens, the ratio aimed at, if any.
+# By shape: its builder and, by number of tokens, the target ratio, if any.
 SHAPES: dict[str, tuple[Callable[[int], nn.Module], dict[int, float | None]]] = {
     "BERT-like": (_bert, {512: 1.15, 1024: 1.4, 2048: 1.6, 4096: 2.0}),
     "Llama-like": (_llama, {512: None, 2048: 1.5, 4096: 2.0, 8192: 2.2}),
@@ -83,7 +83,7 @@ SHAPES: dict[str, tuple[Callable[[int], nn.Module], dict[int, float | None]]] = 
 
 
 def compare(shape: str, length: int, *, layers: int, tokens: int, rounds: int) -> dict[str, object]:
-    """Time one shape at one length, scan and bare model by turns; return the ratio and what it is of."""
+    """Time one shape at one length, alternating scan and bare model; return the ratio and its settings."""
     build, targets = SHAPES[shape]
     torch.manual_seed(0)
     model = build(layers).eval()
@@ -119,7 +119,7 @@ def compare(shape: str, length: int, *, layers: int, tokens: int, rounds: int) -
 
 
 def machine() -> dict[str, object]:
-    """Say what the ratios were measured on."""
+    """Return a description of the machine."""
     info = Path("/proc/cpuinfo")
     names = [
         line.partition(":")[2].strip()
@@ -137,7 +137,7 @@ def machine() -> dict[str, object]:
 
 
 def markdown(results: list[dict[str, object]], where: dict[str, object]) -> str:
-    """Return the ratios as a table, a line a shape and a column a length; targets in brackets."""
+    """Return the ratios as a table, one row per shape and one column per length; targets in brackets."""
     lengths = sorted({int(str(each["tokens"])) for each in results})
     lines = [
         f"scan / bare sdpa on {where['processor']}, {where['threads']} threads of {where['cores']} cores, "

@@ -1,4 +1,4 @@
-"""Peak memory at length: 32 layers of 32 heads over one text of 8,192 tokens, scan and bare model, a process each."""
+"""Peak memory of long inputs: 32 layers of 32 heads over one text of 8,192 tokens, scan and bare model in processes."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ TARGET = 2048  # MiB beyond the model
 
 
 def measure(*, layers: int, heads: int, width: int, tokens: int, scanned: bool) -> dict[str, float]:
-    """Run a random Llama once; return the peak above what stood when it was built, in MiB."""
+    """Run a random Llama once; return the peak memory above the memory of the built model, in MiB."""
     import torch
     from transformers import LlamaConfig, LlamaModel
 

@@ -1,9 +1,9 @@
-"""A report on a model of 1,024 heads: what each stage takes, what it writes, and how large its pages are.
+"""A report on a model of 1,024 heads: time of each stage, size of its files, and size of its pages.
 
-A tiny model of 32 layers with 32 heads and random weights reads lines of text and, where it is given, a treebank.
-Beside it, in one process by turns, the bare forward pass over a segment of 128 tokens, a scan that reads statistics,
-and one that reads distances between all heads. Targets: distances at most 3x the forward pass, their state under 20 MB,
-report, atlas and its data under 5 MB.
+A tiny model of 32 layers with 32 heads and random weights reads lines of text and a treebank, if given. In addition, in
+one process and alternating: the bare forward pass over a segment of 128 tokens, a scan that reads statistics, and one
+that reads distances between all heads. Targets: distances at most 3x the forward pass, their state under 20 MB, report,
+atlas and its data under 5 MB.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def build(family: str, vocabulary: int, *, layers: int, heads: int, width: int) 
 
 
 def overhead(family: str, *, layers: int, heads: int, width: int, tokens: int, rounds: int) -> dict[str, float]:
-    """Time the bare model, statistics and distances on one segment, by turns; seconds and ratios."""
+    """Time the bare model, statistics and distances on one segment, alternating; return seconds and ratios."""
     segments, vocabulary = made_up(1, tokens)
     model = build(family, 30522, layers=layers, heads=heads, width=width)
     anatomy = examine(model, vocabulary)
@@ -89,7 +89,7 @@ def sizes(folder: Path, *, most: int = 12) -> dict[str, float]:
 def whole_report(
     family: str, out: Path, *, lines: int, treebank: Path | None, max_inputs: int | None, size: dict[str, int]
 ) -> dict[str, object]:
-    """Write a report on such a model, and say what it took."""
+    """Write a report on such a model, and return its times and sizes."""
     text = demo_text().read_text(encoding="utf-8").split("\n")
     asked = {"treebank": str(treebank)} if treebank is not None else {}
     tokenizer = load_model().tokenizer

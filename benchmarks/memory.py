@@ -1,4 +1,4 @@
-"""Memory must not grow with the corpus: 200,000 short documents against 2,000, reader included."""
+"""Check that memory does not grow with the corpus: 200,000 short documents against 2,000, reader included."""
 
 import argparse
 import resource

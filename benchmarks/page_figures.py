@@ -1,4 +1,4 @@
-"""How much a reader meets on a report's page: words, screens, tab stops, smallest type, printed pages.
+"""Size of a report's page for its reader: words, screens, tab stops, smallest type, printed pages.
 
 python benchmarks/page_figures.py demo-report/report.html
 """
@@ -14,10 +14,10 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 SCREEN, PHONE = (1280, 800), (390, 844)
-# What can be reached by the tab key, as far as it is to be seen.
+# Visible elements that the tab key can reach.
 _TAB_STOPS = """() => [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')]
     .filter(each => each.tabIndex >= 0 && !each.disabled && each.checkVisibility()).length"""
-# The smallest type as it is drawn: that of an SVG by the scale it is drawn at.
+# The smallest displayed font size, including the scale of SVG figures.
 _SMALLEST = """() => {
     let [least, what] = [Infinity, ''];
     for (const text of document.querySelectorAll('body *')) {
@@ -30,7 +30,7 @@ _SMALLEST = """() => {
     }
     return [Math.round(10 * least) / 10, what];
 }"""
-# Words that are to be seen: of a list to choose from, the one that is chosen.
+# Visible words; for a select element only the selected option counts.
 _WORDS = r"""selector => {
     const part = document.querySelector(selector);
     const words = text => (text.match(/\S+/g) || []).length;
@@ -42,7 +42,7 @@ _UNFOLD = "() => document.querySelectorAll('details').forEach(fold => { fold.ope
 
 
 def figures_of(browser: Browser, page_file: Path) -> dict[str, Any]:
-    """Return the figures of a page by name."""
+    """Return the measurements of a page by name."""
     measured: dict[str, Any] = {"bytes": page_file.stat().st_size}
     for name, (width, height) in {"screen": SCREEN, "phone": PHONE}.items():
         page = browser.new_page(viewport={"width": width, "height": height})
@@ -71,7 +71,7 @@ def figures_of(browser: Browser, page_file: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the figures of each page."""
+    """Print the measurements of each page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pages", nargs="+", type=Path, help="report.html")
     pages = parser.parse_args().pages

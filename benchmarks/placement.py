@@ -1,11 +1,11 @@
 """Is attention right where a model is offloaded, adapted, quantized or compiled? The matrix of `docs/scale.md`.
 
-A tiny random Llama is made in every way that the installed packages allow. Its attention is compared with what the very
-same model returns under eager attention, and what its heads write with the output projection's weights, dequantized and
-with the adapters added by the packages that made them.
+A tiny random Llama is built in every way that the installed packages allow. Its attention is compared with the
+attention that the same model returns under eager attention. The output norms of its heads are compared with those
+computed from the output projection's weights, dequantized and with the adapters added by the packages that made them.
 
     python benchmarks/placement.py                       all combinations, printed
-    python benchmarks/placement.py --small               one change at a time, and those that meet often
+    python benchmarks/placement.py --small               one change at a time, and common combinations
     python benchmarks/placement.py --write docs/scale.md
 """
 
@@ -47,13 +47,13 @@ _SENTENCES = [_TEXT, "She said that she would come, and she came late in the eve
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one combination.
+    """The outcome of one combination.
 
     Attributes:
         combination: dtype, placement, weights and adapter.
-        answer: `right`, `refused` with the message, `wrong`, or `not made` with what the package says.
-        attention: the largest difference of a weight.
-        written: the largest relative difference of what a head writes for a random value; None where none is told.
+        answer: `right`, `wrong`, `refused` (with headscope's message) or `not made` (with the package's message).
+        attention: largest difference of an attention weight.
+        written: largest relative difference of a head's output norm for a random value; None if norms are unavailable.
     """
 
     combination: tuple[str, str, str, str]
@@ -64,11 +64,11 @@ class Outcome:
 
 
 def outcome(combination: tuple[str, str, str, str], folder: Path) -> Outcome:
-    """Make a model and read it.
+    """Build a model and read its attention.
 
     Args:
         combination: dtype, placement, weights and adapter.
-        folder: of a model as `tiny_folder` makes it.
+        folder: folder of a model written by `tiny_folder`.
     """
     from transformers import AutoTokenizer
 
@@ -76,7 +76,7 @@ def outcome(combination: tuple[str, str, str, str], folder: Path) -> Outcome:
     with tempfile.TemporaryDirectory() as offloaded:
         try:
             model = _made(combination, folder, Path(offloaded))
-        except Exception as error:  # whatever a package says of a combination that it does not do
+        except Exception as error:  # any error of a package about a combination that it does not support
             return Outcome(combination, "not made", f"{type(error).__name__}: {error}".splitlines()[0])
         try:
             loaded = model_in_memory(model, tokenizer)
@@ -86,7 +86,7 @@ def outcome(combination: tuple[str, str, str, str], folder: Path) -> Outcome:
             written = _written_error(loaded.model, Encoder(tokenizer), matrices)
         except HeadscopeError as error:
             return Outcome(combination, "refused", str(error))
-        # 8 bit activations and kernels that compute in half precision: the rounding of what is read, not of the map.
+        # 8-bit activations and half-precision kernels: the tolerance covers rounding of the inputs, not of the map.
         close = attention <= 1e-6 and (written is None or written <= (1e-3 if combination[2] == "plain" else 2e-2))
         return Outcome(combination, "right" if close else "wrong", attention=attention, written=written)
 
@@ -168,7 +168,7 @@ def _attention_error(model: nn.Module, tokenizer: Any, given: Any) -> float:
 
 
 def _written_error(model: nn.Module, encoder: Encoder, matrices: list[Tensor]) -> float | None:
-    """Return how far the lengths of what heads write are off, for random values."""
+    """Return the largest relative error of the heads' output norms, for random values."""
     base: Any = model.base_model
     projections = find_projections(base, examine(base, encoder.vocabulary), encoder.vocabulary)
     if projections.missing:
@@ -185,7 +185,7 @@ def _written_error(model: nn.Module, encoder: Encoder, matrices: list[Tensor]) -
 
 
 def _matrix(part: Any) -> Tensor:
-    """Return the weights of a layer as the packages that made them say, `[out, in]`."""
+    """Return the weights of a layer, `[out, in]`, dequantized and merged by the packages that made them."""
     if is_adapted(part):
         adapter = part.active_adapters[0]
         low, high = _matrix(part.lora_A[adapter]), _matrix(part.lora_B[adapter])
@@ -203,7 +203,7 @@ def _matrix(part: Any) -> Tensor:
 
 
 def rows(outcomes: Iterable[Outcome], *, numbers: bool) -> str:
-    """Return the matrix in Markdown, with how far numbers are off or without."""
+    """Return the matrix in Markdown, with or without the numerical errors."""
     titles = ["precision", "where", "weights", "adapter", "answer", *(["attention off", "norms off"] * numbers)]
     lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     for each in outcomes:
@@ -215,7 +215,7 @@ def rows(outcomes: Iterable[Outcome], *, numbers: bool) -> str:
 
 
 def summary(outcomes: list[Outcome]) -> str:
-    """Return what became of all, and what was said of those that were not read."""
+    """Return the number of combinations by outcome, the largest differences, and the messages of failures."""
     counts = Counter(each.answer for each in outcomes)
     worst = [max((getattr(each, name) or 0.0 for each in outcomes), default=0.0) for name in ("attention", "written")]
     said = Counter((each.answer, each.said) for each in outcomes if each.said)
@@ -229,13 +229,13 @@ def summary(outcomes: list[Outcome]) -> str:
 
 
 def _meets(combination: tuple[str, str, str, str]) -> bool:
-    """Whether accelerate carries such weights: of bitsandbytes' it keeps the numbers alone, not their scales."""
+    """Return True if the placement supports the weights: offloading drops the scales of bitsandbytes."""
     _, placement, weights, _ = combination
     return weights.split()[0] != "bitsandbytes" or placement in ("device", "compiled")
 
 
 def main() -> None:
-    """Make the models, and print or write the matrix."""
+    """Build the models, and print or write the matrix."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--write", type=Path, help="a page with the matrix of --small, which is replaced")

@@ -1,4 +1,4 @@
-"""What a lower precision costs and saves: the embedded model over its own text, against float64, precisions in turn."""
+"""Error and time of lower precisions: the embedded model over its own text, compared with float64, alternating."""
 
 import argparse
 
@@ -21,7 +21,7 @@ from rounds import alternate, median_ratio
 
 
 def compare(*, segments: int, rounds: int) -> None:
-    """Print, for each precision, the largest and the mean error of a head's numbers, and the time beside float32."""
+    """Print the largest and the mean error of a head's numbers for each precision, and its time relative to float32."""
     loaded = {dtype: load_model(dtype=dtype, device="cpu") for dtype in DTYPES}
     encoder = Encoder(loaded["float32"].tokenizer)
     packed = Packer(encoder).pack(read_corpus(str(demo_text())), max_inputs=segments)

@@ -1,7 +1,7 @@
-"""One epoch of the attention-and-words probe over a treebank whose attention is cached, and what of it is reading.
+"""One epoch of the attention-and-words probe over a treebank with cached attention, and the share of reading in it.
 
-Reads the treebank given by --treebank (UD English EWT train is what docs/speed.md quotes), else the synthetic one. The
-attention is cached in --cache, computed first where it is not there.
+Reads the treebank given by --treebank (docs/speed.md reports UD English EWT train), else a built-in one. The
+attention is cached in --cache, and computed first if it is missing.
 """
 
 import argparse

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def alternate(contestants: dict[str, Callable[[], object]], *, rounds: int = 5) -> dict[str, list[float]]:
-    """Time each contestant once a round, after one round that is not counted; seconds."""
+    """Time each contestant once a round, after one warm-up round; in seconds."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for number in range(rounds + 1):
         for name, run in contestants.items():
@@ -18,5 +18,5 @@ def alternate(contestants: dict[str, Callable[[], object]], *, rounds: int = 5) 
 
 
 def median_ratio(times: dict[str, list[float]], name: str, base: str) -> float:
-    """Median over rounds of one contestant's time to the other's in the same round."""
+    """Return the median over rounds of the ratio of two contestants' times in the same round."""
     return statistics.median(a / b for a, b in zip(times[name], times[base]))

@@ -1,10 +1,10 @@
-"""Whether two runs measured the same: every number of every table bit for bit, whatever its names are now.
+"""Compare two runs: every number of every table bit for bit, regardless of names.
 
     python benchmarks/same_tables.py OLD_RUN NEW_RUN
 
-A table is paired with that of the other run which holds the same numbers in the same rows. A column of words is the
-same where each old word stands for one new word throughout; what was renamed is printed, so that it can be read. A
-column that has no partner is named, and the exit code is 1.
+A table is paired with the table of the other run that holds the same numbers in the same rows. A column of words is
+the same if the old words map one-to-one to new words; renamed words are printed for reading. A column without a partner
+is printed, and the exit code is 1.
 """
 
 import argparse
@@ -16,25 +16,25 @@ import pandas as pd
 
 
 def is_number(column: pd.Series) -> bool:
-    """Whether a column holds numbers; booleans are words here, as they once were yes and no."""
+    """Return True if a column holds numbers; booleans count as words, because they were once yes and no."""
     return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
 def same_numbers(old: pd.Series, new: pd.Series) -> bool:
-    """Whether two columns hold the same numbers, NaN beside NaN."""
+    """Return True if two columns hold the same numbers; NaN equals NaN."""
     values = [column.to_numpy(np.float64, na_value=np.nan) for column in (old, new)]
     return np.array_equal(*values, equal_nan=True)
 
 
 def renamed_words(old: pd.Series, new: pd.Series) -> dict[str, str] | None:
-    """Return what each word of a column is now, None where one old word stands for several new ones, or the reverse."""
+    """Return the new word for each renamed word of a column; None if the mapping is not one-to-one."""
     pairs = set(zip(old.map(repr), new.map(repr), strict=True))
     one_to_one = len({a for a, _ in pairs}) == len({b for _, b in pairs}) == len(pairs)
     return {a: b for a, b in pairs if a != b} if one_to_one else None
 
 
 def unpaired(old: pd.DataFrame, new: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Return the old columns without a partner among the new ones, and what was renamed, in words."""
+    """Return the old columns without a partner among the new ones, and descriptions of the renamed ones."""
     left, missing, renamed = list(new.columns), [], []
     for name in old.columns:
         candidates = [name] if name in left else left

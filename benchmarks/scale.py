@@ -1,8 +1,8 @@
-"""What a long text costs on one, eight and sixty-four GPUs: rates measured here, and a table for a rate that you give.
+"""The cost of a long text on one, eight and sixty-four GPUs: rates measured here, and a table for a given GPU rate.
 
-Measured on one core, in seconds of processor time: reading, packing, what the statistics add to the model's forward
-pass, the size of a shard's sums and the time to join two. How fast a GPU reads is not measured: give it with `--rate`
-(`headscope report` on a few thousand lines there says it), and what an hour of one costs with `--price`.
+Measured on one core, in seconds of processor time: reading, packing, the statistics' overhead over the model's forward
+pass, the size of a shard's sums and the time to join two. The speed of a GPU is not measured: pass it with `--rate`
+(`headscope report` on a few thousand lines prints it), and the price of a GPU hour with `--price`.
 """
 
 import argparse
@@ -20,17 +20,17 @@ GPUS = (1, 8, 64)
 
 @dataclass(frozen=True)
 class Rates:
-    """What was measured: seconds of one core a token, bytes and seconds a shard.
+    """The measured rates: seconds of one core per token, bytes and seconds per shard.
 
     Attributes:
-        tokens_of_byte: tokens that a byte of the text becomes.
-        read: seconds a token to read and hash the text.
-        pack: seconds a token to make inputs of it.
-        forward: seconds a token of the model's own forward pass on this core.
-        statistics: seconds a token that the scan takes beyond that.
+        tokens_of_byte: number of tokens per byte of the text.
+        read: seconds per token to read and hash the text.
+        pack: seconds per token to build inputs.
+        forward: seconds per token of the model's own forward pass on this core.
+        statistics: seconds per token that the scan takes beyond that.
         state: bytes of the sums of one shard.
         join: seconds to read and join one shard's sums.
-        shard: tokens of one shard.
+        shard: number of tokens of one shard.
     """
 
     tokens_of_byte: float
@@ -44,7 +44,7 @@ class Rates:
 
 
 def timed(work: Callable[[], int], rounds: int = 3) -> float:
-    """Return the least seconds of processor time that a unit of work takes; `work` returns how many it did."""
+    """Return the smallest processor time per unit of work, in seconds; `work` returns the number of units it did."""
     best = float("inf")
     for _ in range(rounds):
         began = time.process_time()
@@ -54,7 +54,7 @@ def timed(work: Callable[[], int], rounds: int = 3) -> float:
 
 
 def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | None) -> Rates:
-    """Measure the rates on a text, repeated as often as it takes."""
+    """Measure the rates on a text, repeated as often as needed."""
     import torch
 
     from headscope.analyses.stats.accumulator import StatsAccumulator
@@ -116,14 +116,14 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
 
         read_seconds = timed(read)
         pack_seconds = timed(pack) - read_seconds
-        # Alternating, so that both meet the same machine.
+        # Alternating, so that both are measured under the same load.
         bare, whole = [], []
         for _ in range(3):
             bare.append(timed(forward, 1))
             whole.append(timed(scanned, 1))
         like = sums()
         for each in like.accumulators:
-            for number in range(2 * each.groups):  # as many documents as there are groups to keep
+            for number in range(2 * each.groups):  # enough documents for the maximum number of groups
                 each.sums.add(f"{number:016x}")
         state = like.state()
         join = timed(lambda: len(joined(like, [state] * 8)) and 8)
@@ -140,10 +140,11 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
 
 
 def hours(rates: Rates, *, tokens: float, gpus: int, rate: float, start: float) -> dict[str, float]:
-    """Return the hours of one scan: divided by `--engine ray`, and by `--shard` with `headscope merge`.
+    """Return the hours of one scan: distributed by `--engine ray`, and by `--shard` with `headscope merge`.
 
-    With Ray one process packs while the workers compute: the slower of the two counts, and the last shard. With
-    `--shard` each part packs its own documents and computes them, and the merge packs all of them for the counts.
+    With Ray one process packs while the workers compute: the slower of the two determines the time, plus the last
+    shard. With `--shard` each part packs and computes its own documents, and the merge packs all of them for the
+    counts.
     """
     shards = tokens / rates.shard
     here = tokens * (rates.read + rates.pack)

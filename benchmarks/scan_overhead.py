@@ -1,4 +1,4 @@
-"""What looking costs: a scan of weights, and of what heads write too, against the bare model with sdpa."""
+"""The cost of a scan: weights only, and weights with output norms, compared with the bare model with sdpa."""
 
 import argparse
 
@@ -18,7 +18,7 @@ from headscope.encoding.vocabulary import KeyClass, Vocabulary
 from headscope.models.forward_inputs import model_inputs
 from rounds import alternate, median_ratio
 
-# By shape: most that the scan of weights may take of the bare time, and that of what is written too; None for no aim.
+# Largest ratio to the bare time for a scan of weights, and of output norms too, by shape; None without a target.
 SHAPES = {
     "BERT-base": (BertConfig(), 1.08, 1.15),
     "headscope-minilm": (
@@ -31,7 +31,7 @@ LENGTH = 128
 
 
 def made_up(number: int, length: int = LENGTH) -> tuple[list[Segment], Vocabulary]:
-    """Segments of so many tokens: [CLS], two [SEP] and one token in twelve a full stop, of 16 documents."""
+    """Return segments of `length` tokens: [CLS], two [SEP] and every twelfth token a period, from 16 documents."""
     generator = torch.Generator().manual_seed(0)
     classes = torch.zeros(30522, dtype=torch.uint8).numpy()
     classes[[101, 102, 1012]] = [KeyClass.CLS, KeyClass.SEP, KeyClass.PERIOD_COMMA]
@@ -49,7 +49,7 @@ def made_up(number: int, length: int = LENGTH) -> tuple[list[Segment], Vocabular
 
 
 def compare(name: str, *, segments: int, batch: int, rounds: int) -> float:
-    """Print one shape's times and ratios; return that of the weights alone."""
+    """Print one shape's times and ratios; return the ratio for weights only."""
     config, target, norm_target = SHAPES[name]
     torch.manual_seed(0)
     model = BertModel._from_config(config, add_pooling_layer=False, attn_implementation="sdpa").eval()
@@ -64,7 +64,7 @@ def compare(name: str, *, segments: int, batch: int, rounds: int) -> float:
             for each in ready:
                 model(**each)
 
-    # Where the outputs go is found once a model, as a run does.
+    # The output projections are found once per model, as in a run.
     source = ModelSource(model, anatomy, vocabulary, batches)
     source.run(Nobody(), {"statistics", "written"})
 
@@ -89,16 +89,16 @@ def compare(name: str, *, segments: int, batch: int, rounds: int) -> float:
 
 
 class Nobody:
-    """Takes tiles and does nothing with them."""
+    """Receives tiles and ignores them."""
 
     def begin(self, batch: Batch) -> None:
-        """A batch starts."""
+        """Ignore the start of a batch."""
 
     def update(self, tile: AttentionTile) -> None:
-        """A tile comes."""
+        """Ignore a tile."""
 
     def end(self, batch: Batch) -> None:
-        """The batch is over."""
+        """Ignore the end of a batch."""
 
 
 if __name__ == "__main__":

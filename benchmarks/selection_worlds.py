@@ -1,9 +1,9 @@
-"""Does the interval of the head that is named hold its true accuracy? Heads that are equal, near ties, a clear best.
+"""Coverage of the interval of the selected head's accuracy, for equal heads, near ties and a clear best head.
 
-Documents are easy or hard for all heads alike, and each head has an effect of its own on each document. The head is
-named as tables name it, by halves of the documents. A line gives how often a 95% interval holds the truth, and how far
-its value lies from it on average: of the named head's cross-fitted accuracy, of the same where a best offset is chosen
-beside it, of the margin above that offset, and of the accuracy on all documents, which these replace.
+A document's difficulty is shared by all heads, and each head has an effect of its own on each document. The head is
+selected as in the tables, by halves of the documents. Each line gives the coverage of a 95% interval and the mean error
+of its value for one quantity: the selected head's cross-fitted accuracy, the same accuracy next to a selected best
+offset, the margin above that offset, and the accuracy on all documents, which these quantities replace.
 """
 
 import argparse
@@ -29,14 +29,14 @@ SKILLS = {
 }
 OFFSETS = {"one best offset": np.array([0.4, *[0.1] * 9]), "equal offsets": np.full(10, 0.4)}
 OWN_EFFECT = 0.3
-"""Standard deviation, in log odds, of what a head does in one document beyond what all heads do there."""
+"""Standard deviation, in log odds, of a head's own effect in one document, beyond the effect that all heads share."""
 WANTED = 0.92
 RUNS_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One line: what the interval is of, in which world, how often it holds the truth, and the mean error."""
+    """One line: the quantity, the world, the coverage of the interval, and the mean error."""
 
     interval: str
     world: str
@@ -48,7 +48,7 @@ class Cell:
 
     @property
     def kept(self) -> bool | None:
-        """Whether the interval holds as often as promised, two standard errors allowed; nothing is promised beside."""
+        """Whether the coverage is as promised, within two standard errors; None for quantities without a promise."""
         if self.interval == "all documents":
             return None
         return self.coverage >= WANTED - 2 * float(np.sqrt(WANTED * (1 - WANTED) / self.runs))
@@ -56,7 +56,7 @@ class Cell:
 
 @cache
 def truth(size: str, skill: float) -> float:
-    """The share of all questions that a candidate is right on, who has this skill in a document of the middle."""
+    """Return the true share of questions that a candidate answers right, given its skill in a median document."""
     rng = np.random.default_rng(1)
     number = sizes(size, (400_000,), rng)
     odds = np.log(skill / (1 - skill)) + log_odds(size, number, rng) + OWN_EFFECT * rng.normal(size=number.shape)
@@ -67,11 +67,11 @@ def cells(heads: str, offsets: str, size: str, documents: int, *, runs: int) -> 
     """Draw a world many times.
 
     Args:
-        heads: of `SKILLS`.
-        offsets: of `OFFSETS`.
-        size: of documents.
-        documents: how many.
-        runs: how many draws.
+        heads: a key of `SKILLS`.
+        offsets: a key of `OFFSETS`.
+        size: distribution of document sizes.
+        documents: number of documents.
+        runs: number of draws.
     """
     skills = SKILLS[heads], OFFSETS[offsets]
     known = [np.array([truth(size, float(skill)) for skill in each]) for each in skills]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def median_seconds(command: list[str], *, rounds: int = 7) -> float:
-    """Run a command in turn; median of its wall times, the first left out."""
+    """Run a command repeatedly; return the median of its wall times, without the first."""
     times = []
     for _ in range(rounds + 1):
         began = time.perf_counter()

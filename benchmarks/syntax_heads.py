@@ -1,6 +1,6 @@
-"""Scoring all heads on all relations in both directions: what it adds to the bare model, and the notebook's plain loop.
+"""Scoring of all heads on all relations in both directions: time added to the bare model, and a plain loop.
 
-Reads a treebank given by --treebank (UD English EWT dev is what docs/speed.md quotes), else the synthetic one.
+Reads a treebank given by --treebank (docs/speed.md reports UD English EWT dev), else a built-in one.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from rounds import alternate, median_ratio
 
 
 def plain_loop(maps: list[np.ndarray], segments: list[Segment]) -> dict[tuple[int, int, bool, str], int]:
-    """Count right answers as the notebook's loops do: sentence by sentence, head by head, word by word."""
+    """Count right answers with the notebook's loops: sentence by sentence, head by head, word by word."""
     right: collections.Counter[tuple[int, int, bool, str]] = collections.Counter()
     for attention, segment in zip(maps, segments, strict=True):
         words = segment.word_ids[1:-1]

@@ -1,11 +1,11 @@
-"""Small configurations of any architecture, made by shrinking the one that transformers gives it by default."""
+"""Small configurations of any architecture, derived by shrinking transformers' default configuration."""
 
 from typing import Any
 
 VOCABULARY = 256
 _WIDTH, _HEADS, _HEAD_WIDTH, _LAYERS = 32, 4, 8, 3
 
-# What a number of a configuration is the size of, by the names that families have for it.
+# Sizes of a configuration's numbers, by the names that model families use for them.
 _SIZES: tuple[tuple[int, tuple[str, ...]], ...] = (
     (_WIDTH, (
         "hidden_size", "d_model", "dim", "n_embd", "embed_dim", "emb_dim", "embedding_size", "word_embed_proj_dim",
@@ -68,7 +68,7 @@ _GEMMA = {"head_dim": 8, "global_head_dim": 16, "num_global_key_value_heads": 1,
 _ROPE = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 1, 1]}
 _LOCAL = ["sliding_attention", "full_attention"] * 2
 _RANDOM = {"initializer_range": 0.25, "init_std": 0.25, "initializer_factor": 1.0}
-# What shrinking by names alone does not get right, family by family.
+# Settings that shrinking by name gets wrong, by family.
 _OWN: dict[str, dict[str, Any]] = {
     "bamba": {"attn_layer_indices": [1], "mamba_n_heads": 4, "mamba_d_head": 16},
     "granitemoehybrid": {"layer_types": ["mamba", "attention", "mamba"], "mamba_n_heads": 4, "mamba_d_head": 16},
@@ -77,7 +77,7 @@ _OWN: dict[str, dict[str, Any]] = {
     "mpnet": {"relative_attention_num_buckets": 32},
     "led": {"attention_window": [8, 8, 8]},
     "longformer": {"attention_window": [8, 8, 8]},
-    "vits": {"speaking_rate": 100.0},  # random weights would speak for minutes
+    "vits": {"speaking_rate": 100.0},  # random weights would generate minutes of speech
     "xmod": {"default_language": "en_XX"},
     "zamba2": {"n_mamba_heads": 4, "mamba_expand": 2, "attention_head_dim": 16,
                "attention_hidden_size": 64, "mamba_headdim": 16,
@@ -129,7 +129,7 @@ _OWN: dict[str, dict[str, Any]] = {
 
 
 def tiny_config(family: str) -> Any:
-    """Return a configuration of 3 layers of 4 heads, 32 wide, where the family leaves the choice.
+    """Return a configuration with 3 layers of 4 heads and a width of 32, where the family allows it.
 
     Args:
         family: its `model_type`.
@@ -140,7 +140,7 @@ def tiny_config(family: str) -> Any:
 
 
 def _shrunk(cls: Any, *, own: dict[str, Any]) -> Any:
-    """Make a class's configuration again with small numbers in place of its own."""
+    """Rebuild a class's default configuration with small numbers."""
     given = cls()
     named = {getattr(cls, "attribute_map", {}).get(name, name) for name in given.to_dict()}
     options: dict[str, Any] = {}
@@ -170,7 +170,7 @@ def _shrunk(cls: Any, *, own: dict[str, Any]) -> Any:
         elif _is_config(value):
             options[name] = _shrunk(type(value), own=_OWN.get(value.model_type, {}))
     if type(getattr(given, "kv_lora_rank", None)) is int and "num_key_value_heads" in options:
-        options["num_key_value_heads"] = _HEADS  # every head makes keys of its own from what they share
+        options["num_key_value_heads"] = _HEADS  # every head derives its own keys from the shared latent
     for name in ("layer_types", "layers_block_type", "mlp_layer_types", "indexer_types"):
         for count in ("num_hidden_layers", "n_layer", "num_layers"):
             if name in options and count in options:

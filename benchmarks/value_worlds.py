@@ -1,4 +1,4 @@
-"""Do intervals of values hold the truth: positive ones, small shares of attention, ratios and differences of heads?"""
+"""Coverage of intervals of values: positive ones, small shares of attention, ratios and differences of heads."""
 
 import numpy as np
 
@@ -10,10 +10,10 @@ HEADS = 8
 
 
 def of_positive(task: tuple[str, float, int, int]) -> list[Cell]:
-    """Draw positive values, such as norms and entropies, and count how often their intervals hold the mean.
+    """Draw positive values, such as norms and entropies, and compute the coverage of the intervals of their mean.
 
     Args:
-        task: sizes of documents, spread of what is their own (log scale), documents, runs.
+        task: distribution of document sizes, spread of the document effect (log scale), documents, runs.
     """
     world, effects, documents, runs = task
     rng = np.random.default_rng([documents, 8])
@@ -24,10 +24,10 @@ def of_positive(task: tuple[str, float, int, int]) -> list[Cell]:
 
 
 def of_shares(task: tuple[str, float, float, int, int]) -> list[Cell]:
-    """Draw rows of which few show a behavior, and count how often intervals hold its share of attention.
+    """Draw rows of which few show a behavior, and compute the coverage of the intervals of its share of attention.
 
     Args:
-        task: sizes of documents, share of rows, spread of what is the documents' own (log odds), documents, runs.
+        task: distribution of document sizes, share of rows, spread of the document effect (log odds), documents, runs.
     """
     world, share, effects, documents, runs = task
     rng = np.random.default_rng([documents, 9])
@@ -41,7 +41,7 @@ def of_layers(task: tuple[str, float, int, int]) -> list[Cell]:
     """Draw layers of equal heads: one head's value over the layer's mean is 1, and its difference from another's is 0.
 
     Args:
-        task: as `of_positive` takes it; the effects are each head's own, beside one that the layer shares.
+        task: as for `of_positive`; the effects are each head's own, in addition to one that the layer shares.
     """
     world, effects, documents, runs = task
     rng = np.random.default_rng([documents, 10])
@@ -57,5 +57,5 @@ def of_layers(task: tuple[str, float, int, int]) -> list[Cell]:
 
 
 def _beside(shared: Means, effects: float, rng: np.random.Generator) -> np.ndarray:
-    """Multiply each document's sum by what is the head's own there."""
+    """Multiply each document's sum by the head's own effect on the document."""
     return np.asarray(shared.sums * np.exp(rng.normal(0, effects, shared.sums.shape)))

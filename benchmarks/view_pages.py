@@ -1,6 +1,6 @@
-"""Pages of the embedded model: bytes of HTML a weight, time to write one, time until a browser has drawn it.
+"""Pages of the embedded model: bytes of HTML per weight, time to write a page, time until a browser has drawn it.
 
-Targets: 1.4 bytes a weight of data without compression and 1 with it; BertViz writes about 22. Scripts and styles
+Targets: 1.4 bytes per weight of data without compression and 1 with it; BertViz writes about 22. Scripts and styles
 add the same 200 kB to every page.
 """
 
@@ -21,7 +21,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def paint_seconds(path: Path) -> tuple[float, float] | None:
-    """Open a page several times; medians of its first contentful paint and of the moment when its view is drawn."""
+    """Return the median time of a page's first contentful paint, and until its view is drawn, over several loads."""
     if CHROMIUM is None:
         return None
     from playwright.sync_api import sync_playwright

@@ -1,6 +1,6 @@
-"""Redraws of the head view in Chromium, 512 tokens x 12 heads: hover (target 33 ms), a head switched, scrolling.
+"""Redraw times of the head view in Chromium, 512 tokens x 12 heads: hover (target 33 ms), switching a head, scrolling.
 
-A hover is timed from the pointer's event to the second frame after it, with the picture forced out of the canvases.
+A hover is timed from the pointer event to the second frame after it, with the canvases forced to draw.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from headscope.views.attention_page import attention_page
 from support.browser import ARGUMENTS, CHROMIUM
 from support.made_maps import long_text
 
-# Work in the page until its canvases hold the picture: handlers, style, layout, and the drawing itself.
+# Time in the page until its canvases hold the picture: handlers, style, layout, and drawing.
 TIMED = """async ([selector, places]) => {
   const root = document.querySelector(".hs-head");
   const force = () => {

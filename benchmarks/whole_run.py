@@ -1,9 +1,9 @@
-"""What a whole report costs: its processor time against that of the forward passes which its stages need, bare.
+"""The cost of a whole report: its processor time compared with the bare forward passes that its stages need.
 
-Every call of a model is counted by the stage that makes it. What a stage needs are the inputs that no call before has
-given to the same model; they are given again, in the same batches, to the bare model with sdpa, in this process.
-Without --lines this is the first report of the demonstration; --demo measures both reports of `make demo`, and prints
-what they take together. The text of --lines are the first lines of --text.
+Every call of a model is counted for the stage that makes it. A stage needs the inputs that no earlier call has given to
+the same model; these are repeated, in the same batches, with the bare model with sdpa, in this process. Without --lines
+this is the first report of the demonstration; --demo measures both reports of `make demo`, and prints their total. With
+--lines, the text is the first lines of --text.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.running import writing
 
 TARGET = 1.25
-# The reports of `make demo`, and the processor seconds that both may take together.
+# The reports of `make demo`, and the processor seconds that both may take in total.
 DEMO = (
     RunOptions(include=("pca",), loss="mlm", max_inputs=500, controls=1),
     RunOptions(model="headscope-decoder", include=("pca",), loss="clm", max_inputs=150, controls=1),
@@ -41,16 +41,16 @@ BEFORE = "imports"
 
 @dataclass
 class Calls:
-    """What models were given, in order; and the seconds of processor time of every part of the run.
+    """The inputs of all model calls, in order, and the processor time of every part of the run, in seconds.
 
     Attributes:
-        at: the part at hand.
-        seconds: by part.
-        segments: inputs by part.
-        tokens: of them.
-        again: inputs, by part, that the same model had read for another stage.
+        at: the current part.
+        seconds: processor time by part.
+        segments: number of inputs by part.
+        tokens: number of tokens by part.
+        again: number of inputs, by part, that the same model had read for another stage.
         needed: the arguments of each call that a stage needs.
-        models: in the order of their first call; kept, so that each has an id of its own.
+        models: models in the order of their first call; kept alive, so that each has a unique id.
     """
 
     at: str = "loading"
@@ -63,7 +63,7 @@ class Calls:
     _read: dict[tuple[int, bytes], str] = field(default_factory=dict)
 
     def given(self, model: nn.Module, inputs: Mapping[str, Tensor]) -> None:
-        """Note a call."""
+        """Record a call."""
         if all(model is not other for other in self.models):
             self.models.append(model)
         new = False
@@ -78,7 +78,7 @@ class Calls:
             self.needed.append(dict(inputs))
 
     def timed(self, part: str, work: Any) -> Any:
-        """Do a part of the run, and note its processor time."""
+        """Run a part, and record its processor time."""
         before, self.at = self.at, part
         began = time.process_time()
         try:
@@ -89,7 +89,7 @@ class Calls:
 
 
 def watched(options: RunOptions, out: Path) -> Calls:
-    """Run a report, and note what it does."""
+    """Run a report, and record its model calls and times."""
     calls = Calls()
     measure, draw, call = writing.measure_stage, atlas_files.draw, ModelPass.call
 
@@ -112,8 +112,8 @@ def watched(options: RunOptions, out: Path) -> Calls:
 
 
 def bare(calls: Calls) -> float:
-    """Return the processor time of the needed passes through the model as it is, with sdpa; seconds."""
-    model = calls.models[0]  # controls are of the same shape
+    """Return the processor time of the needed passes through the unmodified model, with sdpa, in seconds."""
+    model = calls.models[0]  # controls have the same shape
     with torch.inference_mode():
         model(**calls.needed[0])
         began = time.process_time()
@@ -123,7 +123,7 @@ def bare(calls: Calls) -> float:
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Measure according to the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, help="how many lines of --text to read, in place of the demonstration")
     parser.add_argument("--text", type=Path, help="a file with one sentence a line")
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--demo", action="store_true", help="both reports of make demo, and nothing else")
     given = parser.parse_args()
-    imports = time.process_time()  # since the process began; each command of a user's takes as long
+    imports = time.process_time()  # since the process began; each command of a user takes as long
     with tempfile.TemporaryDirectory() as folder:
         if given.demo:
             seconds = [shown(options, Path(folder) / str(number), imports) for number, options in enumerate(DEMO)]
@@ -150,12 +150,12 @@ def main() -> None:
 
 
 def shown(options: RunOptions, out: Path, imports: float) -> float:
-    """Run a report, print what each stage gave to the model, the seconds of each part, and the ratio; return seconds.
+    """Run a report, print the inputs of each stage, the seconds of each part, and the ratio; return the seconds.
 
     Args:
-        options: of the report.
+        options: options of the report.
         out: its folder.
-        imports: seconds before.
+        imports: processor time before, in seconds.
     """
     calls = watched(options, out)
     calls.seconds[BEFORE] = imports

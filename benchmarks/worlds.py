@@ -1,4 +1,4 @@
-"""Made-up documents whose truth is known, for asking whether tests and intervals keep what they promise."""
+"""Simulated documents with known truth, to check that tests keep their level and intervals their coverage."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -12,31 +12,31 @@ from headscope.statistics.sums.groups import GROUPS
 SIZES = ("mild", "heavy-tailed", "size-dependent")
 STEEP = "steeply size-dependent"
 _OWN = 0.5
-"""Standard deviation, in log odds, of what is a document's own."""
+"""Standard deviation of the document effect, in log odds."""
 _LEANING = {"size-dependent": 0.3, STEEP: 0.6}
-"""Log odds, or logarithm of a value, that a document gains for each e-fold of size, where the mean depends on size."""
+"""Log odds, or logarithm of a value, that a document gains for each e-fold of size, if the mean depends on size."""
 
 
 def sizes(world: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw how many questions documents ask: 1 to 20, or log-normal about 10 with a tail (sigma 1)."""
+    """Draw the number of questions of each document: 1 to 20, or log-normal about 10 with a tail (sigma 1)."""
     if world == "mild":
         return rng.integers(1, 21, shape)
     return np.maximum(1, np.rint(rng.lognormal(np.log(10), 1.0, shape))).astype(np.int64)
 
 
 def log_odds(world: str, number: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw what is each document's own, in log odds; in one world larger documents are easier."""
+    """Draw the document effects, in log odds; in one world larger documents are easier."""
     return _effects(world, number, _OWN, rng)
 
 
 def sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn log odds into a share."""
+    """Convert log odds to a share."""
     return 1 / (1 + np.exp(-x))
 
 
 @cache
 def level(world: str, share: float, *, documents: int = 200_000) -> float:
-    """Find the log odds at which all questions of a world together are right so often."""
+    """Find the log odds at which a given share of all questions of a world is answered right."""
     from scipy.optimize import brentq
 
     rng = np.random.default_rng(1)
@@ -48,14 +48,14 @@ def level(world: str, share: float, *, documents: int = 200_000) -> float:
 
 @dataclass(frozen=True)
 class Answers:
-    """Questions `[document, run]` and right answers of the same shape."""
+    """Numbers of questions `[document, run]` and of right answers, of the same shape."""
 
     right: NDArray[np.float64]
     asked: NDArray[np.float64]
 
 
 def answers(world: str, at: float, documents: int, runs: int, rng: np.random.Generator) -> Answers:
-    """Draw runs of a world at so many log odds."""
+    """Draw runs of a world at given log odds."""
     asked = sizes(world, (documents, runs), rng)
     right = rng.binomial(asked, sigmoid(at + log_odds(world, asked, rng)))
     return Answers(right.astype(float), asked.astype(float))
@@ -63,7 +63,7 @@ def answers(world: str, at: float, documents: int, runs: int, rng: np.random.Gen
 
 @dataclass(frozen=True)
 class Contest:
-    """Heads against offsets: hits `[document, head, relation]`, `[document, offset, relation]`, and questions."""
+    """Heads against offsets: hits `[document, head, relation]`, `[document, offset, relation]`, and question counts."""
 
     heads: NDArray[np.int32]
     offsets: NDArray[np.int32]
@@ -82,11 +82,11 @@ def contest(
     best: float = 0.4,
     second: float = 0.35,
 ) -> Contest:
-    """Draw heads that are exactly as good as the best offset, but for one in each relation that is `better`.
+    """Draw heads exactly as good as the best offset, except one head in each relation that is `better`.
 
-    Of ten offsets one is right as often as the heads and two nearly, so that a split may take the wrong one for the
-    strongest; documents are easy or hard for all alike. With `effects`, a standard deviation in log odds, a document is
-    also easy or hard for each head and offset by itself. More than 256 documents are summed in 256 groups, as in a run.
+    One of ten offsets is right as often as the heads and two nearly so, so that a split may take the wrong one for the
+    best; a document's difficulty is shared by all. With `effects`, a standard deviation in log odds, each head and
+    offset also has its own effect on each document. More than 256 documents are summed in 256 groups, as in a run.
     """
     asked = sizes(world, (documents, relations), rng)
     shared = log_odds(world, asked, rng)[:, None]
@@ -104,7 +104,7 @@ def contest(
 
 
 def grouped(table: NDArray[Any], groups: int = GROUPS) -> NDArray[Any]:
-    """Sum documents, the first axis, in at most so many groups."""
+    """Sum documents, the first axis, in at most `groups` groups."""
     if len(table) <= groups:
         return table
     return np.stack([table[first::groups].sum(0, dtype=table.dtype) for first in range(groups)])
@@ -112,7 +112,7 @@ def grouped(table: NDArray[Any], groups: int = GROUPS) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Means:
-    """Sums and counts `[document, run]` of which a mean is estimated, and the true mean."""
+    """Sums and counts `[document, run]` from which a mean is estimated, and the true mean."""
 
     sums: NDArray[np.float64]
     counts: NDArray[np.float64]
@@ -120,7 +120,7 @@ class Means:
 
 
 def positive_values(world: str, *, effects: float, documents: int, runs: int, rng: np.random.Generator) -> Means:
-    """Draw exponential values about a level of each document's own, log-normal; in one world it grows with size."""
+    """Draw exponential values with a log-normal document effect; in one world their level grows with size."""
     counts = sizes(world, (documents, runs), rng)
     sums = rng.gamma(counts) * np.exp(_effects(world, counts, effects, rng))
     return Means(sums, counts.astype(float), _mean_value(world, effects))
@@ -129,14 +129,14 @@ def positive_values(world: str, *, effects: float, documents: int, runs: int, rn
 def attention_shares(
     world: str, *, share: float, effects: float, documents: int, runs: int, rng: np.random.Generator
 ) -> Means:
-    """Draw 30 rows for each unit of a document's size, some of which put 0.6 of their weight where a behavior would.
+    """Draw 30 rows per unit of document size; some rows put 0.6 of their weight on a behavior's target.
 
     Args:
-        world: of `SIZES`.
-        share: of rows that do, in a document of the middle.
-        effects: standard deviation, in log odds, of what is a document's own.
-        documents, runs: how many are drawn.
-        rng: of the draws.
+        world: one of `SIZES`.
+        share: share of such rows in a median document.
+        effects: standard deviation of the document effect, in log odds.
+        documents, runs: numbers to draw.
+        rng: generator of the random draws.
     """
     size = sizes(world, (documents, runs), rng)
     odds = np.log(share / (1 - share)) + _effects(world, size, effects, rng)

@@ -20,7 +20,7 @@ Of the package `headscope-train`: [training](training.md) shows it in use.
 
 
 def page() -> str:
-    """Return the whole page: functions, then classes with their public methods, each in the order of the alphabet."""
+    """Return the whole page: functions, then classes with their public methods, each in alphabetical order."""
     named = [(name, getattr(headscope, name)) for name in headscope.__all__ if not name.startswith("__")]
     functions = [(name, one) for name, one in named if not inspect.isclass(one)]
     classes = [(name, one) for name, one in named if inspect.isclass(one)]
@@ -40,7 +40,7 @@ def page() -> str:
 
 
 def members(owner: type) -> list[tuple[str, Any]]:
-    """Return the public methods and properties that a class has of its own, as they stand in its source."""
+    """Return the public methods and properties that a class defines itself, in the order of its source."""
     return [
         (name, member)
         for name, member in vars(owner).items()
@@ -50,14 +50,14 @@ def members(owner: type) -> list[tuple[str, Any]]:
 
 
 def entry(name: str, one: Any, *, level: int) -> str:
-    """Return a heading, the call, and the docstring with its lists as lists."""
+    """Return a heading, the call, and the docstring with its sections as Markdown lists."""
     function = one.__func__ if isinstance(one, classmethod | staticmethod) else one
     call = f"```py\n{name}{signature(function)}\n```\n\n" if callable(function) else ""
     return f"{'#' * level} `{name}`\n\n{call}{in_markdown(inspect.getdoc(one) or '')}\n"
 
 
 def signature(function: Any) -> str:
-    """Return what a call takes, a line a parameter where there are several; types are left to the docstring."""
+    """Return the parameters of a call; types are left to the docstring."""
     try:
         found = inspect.signature(function)
     except (TypeError, ValueError):
@@ -69,7 +69,7 @@ def signature(function: Any) -> str:
 
 
 def in_markdown(text: str) -> str:
-    """Return a docstring as Markdown: `Args:` and its like become lists, examples become code."""
+    """Convert a docstring to Markdown: sections such as `Args:` become lists, examples become code."""
     out: list[str] = []
     in_list = False
     for line in text.splitlines():

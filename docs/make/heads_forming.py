@@ -22,7 +22,7 @@ IMAGE = Path(__file__).parents[1] / "images" / "heads-forming.png"
 
 
 def score(model: Path, treebank: Path, out: Path) -> Study:
-    """Measure what heads look at, and which relations they find, without a page."""
+    """Measure the attention of heads, and the relations that they find, without a page."""
     options = RunOptions(
         model=str(model),
         treebank=(str(treebank),),
@@ -37,7 +37,7 @@ def score(model: Path, treebank: Path, out: Path) -> Study:
 
 
 def say(progress: TrainingProgress) -> None:
-    """Print what was measured at a checkpoint."""
+    """Print the accuracy at a checkpoint, if it was measured."""
     if progress.accuracy is not None:
         print(f"step {progress.step}: {100 * progress.accuracy:.1f}% of masked words", flush=True)
 

@@ -21,7 +21,7 @@ SENTENCE = "The cat sat on the mat, because it was warm."
 MARGIN = 24
 READ = ("1-1", "2-8", "4-2")
 CARD = 1500
-"""Heads whose cards are read in `docs/atlas.md`, and how much of a card is shown, in pixels."""
+"""Heads whose cards are explained in `docs/atlas.md`, and the height of the shown part of a card, in pixels."""
 
 
 def of_report(browser: Browser, study: Path) -> None:
@@ -38,7 +38,7 @@ def of_probes(browser: Browser, study: Path) -> None:
 
 
 def of_explorer(browser: Browser, study: Path) -> None:
-    """Write the explorer with every view of a sentence."""
+    """Write a picture of the explorer with every view of a sentence."""
     with explorer(study) as address:
         page = browser.new_page(viewport={"width": 1400, "height": 1380})
         page.goto(address)
@@ -51,7 +51,7 @@ def of_explorer(browser: Browser, study: Path) -> None:
 
 
 def of_cards(browser: Browser, study: Path) -> None:
-    """Write the cards that `docs/atlas.md` reads: of the decoder, as far as what it does over all its rows."""
+    """Write the cards of the decoder that `docs/atlas.md` explains, down to the distribution over all rows."""
     page = browser.new_page(viewport={"width": 900, "height": 4200})
     for head in READ:
         page.goto((study / "atlas" / "index.html").resolve().as_uri() + f"#decoder-{head}")
@@ -69,10 +69,10 @@ def opened(browser: Browser, study: Path, *, width: int, height: int) -> Page:
 
 
 def part_of(page: Page, selector: str, path: Path, *, height: int) -> None:
-    """Write the beginning of a part of a page, as high as that is at most."""
-    # The contents stay in sight, and would lie over what is drawn.
+    """Write a picture of the top of a part of a page, at most `height` pixels high."""
+    # The table of contents is sticky, and would cover the part.
     page.add_style_tag(content="nav{position:static!important}")
-    # A part of the evidence is folded until it is asked for.
+    # Parts of the evidence are folded until they are opened.
     box = page.locator(selector).first.evaluate(
         "e => { for (let fold = e.closest('details'); fold; fold = fold.parentElement.closest('details')) fold.open = true;"
         " const box = e.getBoundingClientRect();"

@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[1] / "definitions.md"
 
 
 def statistics_table() -> str:
-    """Return a line for each statistic, neighbors that have one meaning in one."""
+    """Return a table of the statistics; neighbors with the same meaning share a line."""
     lines = ["| statistic | meaning |", "|---|---|"]
     for meaning, group in groupby(STATISTICS.values(), key=lambda one: one.meaning):
         lines.append(f"| {_quoted([one.name for one in group])} | {meaning} |")
@@ -21,14 +21,14 @@ def statistics_table() -> str:
 
 
 def behaviors_table() -> str:
-    """Return a line for each behavior."""
+    """Return a table with a line for each behavior."""
     lines = ["| behavior | meaning |", "|---|---|"]
     lines += [f"| `{one.name}` | {one.meaning} |" for one in BEHAVIORS.values()]
     return "\n".join(lines)
 
 
 def roles_paragraph() -> str:
-    """Return from where on each role holds, in the order in which they are tried."""
+    """Return a paragraph with the threshold of each role, in the order in which roles are tried."""
     parts = []
     tried = [role for role in ROLES.values() if role.statistic]
     for (above, of_uniform), group in groupby(tried, key=lambda role: (role.above, role.of_uniform)):
@@ -46,7 +46,7 @@ def _quoted(names: list[str]) -> str:
 
 
 def written(page: str) -> str:
-    """Return the page with what stands between the marks of statistics, roles and behaviors made anew.
+    """Return the page with new text between the marks of statistics, roles and behaviors.
 
     Raises:
         ValueError: a mark is missing.

@@ -43,13 +43,13 @@ def described(table: TableSchema) -> str:
 
 
 def row(column: Column) -> str:
-    """Return a column's line: what it may hold stands beside what it means."""
+    """Return a column's line; its permitted values follow its meaning."""
     cells = (f"`{column.name}`", column.dtype, column.unit, column.meaning + held(column), column.missing)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def held(column: Column) -> str:
-    """Return the words or the numbers that a column may hold, where that is not plain from its unit."""
+    """Return the permitted words or numbers of a column, where they do not follow from its unit."""
     if column.choices:
         listed = ", ".join(f"`{choice}`" for choice in column.choices)
         return f"; one of {listed}{', or a name of yours' if column.others else ''}"

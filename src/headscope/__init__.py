@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from headscope.statistics.sums.accumulator import Accumulator
     from headscope.study.study import Study
 
-# Where public names live, loaded when they are asked for: these here, and what is called in one place.
+# Modules of public names, which are imported when a name is used; all other names are in `_API`.
 _API = "headscope.app.api"
 _ELSEWHERE = {
     "Accumulator": "headscope.statistics.sums.accumulator",
@@ -70,7 +70,7 @@ __all__ = [
 
 
 def _commands() -> list[str]:
-    """The commands of analyses, which are functions too: `hs.syntax`, `hs.probes` ..."""
+    """Return the names of the analyses' commands, which are functions too: `hs.syntax`, `hs.probes` ..."""
     from headscope.declarations.analysis_list import ANALYSES
 
     return [each.command.name.replace("-", "_") for each in ANALYSES if each.command is not None]
@@ -85,9 +85,9 @@ def __getattr__(name: str) -> Any:
 
 
 class _CallableFolder(ModuleType):
-    """A folder that can be called as the public function of its name: `hs.attention(text)`.
+    """A package module that can be called like the public function of its name: `hs.attention(text)`.
 
-    Importing anything from `headscope.attention` puts the folder where the function would stand.
+    Importing anything from `headscope.attention` puts the module where the function would be.
     """
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:

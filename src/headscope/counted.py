@@ -1,13 +1,13 @@
-"""Numbers with their nouns, and times, as sentences say them: one place, so that nobody reads `1 documents`."""
+"""Numbers with their nouns, and times, for sentences: in one place, so that no message has `1 documents`."""
 
 
 def count(number: int, noun: str, many: str = "") -> str:
     """Return `1 head` or `3,072 heads`.
 
     Args:
-        number: how many.
-        noun: of one; may have words before and after it where `many` is given.
-        many: of several; by default the noun with an s.
+        number: number of things.
+        noun: singular noun; it may have words before and after it if `many` is given.
+        many: plural noun; by default the noun with an s.
     """
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 

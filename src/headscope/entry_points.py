@@ -1,4 +1,4 @@
-"""Lists whose members are named and not loaded: `module:NAME`, and entry points that installed packages add."""
+"""Lists whose members are named and loaded on demand: `module:NAME`, and entry points of installed packages."""
 
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -10,15 +10,15 @@ Member = TypeVar("Member")
 
 
 def installed(group: str, kind: type[Member], *, taken: frozenset[str]) -> tuple[Member, ...]:
-    """Load what other packages add to a list, sorted by the names of their entry points.
+    """Load the members that other packages add to a list, sorted by the names of their entry points.
 
     Args:
-        group: of entry points, as `headscope.analyses`.
-        kind: what each of them names; it has a `name`.
-        taken: names of what stands in the list already.
+        group: group of entry points, such as `headscope.analyses`.
+        kind: class of the members; it has a `name`.
+        taken: names that the list already has.
 
     Raises:
-        ExtensionError: one cannot be loaded, is something else, or has the name of another; says whose it is.
+        ExtensionError: one cannot be loaded, is of another class, or has a taken name; the message names its package.
     """
     members: list[Member] = []
     names = set(taken)
@@ -44,6 +44,6 @@ def installed(group: str, kind: type[Member], *, taken: frozenset[str]) -> tuple
 
 
 def load(where: str, *, package: str = "headscope") -> Any:
-    """Import what `module:NAME` names, the module counted from a package."""
+    """Import the object that `module:NAME` names, with the module relative to a package."""
     module, _, name = where.partition(":")
     return getattr(import_module(f"{package}.{module}"), name)

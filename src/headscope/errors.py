@@ -1,27 +1,27 @@
-"""Errors that tell a user what was expected, what came and what to do."""
+"""Errors that tell a user what was expected, what was given and what to do."""
 
 
 class HeadscopeError(Exception):
-    """A problem that the user can mend; its text says how.
+    """A problem that the user can fix; the message says how.
 
-    The command line prints the text without a traceback and exits with code 2.
+    The command line prints the message without a traceback and exits with code 2.
     """
 
 
 class InputError(HeadscopeError):
-    """A file or text that cannot be read as asked."""
+    """A file or text that cannot be read as requested."""
 
 
 class ModelError(HeadscopeError):
-    """A model or tokenizer that cannot be loaded or looked into."""
+    """A model or tokenizer that cannot be loaded or examined."""
 
 
 class MemoryShortError(HeadscopeError):
     """Inputs for which there is not enough memory.
 
     Args:
-        text: says what to do.
-        inputs: how many were computed together.
+        text: message that says what to do.
+        inputs: number of inputs that were computed together.
     """
 
     def __init__(self, text: str, *, inputs: int) -> None:
@@ -34,12 +34,12 @@ class AttentionError(HeadscopeError):
 
 
 class OutputError(HeadscopeError):
-    """A place that results cannot be written to."""
+    """A path that results cannot be written to."""
 
 
 class OptionError(HeadscopeError):
-    """An option whose value is not known; the text lists the known ones."""
+    """An option with an unknown value; the message lists the known ones."""
 
 
 class ExtensionError(HeadscopeError):
-    """An installed package that adds to headscope and cannot be used."""
+    """An installed package that extends headscope and cannot be used."""

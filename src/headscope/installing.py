@@ -1,4 +1,4 @@
-"""How to install what is missing: headscope is on no index, so its checkout or its wheel has to be named."""
+"""Instructions to install missing packages: headscope is not on PyPI, so its checkout or its wheel has to be named."""
 
 import shlex
 from pathlib import Path
@@ -9,21 +9,21 @@ _FROM_A_WHEEL = "install it from the wheel or the checkout that headscope came f
 
 
 def how_to_install(extra: str) -> str:
-    """Return what to do to have an extra of headscope (`demo`, `explore` ...), as half a sentence.
+    """Return the instruction to install an extra of headscope (`demo`, `explore` ...), as half a sentence.
 
-    Where the package runs from a checkout the command names it, and can be given as it stands.
+    If the package runs from a checkout, the command names it and can be used as it is.
     """
     if extra == "demo":
         return how_to_install_companion(EMBEDDED)
     checkout = _checkout()
     if checkout is None:
-        # An installed wheel does not remember where it lay.
+        # An installed wheel does not remember its path.
         return _FROM_A_WHEEL.format(what=f"'headscope-*.whl[{extra}]'")
     return f"install it with pip install {shlex.quote(f'{checkout}[{extra}]')}"
 
 
 def how_to_install_companion(name: str) -> str:
-    """Return what to do to have a package beside the library (an embedded model, the trainer), as half a sentence."""
+    """Return the instruction to install a companion package (an embedded model, the trainer), as half a sentence."""
     checkout = _checkout()
     if checkout is None:
         return _FROM_A_WHEEL.format(what=f"{name.replace('-', '_')}-*.whl")
@@ -31,11 +31,11 @@ def how_to_install_companion(name: str) -> str:
 
 
 def how_to_install_packages(*packages: str) -> str:
-    """Return the command that installs packages of the index, which are not headscope's."""
+    """Return the command that installs packages from PyPI, which are not headscope's."""
     return f"pip install {' '.join(packages)}"
 
 
 def _checkout() -> Path | None:
-    """Return the folder that the package's source lies in, or None where it was installed."""
+    """Return the checkout that contains the package's source, or None if it was installed."""
     root = Path(__file__).resolve().parents[2]
     return root if (root / "pyproject.toml").is_file() and (root / "packages").is_dir() else None

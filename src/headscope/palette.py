@@ -1,7 +1,7 @@
 """The colors and shapes of roles, and the colors of figures and pages: `data/palette.json`, which JavaScript shares.
 
 A role has a `fill` (a cell), a `line` (a stroke or a point on the page's paper, at least 3:1 against it), the color
-`on` its fill and a `shape`, so that no role is told by color alone.
+`on` its fill and a `shape`, so that no role is distinguished by color alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Shade:
 
 @dataclass(frozen=True)
 class RoleStyle:
-    """How a role is drawn: its label in words, its colors, and its shape as an SVG path in a 10 x 10 box, y down."""
+    """The style of a role: its label in words, its colors, and its shape as an SVG path in a 10 x 10 box, y down."""
 
     label: str
     fill: Shade
@@ -47,7 +47,7 @@ class Palette:
 
 @cache
 def palette() -> Palette:
-    """Read the palette, once."""
+    """Read the palette; cached."""
     text = resources.files("headscope").joinpath("data/palette.json").read_text(encoding="utf-8")
     raw = json.loads(text)
     page = {name: Shade(**pair) for name, pair in raw["page"].items()}

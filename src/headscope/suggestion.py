@@ -1,14 +1,14 @@
-"""The known name that a mistyped one most likely stands for."""
+"""The known name that a mistyped one most likely means."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name nearest to one that is not known; None where none is near.
+    """Return the known name nearest to an unknown one; None if none is near.
 
-    A beginning of a name, or a name with more behind it, is nearest; then the same letters in another order; then what
-    `difflib` finds.
+    The nearest is the beginning of a name, or a name with more after it; then the same letters in another order; then
+    the match of `difflib`.
     """
     names = list(known)
     typed = name.lower()
@@ -20,7 +20,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean ...?` for the end of a message; empty where no name is near."""
+    """Return `; did you mean ...?` for the end of a message; empty if no name is near."""
     name_meant = nearest(name, known)
     return f"; did you mean {name_meant}?" if name_meant else ""
 

@@ -1,4 +1,4 @@
-"""Foreign text made fit to be drawn or printed: nothing invisible, nothing that turns its neighbors round, no end."""
+"""Foreign text made safe to draw or print: nothing invisible, nothing that reverses its neighbors, limited length."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ MOST_MARKS = 4
 _JOINERS = "\u200c\u200d"
 _SIGNS = {"\n": "⏎", "\r": "␍", "\t": "⇥"}
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-# Letters and marks by their category, which no font draws.
+# Letters and marks by category, which no font draws.
 _BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 
 
 def capital(text: str) -> str:
-    """Return a text with its first letter a capital and the rest as it was."""
+    """Return a text with its first letter capitalized and the rest unchanged."""
     return text[:1].upper() + text[1:]
 
 
 def visible(token: str) -> str:
     """Return a token with every control, format, surrogate, private or unassigned character written as `⟨U+200B⟩`.
 
-    Marks piled on one letter are cut at four: a higher pile would cover its neighbors. Joiners inside a token stay:
-    emoji and several scripts need them. An empty token shows as `⟨empty⟩`.
+    Marks stacked on one letter are cut at four, because a higher stack would cover its neighbors. Joiners inside a
+    token stay, because emoji and several scripts need them. An empty token is shown as `⟨empty⟩`.
     """
     last = len(token) - 1
     text = "".join(
@@ -37,15 +37,15 @@ def visible(token: str) -> str:
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """Return a sentence fit for a terminal: nothing in it moves the cursor, hides, or turns its neighbors round.
+    """Return a text that is safe for a terminal: nothing moves the cursor, is invisible, or reverses its neighbors.
 
-    What `visible` writes as signs is so written here, joiners too: a file's name is to be told from one that looks
-    the same. A line break that a file's text brings becomes `⏎`, so that it cannot pass for a line of ours. A text
-    of more than 4,000 characters loses its middle.
+    Characters that `visible` replaces by signs are replaced here, too, including joiners, so that a file's name differs
+    from one that looks the same. A line break in foreign text becomes `⏎`, so that it cannot imitate a line of ours. A
+    text of more than 4,000 characters loses its middle.
 
     Args:
         text: a message, or a cell of a table; foreign text may be anywhere in it.
-        lines: whether its line breaks are our own and stay, as in a traceback; 20,000 characters may then be left.
+        lines: whether its line breaks are our own and stay, as in a traceback; the limit is then 20,000 characters.
     """
     kept = without_middle(text, LONGEST_LINES if lines else LONGEST_LINE)
     return "".join(
@@ -55,7 +55,7 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def without_middle(text: str, limit: int) -> str:
-    """Return `text`, or its two ends with the number of characters left out between them where it is over `limit`."""
+    """Return `text`; if it is over `limit`, return its two ends with the number of left-out characters between them."""
     if len(text) <= limit:
         return text
     start, end = limit // 2, limit // 4
@@ -63,7 +63,7 @@ def without_middle(text: str, limit: int) -> str:
 
 
 def _without_piles(text: str) -> Iterator[tuple[int, str]]:
-    """Yield a text's characters with their positions, but for marks beyond the fourth on one letter."""
+    """Yield a text's characters with their positions, without marks beyond the fourth on one letter."""
     marks = 0
     for index, character in enumerate(text):
         marks = marks + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
@@ -80,7 +80,7 @@ def _shown(character: str, more: str = "") -> str:
 
 
 def cells(text: str) -> int:
-    """Return how many columns a text takes: wide characters count two, combining marks none."""
+    """Return the number of columns of a text: wide characters count two, combining marks none."""
     total = 0
     for character in text:
         if unicodedata.combining(character) or character in _JOINERS:
@@ -90,7 +90,7 @@ def cells(text: str) -> int:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return `text`, or its start with `…` where it takes more than `limit` columns."""
+    """Return `text`, or its start with `…` if it takes more than `limit` columns."""
     if cells(text) <= limit:
         return text
     kept, columns = [], 0
@@ -103,5 +103,5 @@ def shorten(text: str, limit: int) -> str:
 
 
 def titled(token: str) -> str:
-    """Return a token in full, visible, up to 200 columns."""
+    """Return a token with invisible characters made visible, up to 200 columns."""
     return shorten(visible(token[: 2 * LONGEST_TITLE]), LONGEST_TITLE)

@@ -1,1 +1,1 @@
-"""The analyses: a folder for each question, all alike; `declarations/analysis_list.py` lists them."""
+"""The analyses: one folder for each question, all with the same layout; see `declarations/analysis_list.py`."""

@@ -10,8 +10,8 @@ def excerpt_columns(run: Run, excerpt: Excerpt) -> dict[str, Any]:
     """Return the head, the behavior and the input of an excerpt, and its words with the attention between them.
 
     Args:
-        run: knows the tokens.
-        excerpt: a stretch of an input; its `weights` come row by row.
+        run: run with the tokens' texts.
+        excerpt: part of an input; its `weights` are listed row by row.
     """
     tokens, keys, text = run.excerpt_words(excerpt)
     weights = excerpt.weights.astype("float64").reshape(-1).tolist()

@@ -1,4 +1,4 @@
-"""What the analyses add to the report and the atlas, gathered over their list."""
+"""The parts of the report and the atlas that analyses contribute, collected over the list of analyses."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from headscope.visible import capital
 
 
 def every_part() -> Iterator[Parts]:
-    """Yield what each analysis adds, in the order of the report."""
+    """Yield the report parts of each analysis, in the order of the report."""
     for analysis in ANALYSES:
         parts: Parts = analysis.load(analysis.report)
         yield parts
 
 
 def drawings_of(about: Context) -> dict[str, Drawing]:
-    """Return what draws each figure's file, by its name, in the order of the report."""
+    """Return the drawing function of each figure's file, by file name, in the order of the report."""
     figures = [figure for parts in every_part() for figure in parts.figures]
     return {file: draw for figure in figures for file, draw in figure.drawings(about).items()}
 
 
 @once_a_study
 def functions_of(run: Study) -> list[FunctionScores]:
-    """Return what was looked for in the heads of a run: relations, then behaviors, in the order of the report."""
+    """Return the scores of all functions of a run's heads: relations, then behaviors, in the order of the report."""
     scores = [of_function for parts in every_part() for of_function in parts.functions(run)]
     return sorted(scores, key=lambda of_function: not of_function.function.is_relation)
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeadMeasure:
-    """A number of every head, by which the grid can be colored and the scatter laid out.
+    """A number for every head, by which the grid can be colored and the scatter plot laid out.
 
     Attributes:
-        name: that of its column in `study.heads`.
-        label: as it is called in the list, with a capital.
-        topic: what stands above it and its like in the list.
-        unit: of the number, in words; `share` is written in percent.
+        name: name of its column in `study.heads`.
+        label: name in the list of measures, capitalized.
+        topic: heading of its group in the list.
+        unit: unit of the number, in words; `share` is displayed in percent.
         values: kind -> `[head]`, layer by layer; NaN where it cannot occur.
     """
 
@@ -67,7 +67,7 @@ def measures_of(about: Context) -> list[HeadMeasure]:
 
 
 def _listed(analysis: Analysis, measures: HeadMeasures, about: Context) -> Iterator[HeadMeasure]:
-    """Yield the measures that have a label, and a value of any head."""
+    """Yield the measures that have a label and a value for at least one head."""
     rows = rows_of(measures, about.run.tables.get)
     if rows is None:
         return
@@ -97,7 +97,7 @@ def _written(label: MeasureLabel, about: Context, *, norm_weighted: bool) -> str
 def arc_examples(run: Study) -> pd.DataFrame | None:
     """Return sentences with a head's weights and gold arcs, right and wrong, or None where the run kept none.
 
-    `role` is the color of what is found; the other columns are those of the tables that are put together.
+    `role` is the color of the relation; the other columns are those of the concatenated tables.
     """
     tables = [
         table.assign(role=parts.role)

@@ -1,4 +1,4 @@
-"""What measures a stage: the scans that it declares, and the tables that it computes from their sums."""
+"""The base class of a stage's measurement: the scans that it declares, and the tables computed from their sums."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -15,16 +15,16 @@ NO_RESULTS: Mapping[str, StageResult] = MappingProxyType({})
 
 
 class Measurement(ABC, Generic[R]):
-    """A stage of a run: what it sums up over which corpus, and the tables that it makes of the sums.
+    """The measurement of a stage: the sums over a corpus, and the tables that are computed from them.
 
-    A subclass declares its scans as data and computes tables from their sums. Whoever runs it shares passes over the
-    text between stages, keeps shards so that a run that is stopped goes on, and sends shards to a cluster. An instance
-    is cheap: what is heavy is loaded when a scan is run, or in `compute`.
+    A subclass declares its scans as data and computes tables from their sums. The caller shares passes over the text
+    between stages, keeps shards so that an interrupted run can resume, and sends shards to a cluster. An instance is
+    cheap: expensive objects are loaded when a scan is run, or in `compute`.
 
     Args:
-        run: what is measured.
-        earlier: results of the stages that the stage is declared to come `after`, by name.
-        watch: told of progress.
+        run: run to measure.
+        earlier: results of the stages declared in `after`, by name.
+        watch: callback for progress.
     """
 
     def __init__(
@@ -33,14 +33,14 @@ class Measurement(ABC, Generic[R]):
         self.run, self.earlier, self.watch = run, earlier, watch
 
     def check(self) -> None:
-        """Refuse what cannot be measured, by what is known before anything is read.
+        """Raise an error for a run that cannot be measured, from the facts known before anything is read.
 
         Raises:
-            HeadscopeError: an option, or the model, is none that this stage can be measured with.
+            HeadscopeError: an option, or the model, cannot be used with this stage.
         """
 
     def scans(self) -> Iterable[Scan]:
-        """Yield what is to be summed up; the same scans whenever it is called, in every process."""
+        """Yield the scans of the stage; the same scans whenever it is called, in every process."""
         return ()
 
     @abstractmethod
@@ -52,5 +52,5 @@ class Measurement(ABC, Generic[R]):
         """
 
     def measure(self) -> StageResult:
-        """Run the scans by themselves, in this process, and compute the tables."""
+        """Run the scans in this process, without other stages, and compute the tables."""
         return self.compute(ScanRunner().run("scan", self.scans(), self.watch))

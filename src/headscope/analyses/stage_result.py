@@ -17,12 +17,12 @@ class StageResult:
     """The result of one stage of a run.
 
     Attributes:
-        name: of the stage.
-        tables: by name, as they are written to `tables/NAME.parquet`.
-        facts: what it adds to the manifest.
+        name: name of the stage.
+        tables: tables by name, as they are written to `tables/NAME.parquet`.
+        facts: entries for the manifest.
         notes: sentences that the user should see.
         state: an accumulator's sums, for later merging.
-        seconds: how long it took.
+        seconds: duration in seconds.
     """
 
     name: str
@@ -36,12 +36,12 @@ class StageResult:
 def notes_on_left_out(
     rows_of_kinds: Mapping[str, NDArray[np.int64]], measured: str, *, where: str = ""
 ) -> Iterator[str]:
-    """Yield a note on each kind of attention with rows of which heads write nothing, and which are left out.
+    """Yield a note on each kind of attention with rows in which heads write nothing, which are left out.
 
     Args:
-        rows_of_kinds: how many such rows each head has, by kind.
-        measured: what they are left out of.
-        where: names the rows: `over shuffled words`; empty for all rows of the text.
+        rows_of_kinds: number of such rows of each head, by kind.
+        measured: name of the result that leaves them out.
+        where: description of the rows: `over shuffled words`; empty for all rows of the text.
     """
     for kind, rows in rows_of_kinds.items():
         if number := int(rows.sum()):

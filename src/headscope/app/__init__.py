@@ -1,1 +1,1 @@
-"""What is called from Python, the command line, the notebook and the explorer."""
+"""Entry points: Python functions, the command line, the notebook and the explorer."""

@@ -33,13 +33,13 @@ _DOCUMENTED = """{help}
 
 
 def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
-    """Make the function of an analysis's command.
+    """Make the Python function of an analysis's command.
 
     Args:
-        analysis: that declares it.
-        command: its own.
+        analysis: analysis that declares the command.
+        command: command of the analysis.
     """
-    # The whole run's folder is `out`, whatever file the command line writes there.
+    # `out` is the folder of the whole run, whatever file the command line writes under that option.
     files = [each for each in command.files if each.option.name != "out"]
     taken = in_python([*command.reworded, *options_taken(analysis, command)], stages_measured(analysis))
     offered = [*taken, *(each.option for each in files)]
@@ -69,7 +69,7 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
 
 
 def name_of(command: Command) -> str:
-    """Return what a command is called in Python."""
+    """Return the Python name of a command."""
     return command.name.replace("-", "_")
 
 

@@ -1,7 +1,7 @@
-"""What `import headscope as hs` offers to call: a report, its atlas, attention, a scan, and views in a notebook.
+"""The functions of `import headscope as hs`: a report, its atlas, attention, a scan, and views in a notebook.
 
-The commands of analyses are made of their list (`app/analysis_functions.py`). Importing this loads nothing heavy:
-each function imports what it runs.
+The functions of analyses' commands are made from their list (`app/analysis_functions.py`). Importing this module loads
+nothing heavy, because each function imports its implementation.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ def report(model: Any = None, **options: Any) -> Study:
     >>> hs.report(text=["The cat sat on the mat.", "It slept."])
     >>> hs.report(model=my_model, tokenizer=my_tokenizer, text="my.txt", out="my-report")
 
-    Without any corpus the demonstration ones are read.
+    Without any corpus, the demonstration corpora are read.
 
     Args:
-        model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
-            its `tokenizer`. A model in memory keeps its device and dtype and comes back as it was; runs know it by its
-            weights.
+        model: hub name or folder, None for the embedded model, the result of `load_model`, or a transformers model with
+            its `tokenizer`. A model in memory keeps its device and dtype and is left unchanged; its weights identify it
+            in a run.
         {options}
 
     Returns:
-        The study: labeled arrays, tables, and `report_path`.
+        The study, with labeled arrays, tables, and `report_path`.
 
     Raises:
-        HeadscopeError: something in the way that the user can mend; its text says how.
+        HeadscopeError: a problem that the user can fix; the message says how.
     """
     run_options, beside = run_options_of("report", model, options, _OF_A_RUN)
     from headscope.atlas.atlas_files import run_report
@@ -67,23 +67,22 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     >>> hs.attention("The cat sat on", model="headscope-decoder", generate=20)
 
     The weights are those of transformers' own eager attention, after the softmax: each row, over keys, sums to 1. A
-    learned sink (GPT-OSS), which is no token, is the last key, `[sink]`.
-    Layers and heads count from 1, and stay dimensions where one is chosen. Tokens (or words) are the coordinates of
-    `query` and `key`; where one comes twice, `sel` returns both, and `query_position` and `key_position` (from 0) tell
-    them apart. Of text that the model writes (`generate`) the weights are those that each token had when it was
-    written.
+    learned sink (GPT-OSS), which is not a token, is the last key, `[sink]`. Layers and heads count from 1, and remain
+    dimensions if only one is selected. Tokens (or words) are the coordinates of `query` and `key`; if a token occurs
+    twice, `sel` returns both occurrences, and `query_position` and `key_position` (from 0) distinguish them. For text
+    that the model writes (`generate`), the weights of each token are those at the time it was written.
 
     Args:
-        text: what the model reads.
-        text_b: the second text of a pair.
+        text: text that the model reads.
+        text_b: second text of a pair.
         {options}
 
     Returns:
-        An `xarray.DataArray` of float32 with `units`, `kind`, `level` and `model` among its `attrs`, and `notes` where
-        there is something to know of the text or the model.
+        An `xarray.DataArray` of float32 with `units`, `kind`, `level` and `model` among its `attrs`, and `notes` if
+        there is something to know about the text or the model.
 
     Raises:
-        HeadscopeError: something is not as it should be; the text says what.
+        HeadscopeError: an argument is invalid; the message says which and why.
     """
     values = checked("attention", options, ATTENTION, before=["text", "text_b"])
     check_text("text", text, needed=True)
@@ -97,12 +96,12 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
 
 
 def open_study(path: str | Path) -> Study:
-    """Open a run's folder; in a notebook, the study shows what was run, its head grid and what was found.
+    """Open a run's folder; in a notebook, the study shows the run, its head grid and its findings.
 
     >>> study = hs.open_study("my-report")
 
     Raises:
-        InputError: there is no run in it, or its manifest is not as the run wrote it.
+        InputError: the folder has no run, or its manifest has changed since the run wrote it.
     """
     from headscope.reporting.study_words import STUDY_WORDS
     from headscope.study import study
@@ -111,20 +110,20 @@ def open_study(path: str | Path) -> Study:
 
 
 def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
-    """Write the head atlas of a study: a card for each head, found on a map, by filters or in words.
+    """Write the head atlas of a study: a card for each head, which can be found on a map, by filters or in words.
 
     >>> hs.head_atlas("my-report", out="site")
 
     Args:
-        study: a finished run, or its folder.
-        out: folder of the site; `index.html` in it holds everything, and a head's card is `index.html#encoder-8-10`.
+        study: finished run, or its folder.
+        out: folder of the site; its `index.html` contains everything, and a head's card is `index.html#encoder-8-10`.
 
     Returns:
-        The page's path.
+        The path of the page.
 
     Raises:
-        InputError: the folder holds no run, or one without statistics of heads on text.
-        OutputError: `out` is no place for a site.
+        InputError: the folder has no run, or the run has no statistics of heads on text.
+        OutputError: `out` cannot be used for a site.
     """
     from headscope.study.study import Study
 
@@ -143,7 +142,7 @@ def prune(model: Any = None, **options: Any) -> Any:
     >>> hs.prune("headscope-decoder", heads=["3-7", "3-8"], out="smaller")
     >>> hs.prune("headscope-decoder", keep=0.7, study=study, by="norms.output_norm", out="smaller")
 
-    The rows of the output projection that a removed head writes through become zero (a mask of 0, Michel et al. 2019);
+    The rows of the output projection that belong to a removed head become zero (a mask of 0, Michel et al. 2019);
     shapes, configuration and the projection's bias stay.
 
     Args:
@@ -151,10 +150,10 @@ def prune(model: Any = None, **options: Any) -> Any:
         {options}
 
     Returns:
-        `path`, `removed` (the heads) and `heads` (how many the model has).
+        `path`, `removed` (the removed heads) and `heads` (the number of heads of the model).
 
     Raises:
-        HeadscopeError: something in the way that the user can mend; its text says how.
+        HeadscopeError: a problem that the user can fix; the message says how.
     """
     from headscope.app.pruning import prune as write
 
@@ -174,17 +173,17 @@ def scan(text: Any, accumulators: Any, **options: Any) -> list[Any]:
     """Run a model over text once and feed its attention to accumulators.
 
     Args:
-        text: a text, or several; or a `Path` (or several) of files and folders; or documents, as `read_corpus` returns
-            them; None for the demonstration text. Lines are inputs, and a blank line parts documents; each text of
-            several is a document of its own.
-        accumulators: updated in place; made without a layout, they are told the model's.
+        text: one text or several; a `Path` (or several) of files and folders; documents from `read_corpus`; or None for
+            the demonstration text. Each line is an input, and blank lines separate documents; each of several texts is
+            a separate document.
+        accumulators: accumulators, updated in place; those made without a layout get the model's.
         {options}
 
     Returns:
-        What each accumulator's `compute()` gives, in their order.
+        The result of each accumulator's `compute()`, in the same order.
 
     Raises:
-        HeadscopeError: the model, the texts or an option is not as it should be.
+        HeadscopeError: the model, the text or an option is invalid.
     """
     from headscope.app.scanning import scan_text
     from headscope.declarations.run_options import RunOptions
@@ -200,7 +199,7 @@ _VIEWED = [positional("text", str | None), positional("text_b", str | None)]
 
 
 def _view(name: str, called: str, text: Any, text_b: Any, options: Mapping[str, Any]) -> Any:
-    """Draw a view, its arguments checked in words."""
+    """Check the arguments of a view, and draw it."""
     from headscope.app.notebook import view_of
 
     values = checked(called, options, VIEW, before=["text", "text_b"])
@@ -213,48 +212,48 @@ def _view(name: str, called: str, text: Any, text_b: Any, options: Mapping[str, 
 
 @offering(*VIEW, first=_VIEWED)
 def head_view(text: Any = None, text_b: Any = None, **options: Any) -> Any:
-    """Draw attention as lines between tokens, heads in colors.
+    """Draw attention as lines between tokens, with heads in colors.
 
     >>> hs.head_view("The cat sat on the mat.", layer=2)
     >>> hs.head_view("The cat sat on", model="headscope-decoder", generate=20)
 
     Args:
-        text: what the model reads.
-        text_b: the second text of a pair.
+        text: text that the model reads.
+        text_b: second text of a pair.
         {options}
 
     Returns:
-        What a notebook shows; `save(path)` writes the page.
+        An object that a notebook displays; `save(path)` writes the page.
 
     Raises:
-        HeadscopeError: something is not as it should be; the text says what.
+        HeadscopeError: an argument is invalid; the message says which and why.
     """
     return _view("head", "head_view", text, text_b, options)
 
 
 @offering(*VIEW, first=_VIEWED)
 def model_view(text: Any = None, text_b: Any = None, **options: Any) -> Any:
-    """Draw every layer and head as a small picture; takes what `head_view` takes."""
+    """Draw every layer and head as a small picture; the arguments are those of `head_view`."""
     return _view("model", "model_view", text, text_b, options)
 
 
 @offering(*VIEW, first=_VIEWED)
 def neuron_view(text: Any = None, text_b: Any = None, **options: Any) -> Any:
-    """Draw how a head's weights come about from queries and keys; takes what `head_view` takes, but needs a model.
+    """Draw how queries and keys give a head's weights; the arguments are those of `head_view`, but a model is required.
 
     Raises:
-        ModelError: the model does not hand over its queries and keys.
+        ModelError: the queries and keys of the model cannot be read.
     """
     return _view("neuron", "neuron_view", text, text_b, options)
 
 
 @offering(*VIEW, first=_VIEWED)
 def heatmap(text: Any = None, text_b: Any = None, **options: Any) -> Any:
-    """Draw the text with each token shaded by its attention; takes what `head_view` takes."""
+    """Draw the text with each token shaded by its attention; the arguments are those of `head_view`."""
     return _view("heatmap", "heatmap", text, text_b, options)
 
 
 @offering(*VIEW, first=_VIEWED)
 def matrix_view(text: Any = None, text_b: Any = None, **options: Any) -> Any:
-    """Draw one head's weights as a matrix of queries by keys; takes what `head_view` takes."""
+    """Draw one head's weights as a matrix of queries by keys; the arguments are those of `head_view`."""
     return _view("matrix", "matrix_view", text, text_b, options)

@@ -34,10 +34,10 @@ def attention_array(
     kind: str | None = None,
     **more: Any,
 ) -> xr.DataArray:
-    """Do what `hs.attention` does, with options that were checked.
+    """Implement `hs.attention`, with options that were checked.
 
     Raises:
-        HeadscopeError: the model, the text, a layer, a head or a kind is not as it should be.
+        HeadscopeError: the model, the text, a layer, a head or a kind is invalid.
     """
     loading = {name: more.pop(name) for name in LOADING if name in more}
     reader = reader_of(model, writes=bool(more.get("generate")), **loading)
@@ -80,7 +80,7 @@ def attention_array(
 def _between_words(
     weights: NDArray[np.float32], maps: KindMaps, pooling: str
 ) -> tuple[NDArray[np.float32], list[str], list[str]]:
-    """Join the pieces of words, `[layer, head, word, word]`, and say what the words are."""
+    """Pool the pieces of words, `[layer, head, word, word]`, and return the words of queries and keys."""
     queries, keys = maps.queries, maps.key_axis
 
     def ids(axis: Axis) -> torch.Tensor:
@@ -95,7 +95,7 @@ def _between_words(
 
 
 def _said(axis: Axis, words: Any) -> list[str]:
-    """Return the text at each place: of a word as it was typed, else of its token."""
+    """Return the text at each position: a word as it was typed, else the token."""
     return [
         axis.tokens[leader] if word == NO_WORD else axis.word_text[word]
         for word, leader in zip(words.words[0].tolist(), words.leaders[0].tolist(), strict=True)

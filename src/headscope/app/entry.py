@@ -14,9 +14,9 @@ from headscope.errors import ExtensionError
 
 
 def main() -> None:
-    """Run the command line as a program of its own; always ends in `SystemExit`.
+    """Run the command line as a separate program; always ends in `SystemExit`.
 
-    To call the command line from Python use `headscope.app.cli.program.main`, which leaves the process as it was.
+    To call the command line from Python use `headscope.app.cli.program.main`, which leaves the process unchanged.
     """
     _plug_closed_streams()
     hide_settings_files()
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _command_line() -> Callable[[], None]:
-    """Import the command line, with what other packages add to it."""
+    """Import the command line, with the commands that other packages add."""
     try:
         from headscope.app.cli.program import main as run
     except ExtensionError as error:
@@ -43,19 +43,19 @@ def _command_line() -> Callable[[], None]:
 
 
 def _plug_closed_streams() -> None:
-    """Open closed standard streams on nothing: else the first file that a run opens would get their number."""
+    """Open closed standard streams on the null device, or a run's first open file would get their number."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _drop_what_cannot_be_written() -> None:
-    """Flush what is left, and send to nothing what cannot be: Python's own flush at exit would complain of it."""
+    """Flush the streams, and redirect those that fail to the null device, or Python's flush at exit would complain."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         try:
             stream.flush()
@@ -65,7 +65,7 @@ def _drop_what_cannot_be_written() -> None:
 
 
 def _say_traceback(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
-    """Print an error of our own, without what a file's text in it could do to the terminal."""
+    """Print an internal error, with any foreign text in it made safe for the terminal."""
     import traceback
 
     from headscope.visible import printable
@@ -88,15 +88,15 @@ _READ_FROM_THE_CURRENT_FOLDER = frozenset({"matplotlibrc"})
 
 
 def hide_settings_files() -> None:
-    """Let matplotlib begin with the settings that it ships, whoever else left some.
+    """Make matplotlib start with the settings that it ships, whatever settings files exist.
 
-    It looks in the current folder before anywhere else, which no setting of its own turns off: so the bare name is
-    not there for it. For a program of our own alone, since it holds for the whole process.
+    It looks in the current folder first, which none of its settings disables, so the bare file name is reported as
+    missing. Only our own program does this, because it affects the whole process.
     """
     exists = os.path.exists
 
     def exists_elsewhere(path: Any) -> bool:
-        # A path in any other form than the bare name is one that somebody gave.
+        # A path in any other form than the bare name was given by somebody.
         return not (isinstance(path, str) and path in _READ_FROM_THE_CURRENT_FOLDER) and exists(path)
 
     os.path.exists = exists_elsewhere

@@ -1,6 +1,6 @@
-"""Views in a notebook, of a model on a text or of attention that is there already.
+"""Views in a notebook, of a model on a text or of given attention.
 
-A view is a widget where anywidget is installed, and the offline page in a frame of its own where it is not.
+A view is a widget if anywidget is installed, and otherwise the offline page in a frame.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def view_of(
     static: bool = False,
     **snapshot_options: Any,
 ) -> Any:
-    """Return a view by its name, as `hs.head_view` describes what it takes, as a notebook shows it."""
+    """Return a view by its name, with the arguments of `hs.head_view`, as an object that a notebook displays."""
     view = take_snapshot(model, text, text_b, neuron=needs_neuron(name) or None, **snapshot_options)
     if state is None:
         state = opening(view, name, kind=kind, layer=layer, heads=heads, words=words)

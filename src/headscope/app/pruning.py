@@ -1,4 +1,4 @@
-"""What `headscope prune` and `hs.prune` do: choose the heads, load the checkpoint, write it without them."""
+"""`headscope prune` and `hs.prune`: choose the heads, load the checkpoint, and write it without them."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -35,19 +35,19 @@ def prune(
     """Write a model's checkpoint without some of its heads; see `write_pruned`.
 
     Args:
-        model: a name or folder, or what `load_checkpoint` returns, whose weights are changed.
+        model: name or folder, or the result of `load_checkpoint`, whose weights are changed.
         out: the new folder.
-        revision: of the hub.
-        heads: to remove: their names, or a file of them.
-        keep: in place of `heads`, the share that stays.
-        study: a run of the same model, for `keep`.
-        by: the column of `study.heads` that orders the heads, for `keep`.
-        text: on which the loss is measured before and after, as `hs.report` takes it.
-        intervention: of `REMOVALS`; `mean` needs a text.
-        replace: whether what stands at `out` gives way.
+        revision: revision on the hub.
+        heads: heads to remove: their names, or a file of names.
+        keep: share of heads that stays, in place of `heads`.
+        study: run of the same model, for `keep`.
+        by: column of `study.heads` that orders the heads, for `keep`.
+        text: text on which the loss is measured before and after, as in `hs.report`.
+        intervention: one of `REMOVALS`; `mean` needs a text.
+        replace: whether an existing `out` is replaced.
 
     Raises:
-        HeadscopeError: options that do not go together, or what `write_pruned` and `load_checkpoint` raise.
+        HeadscopeError: the options contradict one another, or `write_pruned` or `load_checkpoint` raises it.
     """
     chosen = _chosen(heads, keep, study, by)  # before any weight is loaded
     texts = text if isinstance(text, list | tuple) else [text]
@@ -65,7 +65,7 @@ def prune(
 
 def _documents(text: Any) -> list[Document]:
     """Return the documents of a text, whether it is in memory or in files."""
-    texts: Any = given_text(text)  # the paths of files, or documents, never both
+    texts: Any = given_text(text)  # paths of files, or documents, never both
     return list(read_corpus(texts) if texts and isinstance(texts[0], str) else texts)
 
 

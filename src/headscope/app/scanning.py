@@ -1,4 +1,4 @@
-"""A scan with accumulators of one's own: from texts of any kind to what the accumulators give."""
+"""A scan with the user's accumulators, from texts of any kind to the accumulators' results."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ def scan_text(
     progress: Callable[[ScanCounts], None] | None = None,
     **reading: Any,
 ) -> list[Any]:
-    """Do what `hs.scan` does, with the options of the text put together, and those of the model in `reading`."""
+    """Implement `hs.scan`, with `options` for the text, and the options for the model in `reading`."""
     if not isinstance(accumulators, Sequence) or not accumulators:
         raise OptionError(f"accumulators is {accumulators!r}; expected a list of one accumulator or more")
     for each in accumulators:
@@ -74,7 +74,7 @@ def scan_text(
 
 
 def _documents(text: Any) -> Iterator[Document]:
-    """Return the documents of what was given; paths are looked up now, before a model is loaded."""
+    """Return the documents of the argument `text`; paths are checked at once, before a model is loaded."""
     if text is None:
         return read_corpus(demo_text())
     if isinstance(text, Path):
@@ -93,7 +93,7 @@ def _documents(text: Any) -> Iterator[Document]:
 
 def _of_texts(texts: Sequence[str]) -> Iterator[Document]:
     for text in texts:
-        # A name given as a string is read as elsewhere only where it is a Path: here it would be the text itself.
+        # Unlike elsewhere, a name must be a Path to be read as a file: as a string it would be the text itself.
         if len(text) < 256 and len(text.split()) == 1 and Path(text).is_file():
             raise OptionError(f'text holds {text!r}, the name of a file; give Path("{text}") to read the file')
     return distinct(

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: one way for a command to be stopped, whatever it is at."""
+"""Ctrl-C, SIGTERM and SIGHUP: one way to stop a command, whatever it is doing."""
 
 import _thread
 import os
@@ -11,18 +11,18 @@ from typing import Any, NoReturn
 
 STOPPED = "stopped; nothing half-written was left, and what was finished is kept"
 AT_ONCE = "stopped at once, without tidying up; what was finished is kept"
-# Windows knows no SIGHUP.
+# Windows does not have SIGHUP.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-# A shell tells its whole group, and a supervisor the process again: that is one wish, not two.
+# A shell signals its whole group, and a supervisor the process again: these are one request, not two.
 _SECONDS_PER_REQUEST = 1.0
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal to stop; what unwinds for Ctrl-C unwinds for it.
+    """A signal to stop; code that unwinds for Ctrl-C unwinds for it.
 
     Attributes:
-        number: the signal's.
-        code: the exit code that a shell expects of it.
+        number: number of the signal.
+        code: exit code that a shell expects for it.
     """
 
     def __init__(self, number: int) -> None:
@@ -32,10 +32,11 @@ class Stopped(KeyboardInterrupt):
 
 
 class Stoppable:
-    """Within it a signal to stop raises `Stopped` in the main thread; afterwards signals do what they did before.
+    """A context in which a signal to stop raises `Stopped` in the main thread; afterwards, signals act as before.
 
-    A second one, more than a second after the first, ends the process at once: the tidying up hangs. Signals that
-    were ignored, as under nohup, stay so. In another thread nothing is changed, since Python lets only the main one.
+    A second one, more than a second after the first, ends the process at once, because the cleanup hangs. Ignored
+    signals, as under nohup, stay ignored. In another thread nothing is changed, because Python allows it only in the
+    main one.
     """
 
     def __init__(self) -> None:
@@ -58,7 +59,7 @@ class Stoppable:
             for number, before in self._before.items():
                 signal.signal(number, before)
         if error is not None and self._came is not None:
-            # A library may turn it into an error of its own on the way, as an import that was cut short.
+            # A library may have turned it into its own error on the way, for example during an interrupted import.
             raise Stopped(self._came) from None
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
@@ -72,7 +73,7 @@ class Stoppable:
         raise Stopped(number)
 
     def _not_raised(self, problem: "sys.UnraisableHookArgs") -> None:
-        """Say it again after a callback of Python's own, which lets no error through."""
+        """Raise the signal again after a callback inside Python, which swallows errors."""
         if isinstance(problem.exc_value, Stopped):
             self._came = None
             # From another thread and a moment later: here it would be raised in this callback, and be lost again.
@@ -84,11 +85,11 @@ class Stoppable:
 
 
 def take_signals(handle: Any) -> dict[int, Any]:
-    """Let `handle` answer the signals to stop that are not ignored; return what answered them before."""
+    """Let `handle` handle the signals to stop that are not ignored; return their previous handlers."""
     taken = {}
     for number in SIGNALS:
         before = signal.getsignal(number)
-        if before is not None and before != signal.SIG_IGN:  # None: set by another language's code
+        if before is not None and before != signal.SIG_IGN:  # None: set by code in another language
             taken[number] = signal.signal(number, handle)
     return taken
 
@@ -104,7 +105,7 @@ def leave(number: int, sentence: str = STOPPED) -> NoReturn:
 
 
 def _still_loading(frame: FrameType | None) -> bool:
-    """Whether the first torch is being imported: an import cut short may abort, and there is nothing to tidy up yet."""
+    """Return True if torch is just being imported: an interrupted import may abort, and nothing needs cleanup yet."""
     spec = getattr(sys.modules.get("torch"), "__spec__", None)
     if spec is not None and not getattr(spec, "_initializing", False):
         return False

@@ -17,21 +17,21 @@ from headscope.views.static_page import HEIGHT, frame, save_page
 from headscope.views.view_payload import payload
 
 MOST_FALLBACK = 8_000_000
-"""Bytes of a page that is kept in the notebook for places where widgets cannot run."""
+"""Maximum size in bytes of a page that is saved in the notebook for programs that cannot run widgets."""
 
 
 class AttentionWidget(anywidget.AnyWidget):
-    """A view in a notebook's cell.
+    """A view in a cell of a notebook.
 
     Attributes:
-        state: what it shows, as `view=head&layer=2`; follows the reader's clicks, and can be set.
-        height: of the drawing, in pixels.
+        state: current view, as `view=head&layer=2`; it follows the reader's clicks, and can be set.
+        height: height of the drawing, in pixels.
 
     Args:
-        view: the attention of one input.
-        state: what it shows first.
-        height: of the drawing, in pixels.
-        call: the arguments of the Python call that made the view.
+        view: attention of one input.
+        state: initial state.
+        height: height of the drawing, in pixels.
+        call: arguments of the Python call that made the view.
     """
 
     _esm: ClassVar[str] = script("views/attention_widget.js") + "\nexport default { render };\n"
@@ -53,14 +53,14 @@ class AttentionWidget(anywidget.AnyWidget):
         return f"<headscope view of {self.view.title!r}: {self.state}>"
 
     def save(self, path: str | Path) -> Path:
-        """Write the view as it is now as one page that opens offline; return its path. Errors as `save_page`."""
+        """Write the current view as one page that opens offline; return its path. Errors are those of `save_page`."""
         return save_page(path, self._page())
 
     def _page(self) -> str:
         return attention_page(self.view, state=self.state, call=self.call)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget, and beside it the page for places where widgets cannot run."""
+        """Return the widget, and the page for programs that cannot run widgets."""
         shown = super()._repr_mimebundle_(**kwargs)
         if shown is None:
             return None

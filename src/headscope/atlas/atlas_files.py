@@ -1,4 +1,4 @@
-"""The whole of a report: measure, write the run directory, draw, and write the pages."""
+"""A whole report: measure, write the run folder, draw the figures, and write the pages."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,15 +27,15 @@ def run_report(
     parts: Sequence[FinishedPart] = (),
     engine: RayEngine | None = None,
 ) -> Study:
-    """Do what `hs.report` does, from options that were put together before.
+    """Run the report of `hs.report`, from prepared options.
 
-    The folder is looked at before the scan, so that no work is lost to a wrong `--out`; a finished run of
-    the same signature is not computed again, only its figures and page are. Without a folder one is named after the
-    run: that of the same run, or a new one. What the parts of the run have scanned is not scanned again.
-    Shards are computed by the engine, where one is given.
+    The folder is checked before the scan, so that no work is lost to a wrong `--out`. A finished run of the same
+    signature is not computed again; only its figures and page are rewritten. Without `out` the folder is named after
+    the run: the folder of the same run, or a new one. Shards that the parts of the run have scanned are not scanned
+    again. The engine, if given, computes the shards.
 
     Raises:
-        InputError: the text, the model or an option is not that of the parts.
+        InputError: the text, the model or an option differs from that of the parts.
     """
     run = None
     if out is None:
@@ -57,7 +57,7 @@ def run_report(
 
 
 def draw(study: Study) -> None:
-    """Write the figures and the report's page of a run, and the head atlas beside it, which the page links."""
+    """Write the figures and the report's page of a run, and the head atlas that the page links to."""
     from headscope.atlas.atlas_page import INDEX, write_atlas
     from headscope.reporting.report_page import write_report
 

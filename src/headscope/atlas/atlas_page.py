@@ -41,12 +41,12 @@ def atlas_page(study: Study, *, report: str | None = None) -> str:
 
 
 def write_atlas(study: Study, out: Path, *, report: str | None = None) -> Path:
-    """Write `index.html` into a folder, whole or not at all, and return its path.
+    """Write `index.html` into a folder, atomically, and return its path.
 
     Args:
         study: a finished run.
-        out: the folder; made where there is none.
-        report: address of the report's page as seen from the atlas, to link to.
+        out: the folder; created if it does not exist.
+        report: address of the report's page relative to the atlas, to link to.
 
     Raises:
         InputError: the run has no statistics of heads on text.
@@ -60,10 +60,10 @@ def write_atlas(study: Study, out: Path, *, report: str | None = None) -> Path:
 
 
 def check_site(out: Path) -> None:
-    """Refuse a place that is no place for a site.
+    """Check that a folder can be used for a site.
 
     Raises:
-        OutputError: says why, and what to give.
+        OutputError: it cannot; the message gives the reason and the remedy.
     """
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file; --out expects a folder, new or empty, or that of an earlier atlas")

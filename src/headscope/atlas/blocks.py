@@ -1,4 +1,4 @@
-"""What the atlas's script knows of a study: the report's data, and what is on the cards beside it."""
+"""The data of the atlas's script: the report's data, and the additional contents of the cards."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _TOP_EXAMPLES = (TOP_EXAMPLES, "run headscope report again")
 def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
     """Return the JSON data blocks of the atlas by the id of their element: `data`, `maps` and `atlas`.
 
-    `data` and `maps` are those of the report's page. `atlas` has what the run is called, what it did not measure
-    (`measured`: null where it did, else what to do), the words to ask with, accuracies of every head at each relation,
-    what heads show, places on the map, nearest heads, and sentences.
+    `data` and `maps` are those of the report's page. `atlas` has the run's name, the missing measurements (`missing`:
+    null if measured, else the remedy), the search terms, accuracies of every head at each relation, the behaviors of
+    heads, positions on the map, nearest heads, and sentences.
 
     Args:
-        study: a finished run; stages that it does not have are said to be missing.
-        report: address of the report's page beside the atlas, to link to; None for none.
+        study: a finished run; the atlas marks its missing stages.
+        report: address of the report's page next to the atlas, to link to; None for no link.
 
     Raises:
-        InputError: the run has no statistics of heads on text, which every card is made of.
+        InputError: the run has no statistics of heads on text, which every card needs.
     """
     check_study(study)
     about = Context.of(study)
@@ -70,10 +70,10 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
 
 
 def check_study(study: Study) -> None:
-    """Refuse a run without what every card is made of.
+    """Check that a run has the tables that every card needs.
 
     Raises:
-        InputError: names what is there.
+        InputError: a table is missing; the message lists the tables that exist.
     """
     lacking = [name for name in NEEDED if name not in study.tables]
     if lacking:

@@ -1,4 +1,4 @@
-"""A report as one file to send: its page, atlas, figures and tables in a zip in which every link leads somewhere."""
+"""A report as one file to send: its page, atlas, figures and tables in a zip without broken links."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from headscope.study.manifest import MANIFEST
 from headscope.study.study import Study
 
 PARTS = (MANIFEST, "report.html", ATLAS, "figures", "tables")
-"""What is sent; what only resuming a run needs stays behind."""
+"""Contents of the zip; files needed only to resume a run are excluded."""
 
 
 def write_bundle(study: Study) -> Path:
-    """Write `NAME.zip` beside a run's folder, whole or not at all, and return its path; an earlier one gives way.
+    """Write `NAME.zip` next to a run's folder, atomically, and return its path; an existing zip is replaced.
 
-    It unpacks to one folder of the run's name, whose `report.html` opens offline, with what it links.
+    It unpacks to one folder with the run's name, whose `report.html` and its links work offline.
 
     Args:
         study: a run whose pages are written.
 
     Raises:
         FileNotFoundError: the run has no page yet.
-        OSError: the place cannot be written to.
+        OSError: the location is not writable.
     """
     folder = study.path.resolve()
     if not study.report_path.exists():

@@ -1,4 +1,4 @@
-"""What heads do, for the atlas's script: numbers of relations and behaviors, as columns over the heads of a kind."""
+"""Head functions for the atlas's script: numbers of relations and behaviors, as columns over the heads of a kind."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from headscope.report_kit.numbers import json_numbers
 
 
 def relations_block(functions: Sequence[FunctionScores], kinds: Sequence[Kind]) -> list[dict[str, Any]]:
-    """Return what was measured of each relation, those left out of which no head's accuracy was kept.
+    """Return the measurements of each relation, except relations without stored head accuracies.
 
-    Each has `name label says role n`, `baseline` (accuracy of what needs no attention), `best`: {kind, index of the
-    head, its accuracy, tested: whether there were documents enough to ask, beats: whether choosing it is shown to beat
+    Each has `name label says role n`, `baseline` (accuracy without attention), `best`: {kind, index of the head, its
+    accuracy, tested: True if there were enough documents for the test, beats: True if choosing it significantly beats
     the baseline}; and `heads`: for each kind `value`, `low`, `high` and `way` in head order, the better direction of
     each head.
     """
@@ -52,7 +52,7 @@ def _best_of_relation(scores: FunctionScores, kinds: Sequence[Kind]) -> dict[str
 
 
 def _relation_columns(heads: pd.DataFrame, kind: Kind) -> dict[str, Any] | None:
-    """Lay a relation's rows out by head; of two directions the more accurate is kept, of equal ones the first."""
+    """Return a relation's rows by head, for the more accurate of two directions, and the first of equal ones."""
     rows = heads[heads["kind"] == kind.name]
     if rows.empty:
         return None
@@ -68,17 +68,17 @@ def _relation_columns(heads: pd.DataFrame, kind: Kind) -> dict[str, Any] | None:
 def behaviors_block(
     functions: Sequence[FunctionScores], kinds: Sequence[Kind], measures: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return what stands beside each head's value of a behavior, which the report's data has.
+    """Return the data that accompanies each head's value of a behavior; the values are in the report's data.
 
-    Each has `name label says topic role unit searchable` (whether words find it), and `heads`: for each kind in which
-    it can occur `low` and `high` in head order, left out where nothing has an interval, `uniform` (one number where all
-    share it), `written` (the value by what the head writes, where that is known of any), `shows` (1, 0, null: not
-    tested), and `strongest`: {index, chance: the same choice with random weights, tested}, or null.
+    Each has `name label says topic role unit searchable` (True if a text search finds it), and `heads`: for each kind
+    in which it can occur `low` and `high` in head order, omitted if there are no intervals, `uniform` (one number if
+    all heads share it), `written` (the norm-weighted value, if any head has one), `shows` (1, 0, null: not tested), and
+    `strongest`: {index, chance: the same choice with random weights, tested}, or null.
 
     Args:
-        functions: what was looked for in heads.
-        kinds: of attention.
-        measures: of the report's data, which have the values, their topic and their unit.
+        functions: functions that were looked for in heads.
+        kinds: kinds of attention.
+        measures: measures of the report's data, which have the values, their topic and their unit.
     """
     listed = {measure["name"]: measure for measure in measures}
     return [
@@ -126,7 +126,7 @@ def _behavior_columns(scores: FunctionScores, heads: pd.DataFrame, kind: Kind) -
 
 
 def _columns(rows: pd.DataFrame, kind: Kind, names: Mapping[str, str], *, always: str) -> dict[str, Any]:
-    """Lay columns out in head order, to four digits; those without a number are left out, but one."""
+    """Return columns in head order, to four digits, without columns that have no number, except `always`."""
     columns = {name: kind.in_head_order(rows, column) for name, column in names.items()}
     return {
         name: json_numbers(values.round(4))

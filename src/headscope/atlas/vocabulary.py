@@ -1,4 +1,4 @@
-"""Words by which heads are asked for: roles, relations, what heads show, statistics, each with what people call it."""
+"""Search terms for heads: roles, relations, behaviors, statistics, each with its common names."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def vocabulary(
     *,
     explained: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return what can be asked for: `what`, `name`, `label`, `says`, and its `words`.
+    """Return the search terms: `what`, `name`, `label`, `says`, and its `words`.
 
-    `what` is role, relation, showing, statistic, or unmeasured: one that this run knows nothing of, with what is
-    `missing`.
+    `what` is role, relation, showing, statistic, or unmeasured: a term that this run did not measure, with the reason
+    in `missing`.
 
     Args:
         words: the model's names of special tokens.
-        measured: what the run looked for in heads.
-        known: what is understood also where the run did not measure it, to say so, each with what it then lacks (of
-            `missing`).
+        measured: functions that the run looked for in heads.
+        known: functions that the search understands even if the run did not measure them, each with the key of the
+            missing part (of `missing`).
     """
     roles = [
         _entry("role", name, words.roles[name], "", (*ROLES[name].search_words, words.roles[name])) for name in SHOWN

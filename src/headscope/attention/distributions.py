@@ -1,9 +1,9 @@
-"""Whether rows of attention are what a softmax gives: no weight below 0, none on a hidden key, a sum of 1.
+"""Check that rows of attention are distributions: no weight below 0, no weight on a hidden key, a sum of 1.
 
-How far a sum may lie from 1 follows from how weights are rounded. A weight w kept with p bits is off by w 2^-p at
-most, so a row of them by 2^-p however long it is: 2^-11 for float16, and 2^-8 / 2 for bfloat16, the coarsest that
-a model computes in. Twice the latter lets maps be rounded once by the model, once by joining a word's pieces and once
-by being stored. Weights below float16's normal range are rounded to multiples of 2^-24 instead: 2^-25 more a key.
+The tolerance of a sum follows from the rounding of weights. A weight w stored with p bits is off by at most w 2^-p, so
+the sum of a row by at most 2^-p, however long it is: 2^-11 for float16, and 2^-8 / 2 for bfloat16, the coarsest type
+that a model computes in. Twice the latter allows three roundings: by the model, by joining a word's pieces and by
+storing the maps. Weights below float16's normal range are rounded to multiples of 2^-24 instead: 2^-25 more per key.
 """
 
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ _ROUNDING_OF_THE_SMALLEST = 2.0**-25
 
 @dataclass(frozen=True)
 class WrongRow:
-    """A row that is no distribution.
+    """A row that is not a distribution.
 
     Attributes:
-        index: 0-based place of the row in the array, `(..., query)`.
-        what: what is wrong with it and what was expected, to follow "row 3".
+        index: 0-based position of the row in the array, `(..., query)`.
+        what: error in the row and expected value, to follow "row 3".
     """
 
     index: tuple[int, ...]
@@ -29,21 +29,21 @@ class WrongRow:
 
 
 def sum_tolerance(keys: int) -> float:
-    """Return how far the sum of a row of so many weights may lie from 1."""
+    """Return the tolerance of the sum of a row of `keys` weights, as a distance from 1."""
     return _ROUNDING + keys * _ROUNDING_OF_THE_SMALLEST
 
 
 def wrong_row(
     weights: NDArray[np.float32], *, hidden: NDArray[np.float32] | None = None, partly: bool = False
 ) -> WrongRow | None:
-    """Return the first row that is no distribution over the keys that it may look at, or None.
+    """Return the first row that is not a distribution over its visible keys, or None.
 
-    Right rows take two or three passes over the weights, each as fast as memory; only wrong ones are searched.
+    Right rows take two or three passes over the weights, each as fast as memory; only wrong rows are searched.
 
     Args:
-        weights: after the softmax, `[..., query, key]`.
-        hidden: 1 for the keys that a row may not look at, else 0, `[query, key]`; None where it may look at all.
-        partly: whether a row may sum to less than 1, as where tokens were cut out of it.
+        weights: weights after the softmax, `[..., query, key]`.
+        hidden: 1 for the keys that are hidden from a row, else 0, `[query, key]`; None if no key is hidden.
+        partly: whether a row may sum to less than 1, for example because tokens were cut out of it.
     """
     *_, rows, keys = weights.shape
     if not weights.size:
@@ -52,7 +52,7 @@ def wrong_row(
     with np.errstate(invalid="ignore", over="ignore"):
         sums = (weights.reshape(-1, keys) @ np.ones(keys, dtype=np.float32)).reshape(weights.shape[:-1])
         most, least = float(sums.max()), float(sums.min())
-        # Written so that NaN is wrong. No weight can be over 1 where none is negative and the sums are right.
+        # Comparisons are written so that NaN is wrong. No weight exceeds 1 if none is negative and the sums are right.
         right = bool(weights.min() >= 0) and most <= 1 + allowed and (partly or least >= 1 - allowed)
         if right and hidden is not None:
             right = not (weights.reshape(-1, rows * keys) @ hidden.reshape(-1)).any()

@@ -1,6 +1,6 @@
 """The entropy of a row of attention, -sum w ln w in nats with 0 ln 0 = 0 (Clark et al. 2019, section 3.3).
 
-All ways of coming to it stand here: from weights, from a softmax that is never normalized, and of uniform attention.
+All ways of computing it are here: from weights, from a softmax that is never normalized, and for uniform attention.
 """
 
 import numpy as np
@@ -19,20 +19,20 @@ def entropy(weights: Tensor) -> Tensor:
 
 
 def entropy_of_key(weights: Tensor) -> Tensor:
-    """Return what each key adds to the entropy of its row, -w ln w."""
+    """Return the contribution of each key to the entropy of its row, -w ln w."""
     terms: Tensor = torch.special.entr(weights)
     return terms
 
 
 def entropy_by_key(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what each key adds to the entropy of its row, -w ln w, of an array."""
+    """Return the contribution of each key to the entropy of its row, -w ln w, for a numpy array."""
     return np.asarray(-weights * np.log(np.where(weights > 0, weights, 1.0)))
 
 
 def finish_entropy(weighted: Tensor, log_total: Tensor) -> None:
     """Turn sums over unnormalized weights into entropies, in place.
 
-    Of weights w = e / z, with z the sum of all e in the row, it is ln z - (sum e ln e) / z.
+    For weights w = e / z, with z the sum of all e in the row, the entropy is ln z - (sum e ln e) / z.
 
     Args:
         weighted: (sum e ln e) / z of each row; the entropy afterwards.
@@ -42,5 +42,5 @@ def finish_entropy(weighted: Tensor, log_total: Tensor) -> None:
 
 
 def uniform_entropy(keys: Tensor) -> Tensor:
-    """Return the entropy of attention spread evenly over so many keys, ln n."""
+    """Return the entropy of uniform attention over `keys` keys, ln n."""
     return torch.log(keys)

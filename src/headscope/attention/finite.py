@@ -1,4 +1,4 @@
-"""Attention and gradients that are no numbers: the first stops the pass, and the error says where it was."""
+"""Checks for NaN or infinite attention and gradients: the first one stops the pass, and the error names its place."""
 
 from dataclasses import dataclass, replace
 
@@ -14,16 +14,16 @@ from headscope.errors import AttentionError
 
 
 class FiniteChecks:
-    """Sums of a batch's rows, looked at together when the batch ends: to look at each would wait for the device."""
+    """Sums of a batch's rows, checked together when the batch ends: separate checks would each wait for the device."""
 
     def __init__(self) -> None:
         self._held: list[_Rows] = []
         self._totals: OnHost | None = None
 
     def add(self, tile: AttentionTile) -> None:
-        """Take a tile's rows of weights, and of the gradient where it has one; the tile itself is not kept."""
+        """Keep the row sums of a tile's weights, and of its gradient if it has one; the tile's tensors are not kept."""
         if tile.effects is not None and tile.given_weights is None:
-            return  # who changes heads looks at the losses, and gives nothing else
+            return  # a source that changes heads checks the losses itself, and gives nothing else
         bare = replace(tile, given_weights=None, given_statistics=None, given_gradient=None)
         statistics = tile.given_statistics
         rows = tile.weights.sum(-1) if statistics is None else statistics[..., OF_ALL_WEIGHTS].sum(-1)
@@ -35,15 +35,15 @@ class FiniteChecks:
         self._held.append(_Rows(tile, rows, rows.sum().float(), of_gradient))
 
     def hand_over(self, copy: HostCopy) -> None:
-        """Have the sums copied with what else is."""
+        """Add the sums to the tensors that are copied to the host."""
         if self._held:
             self._totals = copy.add(torch.stack([each.total for each in self._held]))
 
     def look(self) -> None:
-        """Stop at the first tile that has a NaN or an infinite number in a row that counts, and let go of all.
+        """Raise an error for the first tile with a NaN or an infinite number in a valid row, and release all sums.
 
         Raises:
-            AttentionError: names layer, head and document.
+            AttentionError: a number is not finite; names layer, head and document.
         """
         waiting, totals = self._held, self._totals
         self._held, self._totals = [], None
@@ -57,7 +57,7 @@ class FiniteChecks:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Sums over keys of a tile without its numbers, `[batch, head, row]`, and the sum of them."""
+    """Sums over the keys of a tile, `[batch, head, row]`, their total, and the tile without its numbers."""
 
     tile: AttentionTile
     rows: Tensor
@@ -80,7 +80,7 @@ def _said(tile: AttentionTile, item: int, head: int, row: int, *, of_gradient: b
 
 
 def _first_wrong(tile: AttentionTile, rows: Tensor) -> tuple[int, int, int] | None:
-    """Return the first (item, head, row) whose sum, of `[batch, head, row]`, is none; padding counts nowhere."""
+    """Return the first (item, head, row) whose sum, of `[batch, head, row]`, is not finite; padding is ignored."""
     bad = ~torch.isfinite(rows) & tile.row_valid[:, None]
     if not bad.any():
         return None

@@ -9,9 +9,9 @@ KINDS = ("encoder", "decoder", "cross")
 
 @dataclass(frozen=True, order=True)
 class HeadId:
-    """A head, written as the paper writes it: 1-based `layer-head`, with its kind where it is `cross`.
+    """A head, written as in the paper: 1-based `layer-head`, with its kind if it is `cross`.
 
-    The only place that converts between array positions (0-based) and labels (1-based).
+    This is the only place that converts between array positions (0-based) and labels (1-based).
     """
 
     kind: str
@@ -20,15 +20,15 @@ class HeadId:
 
     @classmethod
     def at(cls, kind: str, layer_position: int, head_position: int) -> "HeadId":
-        """Name the head at 0-based array positions."""
+        """Return the head at 0-based array positions."""
         return cls(kind, layer_position + 1, head_position + 1)
 
     @classmethod
     def parse(cls, text: str, *, kind: str = "encoder") -> "HeadId":
-        """Read `8-10`, `cross 8-10` or `decoder 8-10`; `kind` is that of a bare number.
+        """Read `8-10`, `cross 8-10` or `decoder 8-10`; `kind` is the kind of a bare number.
 
         Raises:
-            ValueError: the text is not of that form.
+            ValueError: the text does not have this form.
         """
         match = re.fullmatch(rf"(?:({'|'.join(KINDS)}) )?([1-9]\d*)-([1-9]\d*)", text.strip())
         if match is None:
@@ -51,7 +51,7 @@ def head_label(layer: object, head: object) -> str:
 
 
 def kind_prefixes(kinds: Iterable[Hashable]) -> dict[Hashable, str]:
-    """Return what stands before the names of each kind's heads: `cross `, or nothing for a model's only kind."""
+    """Return the prefix of head names for each kind: `cross `, or nothing for a model's only kind."""
     names = list(dict.fromkeys(kinds))
     return {name: f"{name} " if len(names) > 1 else "" for name in names}
 

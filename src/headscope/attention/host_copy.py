@@ -1,4 +1,4 @@
-"""What a batch has come to, copied from the device at once: each copy of its own would wait for the device."""
+"""Results of a batch copied from the device at once: each separate copy would wait for the device."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-# Numbers of every type begin at a multiple of so many bytes.
+# Numbers of every type begin at a multiple of this many bytes.
 _ALIGNED = 16
 
 
 class HostCopy:
-    """Collects tensors, and copies them to the host together.
+    """Collect tensors, and copy them to the host together.
 
     handle = copy.add(sums)  # nothing waits
     copy.fetch()  # waits for the device once, for all that was added
@@ -24,17 +24,17 @@ class HostCopy:
         self._handles: list[OnHost] = []
 
     def add(self, tensor: Tensor) -> "OnHost":
-        """Return a handle of what will be copied."""
+        """Return a handle of a tensor that will be copied."""
         handle = OnHost(tensor)
         self._handles.append(handle)
         return handle
 
     def add_layers(self, layers: Mapping[str, Sequence[Tensor]]) -> dict[str, "OnHost"]:
-        """Return a handle of each kind's layers, the layer a new axis behind the first; none of a kind without any."""
+        """Return a handle of each kind's layers, stacked along a new second axis; kinds without layers are left out."""
         return {kind: self.add(torch.stack([*each], dim=1)) for kind, each in layers.items() if each}
 
     def fetch(self) -> None:
-        """Copy all that was added, and wait for the device."""
+        """Copy all added tensors, and wait for the device."""
         handles, self._handles = self._handles, []
         far = [handle for handle in handles if handle.tensor.device.type != "cpu"]
         for handle in handles:
@@ -50,7 +50,7 @@ class OnHost:
     """A tensor that is, or will be, copied to the host.
 
     Args:
-        tensor: where it was computed.
+        tensor: tensor on the device where it was computed.
     """
 
     def __init__(self, tensor: Tensor) -> None:
@@ -58,7 +58,7 @@ class OnHost:
         self._array: NDArray[Any] | None = None
 
     def arrive(self, copied: Tensor) -> None:
-        """Take the copy."""
+        """Store the copy."""
         self._array = copied.numpy()
 
     @property
@@ -66,7 +66,7 @@ class OnHost:
         """The copy, as an array.
 
         Raises:
-            ValueError: nothing was fetched.
+            ValueError: the tensor was not fetched yet.
         """
         if self._array is None:
             raise ValueError("this tensor was not copied to the host yet; expected HostCopy.fetch() before")
@@ -74,7 +74,7 @@ class OnHost:
 
 
 def packed(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the bytes of tensors of one device, one after another, `[byte]`."""
+    """Return the concatenated bytes of tensors of one device, `[byte]`."""
     parts = []
     for tensor in tensors:
         flat = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
@@ -83,7 +83,7 @@ def packed(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def unpacked(whole: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
-    """Return the tensors that `packed` made bytes of.
+    """Return the tensors from the bytes that `packed` returned.
 
     Args:
         whole: the bytes.

@@ -1,4 +1,4 @@
-"""The row quantities of attention, computed of its weights."""
+"""The row statistics of attention, computed from its weights."""
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -13,7 +13,7 @@ from headscope.encoding.vocabulary import KeyClass
 
 
 def of_classes(key_classes: Tensor, wanted: Sequence[KeyClass]) -> Tensor:
-    """Return which keys are of one of some classes, in the shape of `key_classes`; no tensor is moved for it."""
+    """Return True for keys of some classes, in the shape of `key_classes`; no tensor is copied to the device for it."""
     return reduce(torch.logical_or, [key_classes == key_class for key_class in wanted])
 
 
@@ -23,12 +23,12 @@ def class_indicators(
     *,
     dtype: torch.dtype,
 ) -> Float[Tensor, "batch key group"]:
-    """Return 1 where a key is of a group of classes, `[batch, key, group]`: weights times this are shares of attention.
+    """Return 1 for keys of a group of classes, `[batch, key, group]`: weights times this are shares of attention.
 
     Args:
         key_classes: `KeyClass` of each key.
-        groups: the classes of each group; those of the row quantities, `CLASSES`, by default.
-        dtype: of the result.
+        groups: classes of each group; by default those of the row quantities, `CLASSES`.
+        dtype: dtype of the result.
     """
     return torch.stack([of_classes(key_classes, group) for group in groups], dim=-1).to(dtype)
 
@@ -48,9 +48,9 @@ def write_positions(
         weights: `[batch, head, row, key]`; row 0 is the query at position `start`.
         start: position of the first row.
         square: False for cross attention, where positions cannot be compared: the columns become NaN.
-        quantities: which of `OFFSETS`.
+        quantities: the quantities of `OFFSETS` to write.
 
-    The first token has no previous and the last no next: 0, and the rows count.
+    The first token has no previous token and the last no next token: the weight is 0, and the rows are counted.
     """
     rows, keys = weights.shape[-2:]
     for quantity in quantities:
@@ -60,7 +60,7 @@ def write_positions(
             continue
         target.zero_()
         for offset in OFFSETS[quantity]:
-            # Row r attends to key r + start + offset: that is the diagonal start + offset of the block.
+            # Row r attends to key r + start + offset, which is on the diagonal start + offset of the block.
             diagonal = start + offset
             first_row = max(0, -diagonal)
             last_row = min(rows, keys - diagonal)
@@ -84,17 +84,17 @@ def row_statistics(
         key_classes: `KeyClass` of each key, `[batch, key]`; padding must be `OTHER`.
         start: position of the first row on the query axis.
         square: whether queries and keys are the same tokens.
-        sink: the weight of a learned sink, `[batch, head, row]`; None where there is none.
+        sink: weight of a learned sink, `[batch, head, row]`; None if there is none.
 
     Returns:
         `[batch, head, row, ROW_STATISTICS]` float64: weight on the previous, current and next token; on the
-        classes of key; the entropy -sum w ln w in nats with 0 ln 0 = 0; the largest weight; and the weight of the
-        sink, which entropy and largest weight count as a key.
+        classes of keys; the entropy -sum w ln w in nats with 0 ln 0 = 0; the largest weight; and the weight of the
+        sink, which counts as a key in entropy and largest weight.
     """
     batch, heads, rows, _ = weights.shape
     out = weights.new_empty((batch, heads, rows, len(ROW_STATISTICS)), dtype=torch.float64)
     indicators = class_indicators(key_classes, dtype=torch.float64)
-    for item in range(batch):  # one segment at a time: a float64 copy of the weights is made
+    for item in range(batch):  # one segment at a time, because its weights are copied to float64
         exact = weights[item].double()
         write_positions(out[item], exact, start=start, square=square)
         out[item, ..., BY_CLASS] = exact @ indicators[item]

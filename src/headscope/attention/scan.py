@@ -15,7 +15,7 @@ from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout
 
-# The bytes that accumulators over stacks hold at once, at most; a single segment may exceed it.
+# Maximum bytes that accumulators over stacks keep at once; a single segment may exceed it.
 STACK_LIMIT = 1 << 30
 
 
@@ -29,7 +29,7 @@ class TileAccumulator(Protocol):
 
     @property
     def span(self) -> str:
-        """What must be complete: some `rows`, a whole `layer` of its segments, or the `stack` of all layers.
+        """The rows that must be complete: some `rows`, a whole `layer` of its segments, or the `stack` of all layers.
 
         An accumulator over a stack receives rows, and keeps those that it needs until the batch ends.
         """
@@ -38,7 +38,7 @@ class TileAccumulator(Protocol):
         """Start a batch."""
 
     def update(self, tile: AttentionTile) -> None:
-        """Take one tile."""
+        """Process one tile."""
 
     def end(self, batch: Batch) -> None:
         """Close the batch."""
@@ -46,10 +46,10 @@ class TileAccumulator(Protocol):
 
 @runtime_checkable
 class HandingOver(Protocol):
-    """An accumulator whose sums lie on the device until the batch ends."""
+    """An accumulator whose sums stay on the device until the batch ends."""
 
     def hand_over(self, copy: HostCopy) -> None:
-        """Add what `end` needs on the host: all accumulators' is copied together."""
+        """Add the tensors that `end` needs on the host: those of all accumulators are copied together."""
 
 
 @runtime_checkable
@@ -58,10 +58,10 @@ class StackAccumulator(TileAccumulator, Protocol):
 
     @property
     def held_bytes(self) -> int:
-        """The number of bytes of the batch's weights in memory now."""
+        """Number of bytes of the batch's weights that are in memory now."""
 
     def bytes_of(self, tokens: int) -> int:
-        """Return the approximate number of bytes that it keeps of a segment with this number of tokens."""
+        """Return the approximate number of bytes that it keeps of a segment with `tokens` tokens."""
 
 
 @runtime_checkable
@@ -73,7 +73,7 @@ class UnopenedAccumulator(TileAccumulator, Protocol):
         """Whether the sizes are known."""
 
     def open(self, layout: Sequence[KindLayout]) -> None:
-        """Take the sizes of the model."""
+        """Set the sizes of the model."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +106,10 @@ def scan(
 
     Args:
         source: a model over segments, or saved maps.
-        accumulators: updated in place; call `compute()` of each afterwards.
+        accumulators: accumulators to update in place; call `compute()` of each afterwards.
         progress: called after each batch.
-        layout_accumulators: whose needs decide what tiles hold and how large batches are, so that no digit depends on
-            who of several is fed; the accumulators' own when None.
+        layout_accumulators: accumulators whose needs decide the contents of tiles and the size of batches, so that no
+            digit depends on which of several accumulators are fed; `accumulators` if None.
 
     Raises:
         AttentionError: a weight is NaN or infinite; names layer, head and document.
@@ -160,7 +160,7 @@ class _Feed:
             self._call(index, accumulator.update, tile)
 
     def _call(self, index: int, step: Callable[[Any], object], argument: Any) -> None:
-        """Have an accumulator do something, and add up the seconds that it takes."""
+        """Call a method of an accumulator, and add up the seconds that it takes."""
         began = time.perf_counter()
         step(argument)
         self.spent[index] += time.perf_counter() - began

@@ -15,9 +15,9 @@ from headscope.encoding.sending import sent
 from headscope.models.anatomy import KindLayout
 
 SEGMENT_LIMIT = 64 << 20
-"""Bytes of float32 weights that are kept of a segment at most, over all layers and heads of a kind."""
+"""Maximum bytes of float32 weights that are kept of a segment, over all layers and heads of a kind."""
 COMPARED_LIMIT = 1_200_000_000
-"""Weights at which pairs of heads are compared in a segment at most, where that leaves `FEWEST_COMPARED` rows."""
+"""Maximum number of weights at which pairs of heads are compared in a segment, if `FEWEST_COMPARED` rows remain."""
 FEWEST_COMPARED = 16
 
 
@@ -27,10 +27,10 @@ class Stack:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        item: the index of the segment in the batch.
-        rows: the number of rows of the segment, read or not.
-        layers: each layer's weights of the rows that are read, `[head, row, key]`; where a layer of the kind has a
-            learned sink, it is the last key of all (0 in the layers without one).
+        item: index of the segment in the batch.
+        rows: number of rows of the segment, read or not.
+        layers: weights of the rows that are read, `[head, row, key]`, one tensor per layer; if a layer of the kind has
+            a learned sink, it is the last key in every layer (0 in the layers without one).
     """
 
     kind: str
@@ -41,14 +41,14 @@ class Stack:
 
 @dataclass(frozen=True)
 class RowDraw:
-    """Which rows of a segment are read: all, or a seeded sample where a segment is too large to hold.
+    """The choice of rows of a segment that are read: all, or a seeded sample if a segment is too large to keep.
 
-    The choice depends on the segment and the seed alone.
+    The choice depends only on the segment and the seed.
 
     Attributes:
         layout: the kinds of attention and their sizes.
-        seed: of the draw.
-        limit: bytes of a segment's weights of a kind, all layers together.
+        seed: seed of the random draw.
+        limit: maximum bytes of a segment's weights of a kind, over all layers.
     """
 
     layout: tuple[KindLayout, ...]
@@ -56,10 +56,11 @@ class RowDraw:
     limit: int = SEGMENT_LIMIT
 
     def number(self, kind: str, rows: int, keys: int) -> int:
-        """Return how many of so many rows are read: at least two, so that their spread is known.
+        """Return the number of rows that are read of `rows` rows: at least two, so that their spread can be estimated.
 
-        What is compared grows with the square of the heads: of 1,024 heads, 16 rows of a segment are read. Beyond 16,
-        a sample is a multiple of it, for so many are compared at once.
+        Comparisons grow with the square of the number of heads: with 1,024 heads, 16 rows of a segment are read.
+            Samples
+        of more than 16 rows are a multiple of 16, because 16 rows are compared at once.
         """
         heads = next(part.layers * part.heads for part in self.layout if part.kind == kind)
         fitting = max(2, self.limit // (4 * heads * keys))
@@ -79,14 +80,14 @@ class RowDraw:
         return np.sort(generator.choice(rows, number, replace=False))
 
     def bytes_of(self, tokens: int) -> int:
-        """Return the approximate bytes that are kept of a segment with this number of tokens, over all kinds."""
+        """Return the approximate bytes that are kept of a segment with `tokens` tokens, over all kinds."""
         return sum(
             4 * part.layers * part.heads * self.number(part.kind, tokens, tokens) * tokens for part in self.layout
         )
 
 
 class RowStack:
-    """Collects a batch's tiles, of every layer the rows that are drawn.
+    """Collect the drawn rows of every layer from a batch's tiles.
 
     Args:
         draw: the draw of the rows.
@@ -141,7 +142,7 @@ class RowStack:
             )
 
     def _locate_segments(self, tile: AttentionTile) -> list["_PaddedSegment"]:
-        """Return where each segment of the batch lies in the tiles of a kind, and draw its rows."""
+        """Return the position of each segment of the batch in the tiles of a kind, and draw its rows."""
         queries, keys = tile.queries.on_host, tile.keys.on_host
         sides = [each for side in (queries, keys) for each in (side.valid.long().argmax(1), side.lengths)]
         known = torch.stack(sides, dim=1).numpy().tolist()
@@ -167,12 +168,12 @@ def _copied(drawn: list[NDArray[np.int64]], device: torch.device) -> tuple[Tenso
 
 @dataclass(frozen=True)
 class _PaddedSegment:
-    """Where a segment lies in the padded batch, and which of its rows are read.
+    """The position of a segment in the padded batch, and its rows that are read.
 
     Attributes:
-        row, rows: its first row, and how many it has.
-        key, keys: its first key, and how many it has.
-        drawn: numbers of the rows that are read, from 0, ascending; None where all are.
+        row, rows: first row of the segment, and number of its rows.
+        key, keys: first key of the segment, and number of its keys.
+        drawn: numbers of the rows that are read, from 0, ascending; None if all are read.
         on_device: the same on the device of the weights.
     """
 
@@ -184,7 +185,7 @@ class _PaddedSegment:
     on_device: Tensor | None
 
     def within(self, begin: int, end: int) -> Tensor:
-        """Return which of some rows of the segment are drawn, counted from the first of them, on the device."""
+        """Return the drawn rows among some rows of the segment, counted from the first of them, on the device."""
         assert self.drawn is not None
         assert self.on_device is not None
         first, stop = np.searchsorted(self.drawn, (begin, end)).tolist()

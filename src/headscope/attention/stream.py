@@ -1,4 +1,4 @@
-"""What a layer reads: the residual stream as it comes into the block that an attention module stands in."""
+"""The input of a layer: the residual stream as it enters the block that contains an attention module."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +12,10 @@ from headscope.models.hooks import hooked
 
 
 class StreamNorms:
-    """How long the stream's vectors are that each layer of a model reads, for the forward pass under way.
+    """Norms of the stream vectors that each layer of a model reads, in the current forward pass.
 
-    A block is the innermost element of a list of modules around the attention module (`encoder.layer.3`), and what it
-    reads is its first argument, one vector a token.
+    A block is the innermost element of a list of modules around the attention module (`encoder.layer.3`). Its input is
+    its first argument, one vector per token.
 
     Args:
         model: a transformers model.
@@ -26,13 +26,13 @@ class StreamNorms:
         for part in model.modules():  # outer lists come before those inside
             if isinstance(part, nn.ModuleList):
                 for element in part:
-                    # Not of the element itself: LongCat's list of two attention modules is no list of blocks.
+                    # The element itself is excluded: LongCat's list of two attention modules is not a list of blocks.
                     self._block.update({inner: element for inner in element.modules() if inner is not element})
         self._vectors: dict[nn.Module, tuple[Tensor, int]] = {}
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Watch what the blocks are called with, for as long as the `with` block lasts."""
+        """Watch the inputs of the blocks inside the `with` block."""
         blocks = dict.fromkeys(self._block.values())
         try:
             with hooked(block.register_forward_pre_hook(self._keep, with_kwargs=True) for block in blocks):
@@ -41,11 +41,11 @@ class StreamNorms:
             self._vectors.clear()
 
     def of(self, module: nn.Module) -> Float[Tensor, "batch row"] | None:
-        """Return the length of what an attention module's block read last, at each row; None where none is known."""
+        """Return the norm of the latest input of an attention module's block at each row; None if it is not known."""
         return self._read(module)[0]
 
     def width(self, module: nn.Module) -> int:
-        """Return how wide the vectors are that an attention module's block read last; 0 where none are known."""
+        """Return the width of the latest input vectors of an attention module's block; 0 if it is not known."""
         return self._read(module)[1]
 
     def _read(self, module: nn.Module) -> tuple[Tensor | None, int]:
@@ -57,6 +57,7 @@ class StreamNorms:
         numbers = (
             each for each in (*arguments, *named.values()) if isinstance(each, Tensor) and each.is_floating_point()
         )
-        # The first: where that is no vector a token (Gemma 3n's stream is four), what comes behind it is no stream.
+        # Only the first tensor: if it is not one vector per token (Gemma 3n's stream is four), a later one is not the
+        # stream.
         if (first := next(numbers, None)) is not None and first.ndim == 3:
             self._vectors[block] = torch.linalg.vector_norm(first.detach().float(), dim=-1), first.shape[-1]

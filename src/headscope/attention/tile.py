@@ -30,7 +30,7 @@ class AttentionTile:
         given_weights: the weights `[batch, head, row, key]`; None where the pass did not keep them.
         given_statistics: the row statistics, where the pass computed them together with its softmax.
         given_gradient: the gradient of a loss with respect to the weights, of their shape, where the pass took it.
-        written: the norms of what the rows write, where they were requested and the model's output projection is known.
+        written: the norms of the rows' outputs, where they were requested and the model's output projection is known.
         sink: the weight of the layer's learned sink, `[batch, head, row]`; None where it has none, and where the pass
             kept neither it nor the weights.
         vectors: the heads' queries, keys and outputs, where they were requested and the tap reads the model's
@@ -98,10 +98,10 @@ class AttentionTile:
 
     @cached_property
     def norm_statistics(self) -> Tensor:
-        """Statistics of what each row writes, `[batch, head, row, ROW_STATISTICS]`; NaN in rows that write nothing.
+        """Norm-weighted statistics of each row, `[batch, head, row, ROW_STATISTICS]`; NaN in rows that write nothing.
 
         Raises:
-            ValueError: what the rows write is not known.
+            ValueError: the norms of the rows' outputs are not known.
         """
         if self.written is None:
             raise ValueError("this tile does not know what its rows write; see `written`")

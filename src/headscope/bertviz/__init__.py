@@ -3,7 +3,7 @@
 >>> from headscope.bertviz import head_view, model_view
 >>> from headscope.bertviz.neuron_view import show
 
-Layers, heads and positions are numbered from 0 here, as BertViz does it; everywhere else in headscope from 1.
+Layers, heads and positions are numbered from 0 here, as in BertViz; everywhere else in headscope from 1.
 """
 
 from headscope.bertviz.head_view import head_view

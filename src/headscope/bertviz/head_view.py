@@ -28,19 +28,19 @@ def head_view(
         attention: self-attention, a tensor a layer, `[1, head, query, key]`, or what `generate` returns; with `tokens`.
         tokens: the tokens of `attention`.
         sentence_b_start: position of the second sentence's first token, from 0.
-        prettify_tokens: whether marks such as `Ġ` are taken off the tokens.
+        prettify_tokens: True to remove marks such as `Ġ` from the tokens.
         layer: the layer to open with, from 0.
         heads: the heads to open with, from 0; all when None.
-        encoder_attention: of an encoder-decoder, with `encoder_tokens`.
-        decoder_attention: of an encoder-decoder, with `decoder_tokens`.
-        cross_attention: of an encoder-decoder, with both.
+        encoder_attention: encoder attention of an encoder-decoder, with `encoder_tokens`.
+        decoder_attention: decoder attention of an encoder-decoder, with `decoder_tokens`.
+        cross_attention: cross attention of an encoder-decoder, with both token lists.
         encoder_tokens: tokens of the encoder.
         decoder_tokens: tokens of the decoder.
         include_layers: the layers to keep, from 0; all when None.
         html_action: `view` displays the view in a notebook; `return` returns an object whose `data` is the page.
 
     Raises:
-        HeadscopeError: the attention, the tokens or a number is not as it should be.
+        HeadscopeError: the attention, the tokens or a number is invalid.
     """
     from headscope.views.snapshot.given_arrays import raw_view
 

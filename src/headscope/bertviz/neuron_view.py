@@ -18,11 +18,11 @@ def show(
     head: int | None = None,
     html_action: str = "view",
 ) -> Any:
-    """Draw how a head's weights come about from queries and keys.
+    """Draw the computation of a head's weights from queries and keys.
 
     Args:
-        model: any transformers model that asks transformers' attention interface: BERT, RoBERTa, GPT-2, Llama, T5 ...
-        model_type: not needed; the model itself says what it is.
+        model: any transformers model that uses transformers' attention interface: BERT, RoBERTa, GPT-2, Llama, T5 ...
+        model_type: ignored; the model's configuration has its type.
         tokenizer: the model's tokenizer.
         sentence_a: the text.
         sentence_b: the second text of a pair.
@@ -32,7 +32,7 @@ def show(
         html_action: `view` displays the view in a notebook; `return` returns an object whose `data` is the page.
 
     Raises:
-        HeadscopeError: the model's queries and keys cannot be read, or a number or text is not as it should be.
+        HeadscopeError: the model's queries and keys cannot be read, or a number or text is invalid.
     """
     from headscope.views.snapshot.snapshot_of import take_snapshot
 

@@ -1,4 +1,4 @@
-"""Showing a page in a notebook, or handing it over: BertViz's `html_action`."""
+"""Display of a page in a notebook, or its return: BertViz's `html_action`."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def show_page(
     """Display a view, or return its page.
 
     Args:
-        view: what to draw.
-        name: which view the page opens with.
+        view: the attention to draw.
+        name: name of the view that the page opens with.
         html_action: `view` or `return`.
         scheme: `light` or `dark`; the reader's system decides when None.
         layer: label of the layer to open with.
         heads: labels of the heads to open with.
 
     Raises:
-        OptionError: another action, or there is nothing to display with.
+        OptionError: another action, or there is no notebook.
     """
     from headscope.views.attention_page import attention_page
     from headscope.views.state import opening
@@ -51,10 +51,10 @@ def show_page(
 
 
 def scheme_of(display_mode: str) -> str:
-    """Return BertViz's display mode, checked.
+    """Check and return BertViz's display mode.
 
     Raises:
-        OptionError: neither light nor dark.
+        OptionError: it is neither light nor dark.
     """
     if display_mode not in SCHEMES:
         raise OptionError(f"display_mode {display_mode!r} is not known; choose one of {', '.join(SCHEMES)}")
@@ -62,19 +62,19 @@ def scheme_of(display_mode: str) -> str:
 
 
 def layer_label(view: AttentionSnapshot, layer: int | None) -> int | None:
-    """Return the label from 1 of BertViz's layer from 0.
+    """Return the label of a layer, from 1, for BertViz's index from 0.
 
     Raises:
-        OptionError: there is no such layer.
+        OptionError: the layer does not exist.
     """
     return None if layer is None else _labels("layer", [layer], view.kinds[0].layers)[0]
 
 
 def head_labels(view: AttentionSnapshot, option: str, heads: Sequence[int] | None) -> tuple[int, ...]:
-    """Return the labels from 1 of BertViz's heads from 0; none where none are named.
+    """Return the labels of heads, from 1, for BertViz's indices from 0; empty for None.
 
     Raises:
-        OptionError: there is no such head.
+        OptionError: a head does not exist.
     """
     return () if heads is None else _labels(option, heads, view.kinds[0].heads)
 

@@ -10,18 +10,19 @@ from headscope.corpora.document import document_id
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotatedSentence:
-    """A sentence as words, with its tree and its tags where the corpus has them.
+    """A sentence as words, with its tree and its tags if the corpus has them.
 
     Attributes:
-        words: the syntactic words (`au` is `à` `le`).
-        heads: position of each word's head, from 1; 0 for the root. Empty where there is no tree.
-        relations: each word's relation to its head, as it stands (`nsubj:pass`). Empty where there is no tree.
-        tags: each word's part of speech, universal (`NOUN`) or Penn (`NN`). Empty where there are none.
-        text: the sentence as it was written; empty where the corpus does not say.
-        spaces: whether white space follows each word, as it was written; empty: after each, or nobody says.
-        written: the form that is written for each word, where words share one: `au` for `à`, and nothing for `le`;
-            empty where each word is written itself.
-        origin: where it stands, for messages: `dev.conllu, line 12`.
+        words: syntactic words (`au` is `à` `le`).
+        heads: position of each word's head, from 1; 0 for the root. Empty if there is no tree.
+        relations: each word's relation to its head, as written in the corpus (`nsubj:pass`). Empty if there is no tree.
+        tags: each word's part of speech, universal (`NOUN`) or Penn (`NN`). Empty if there are none.
+        text: original text of the sentence; empty if the corpus does not give it.
+        spaces: whether white space follows each word in the original text; empty if it always does, or if it is
+            unknown.
+        written: written form of each word, if words share one: `au` for `à`, and an empty string for `le`; empty if
+            each word is its own written form.
+        origin: place in the file, for messages: `dev.conllu, line 12`.
     """
 
     words: tuple[str, ...]
@@ -44,12 +45,12 @@ class AnnotatedSentence:
 
 @dataclass(frozen=True, order=True, slots=True)
 class Mention:
-    """A stretch of words that names an entity.
+    """A span of words that names an entity.
 
     Attributes:
-        start: its first word, counted from 0 through the whole document.
-        end: the word after its last.
-        entity: whose mention it is; equal for all mentions of one entity of a document.
+        start: position of its first word, counted from 0 through the whole document.
+        end: position after its last word.
+        entity: id of the entity; equal for all mentions of one entity of a document.
     """
 
     start: int
@@ -59,12 +60,12 @@ class Mention:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unmatched:
-    """A bracket of a mention whose other half is missing: the mention that it stands for is left out.
+    """An unmatched bracket of a mention; the mention is left out.
 
     Attributes:
-        document: what the corpus calls the document, printable; empty where it has no name.
-        origin: where it stands: `dev.conllu, line 12`.
-        fault: what is wrong, with the bracket as it is written.
+        document: printable name of the document in the corpus; empty if it has no name.
+        origin: place in the file: `dev.conllu, line 12`.
+        fault: description of the fault, with the bracket as it is written.
         remedy: what to do about it.
     """
 
@@ -74,7 +75,7 @@ class Unmatched:
     remedy: str
 
     def __str__(self) -> str:
-        """Name it for people: where it stands without the file's folder, and what is wrong."""
+        """Describe the bracket for users: its place without the file's folder, and the fault."""
         origin = Path(self.origin).name
         return f"{origin} (document {self.document}): {self.fault}" if self.document else f"{origin}: {self.fault}"
 
@@ -84,12 +85,12 @@ class AnnotatedDocument:
     """A document of sentences; the unit of resampling.
 
     Attributes:
-        sentences: in order.
-        mentions: sorted by start, longer first; empty where the corpus has no coreference.
-        unmatched: the brackets of mentions that match no other, in order; their mentions are not among `mentions`.
-        origin: where it begins, for messages.
-        file: which of a treebank's files it stands in, from 0, and that file's name; no part of what the document is.
-        id: hash of its content (`document.document_id`) where none is given; equal documents are numbered.
+        sentences: sentences in order.
+        mentions: mentions sorted by start, longer first; empty if the corpus has no coreference.
+        unmatched: unmatched brackets of mentions, in order; their mentions are not among `mentions`.
+        origin: place where it begins, for messages.
+        file: index of its file among a treebank's files, from 0, and that file's name; not part of its content.
+        id: hash of its content (`document.document_id`) if none is given; equal documents are numbered.
     """
 
     sentences: tuple[AnnotatedSentence, ...]
@@ -104,7 +105,7 @@ class AnnotatedDocument:
             object.__setattr__(self, "id", document_id(self.content()))
 
     def content(self) -> bytes:
-        """Return the bytes that it is known by: all that may be read or said of it, but where it stands."""
+        """Return the bytes that identify it: everything that may be read or reported of it, except its place."""
         sentences = [
             (each.words, each.heads, each.relations, each.tags, each.spaces, each.text, *filter(None, [each.written]))
             for each in self.sentences
@@ -114,22 +115,22 @@ class AnnotatedDocument:
         return json.dumps([sentences, mentions, faults], separators=(",", ":")).encode()
 
     def text(self) -> Iterable[str]:
-        """Return what the model reads of it, in pieces."""
+        """Return the text that the model reads, in pieces."""
         return self.words
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All its words."""
+        """All words of the document."""
         return tuple(word for sentence in self.sentences for word in sentence.words)
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """The form that the model reads for each word, as its sentence has them."""
+        """The form that the model reads for each word, as in its sentences."""
         return tuple(form for sentence in self.sentences for form in sentence.forms)
 
     @property
     def spaces(self) -> tuple[bool, ...]:
-        """Whether white space follows each word; empty where none of its sentences says so."""
+        """Whether white space follows each word; empty if none of its sentences gives it."""
         if not any(sentence.spaces for sentence in self.sentences):
             return ()
         return tuple(space for sentence in self.sentences for space in sentence.spaces or (True,) * len(sentence))

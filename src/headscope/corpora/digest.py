@@ -1,4 +1,4 @@
-"""What was read, as a count and a hash: the part of a run's signature that stands for its corpus."""
+"""A count and a hash of the documents that were read: the part of a run's signature that identifies its corpus."""
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
@@ -7,11 +7,11 @@ from headscope.corpora.document import Document
 
 
 class CorpusDigest(Iterator[Document]):
-    """Passes documents on, counts them, and hashes their content in the order in which they come.
+    """Pass documents on, count them, and hash their content in the order in which they arrive.
 
-    The hash covers lines (and whether they are `whole`), words, tokens and fields, and where one document
-    ends. It does not see names of files, or which file a document was in. Count and hash stand for what was
-    drawn so far: read them when the documents have been drawn.
+    The hash covers lines (and whether they are `whole`), words, tokens and fields, and where one document ends. It does
+    not depend on names of files, or on which file a document was in. Count and hash cover the documents drawn so far:
+    read them after the last document.
 
     Raises:
         InputError: on iteration, for fields that are not JSON or are nested too deeply.

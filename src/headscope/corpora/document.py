@@ -1,4 +1,4 @@
-"""The unit that a corpus is made of, and that every interval resamples."""
+"""The unit that a corpus consists of, and that every interval resamples."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -16,13 +16,14 @@ class Document:
     Exactly one of `lines`, `words` and `tokens` is given.
 
     Attributes:
-        id: hash of the content (`document_id`) where none is given; equal documents are numbered (`identity.distinct`).
-        lines: plain text, one sentence or one paragraph a line, none empty.
-        whole: whether each line is an input as it stands, never packed with another (a features entry).
-        words: one input, already cut into words (the model adds its special tokens).
-        tokens: one input, already cut into the tokenizer's pieces, special tokens included.
-        fields: the other fields of a features entry, kept as they came.
-        origin: where it stands, for error messages: `wiki.txt, line 12`, `dev.json, entry 3`; no part of its content.
+        id: hash of the content (`document_id`) if none is given; equal documents are numbered (`identity.distinct`).
+        lines: plain text, one sentence or one paragraph per line, none empty.
+        whole: whether each line is a complete input, never packed with another (a features entry).
+        words: one input, already split into words (the model adds its special tokens).
+        tokens: one input, already split into the tokenizer's pieces, special tokens included.
+        fields: other fields of a features entry, unchanged.
+        origin: place in the file, for error messages: `wiki.txt, line 12`, `dev.json, entry 3`; not part of its
+            content.
     """
 
     id: str = ""
@@ -40,15 +41,15 @@ class Document:
     def content(self) -> bytes:
         """Return the bytes that its id is the hash of.
 
-        Whether its lines are packed is left out, and a number among its fields is text: the same document has the same
-        id in a text, a table and a data frame.
+        They do not cover whether its lines are packed, and numbers among its fields are written as text: the same
+        document has the same id in a text, a table and a data frame.
 
         Raises:
             InputError: its fields are not JSON or are nested too deeply.
         """
-        # one line of JSON, in which line ends are escaped: no two contents can run into one another
+        # one line of JSON, in which line ends are escaped, so that the contents of two documents cannot run together
         fields = {name: str(value) if isinstance(value, int | float) else value for name, value in self.fields.items()}
-        unused = False  # keeps the ids of documents that have lines alone
+        unused = False  # keeps the ids of documents that have only lines
         parts = [self.lines, unused, self.words, self.tokens, fields]
         try:
             return json.dumps(parts, sort_keys=True, separators=(",", ":")).encode() + b"\n"
@@ -57,7 +58,7 @@ class Document:
             raise InputError(f"{origin}: its fields cannot be written as JSON ({error}); leave them out") from None
 
     def text(self) -> Iterable[str]:
-        """Return what the model reads of it, in pieces: two documents of the same text are copies of each other."""
+        """Return the text that the model reads, in pieces: documents with the same text are copies of each other."""
         return self.lines or self.words or self.tokens or ()
 
 

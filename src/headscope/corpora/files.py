@@ -1,4 +1,4 @@
-"""Opening a corpus: which files are meant, and their text as a stream of pieces or lines."""
+"""Opening a corpus: its files, and their text as a stream of pieces or lines."""
 
 import codecs
 import io
@@ -26,10 +26,10 @@ from headscope.corpora.refused import LONGEST, what_it_is
 from headscope.errors import InputError
 
 Paths = str | Path | Sequence[str | Path]
-"""Files and directories, one or several; `-` is standard input."""
+"""One or several files and directories; `-` is standard input."""
 InputFile = Path | Literal["-"]
-MAX_LINE = 16 << 20  # bytes; without a limit, a file without line ends would be held whole
-MAX_BLANK = 4 << 20  # characters together; a few bytes of gzip can unpack to lines without end
+MAX_LINE = 16 << 20  # bytes; without a limit, a file without line ends would be read into memory whole
+MAX_BLANK = 4 << 20  # consecutive blank characters; a few bytes of gzip can unpack to endless blank lines
 SUFFIXES = (*TEXT, ".gz")
 EXPECTED_TEXT = "text, one sentence or one paragraph a line, with a blank line between documents"
 
@@ -37,22 +37,22 @@ EXPECTED_TEXT = "text, one sentence or one paragraph a line, with a blank line b
 def expand(
     paths: Paths, *, suffixes: tuple[str, ...] = SUFFIXES, what: str = "text file", give: str = GIVE
 ) -> Iterator[InputFile]:
-    """Yield the files that `paths` mean, in order.
+    """Yield the files of `paths`, in order.
 
-    A directory means its files whose names end in one of `suffixes`, with or without `.gz` after it,
-    sub-directories included, sorted by name; what is hidden (a leading dot) is skipped. `-` means standard
-    input; a pipe is taken where it is given by name. A single path will do. Every path is looked up before the
-    first is yielded, so that a slip in the last does not come out hours later.
+    A directory is replaced by its files whose names end in one of `suffixes`, with or without a further `.gz`,
+    including sub-directories, sorted by name; hidden ones (a leading dot) are skipped. `-` is standard input; a pipe is
+    accepted if it is given by name. A single path is accepted, too. Every path is checked before the first is yielded,
+    so that a mistake in the last one is not found hours later.
 
     Args:
         paths: files, directories, or `-`.
-        suffixes: endings, in lower case, of the files that a directory means; letter case does not count.
-        what: what errors call such a file.
-        give: what errors tell the user to give.
+        suffixes: lower-case endings of the files to take from a directory; case does not matter.
+        what: name of such a file in errors.
+        give: advice in errors on what to give.
 
     Raises:
-        InputError: a path that does not exist or may not be read, a socket or a device, a directory without such
-            a file or with a pipe among them, or `-` given twice.
+        InputError: a path does not exist or may not be read, is a socket or a device, a directory has no such file or
+            contains a pipe, or `-` is given twice.
     """
     if isinstance(paths, str | Path):
         paths = [paths]
@@ -83,7 +83,7 @@ def _is_directory(path: Path, give: str) -> bool:
 
 
 def _files_under(directory: Path, suffixes: tuple[str, ...], what: str, give: str) -> list[Path]:
-    def refuse(error: OSError) -> None:  # os.walk would leave out what it cannot list without a word
+    def refuse(error: OSError) -> None:  # os.walk would silently skip folders that it cannot list
         raise unreadable(source_name(error.filename or directory), error, give) from None
 
     endings = (*suffixes, *(f"{suffix}.gz" for suffix in suffixes))
@@ -111,21 +111,21 @@ def open_lines(path: str | Path) -> Iterator[str]:
     """Yield the lines of a file (`-`: standard input) without their line ends.
 
     Raises:
-        InputError: as `open_text`; as `split_lines`.
+        InputError: as in `open_text` and `split_lines`.
     """
     return split_lines(open_text(path), name=source_name(path))
 
 
 def text_lines(text: str) -> list[str]:
-    """Return the lines of a text in memory, which end where those of a file with this text end (`open_text`)."""
+    """Return the lines of a text in memory, split at the same places as those of a file (`open_text`)."""
     return re.split("\r\n?|\n", text.removeprefix("\ufeff"))
 
 
 def split_lines(pieces: Iterable[str], *, name: str) -> Iterator[str]:
-    """Yield the lines of a text that comes in pieces; `name` is what an error calls the text.
+    """Yield the lines of a text that arrives in pieces; `name` is the name of the text in errors.
 
     Raises:
-        InputError: a line over 16 MiB; 4 MiB of white space together.
+        InputError: a line is over 16 MiB, or there are 4 MiB of consecutive white space.
     """
     number, line_parts, size, blank = 1, [], 0, 0
     for piece in pieces:
@@ -150,12 +150,12 @@ def open_text(
 ) -> Iterator[str]:
     r"""Yield the text of a file (`-`: standard input) in pieces of about 64 KiB, none empty.
 
-    Gzip is unpacked, whatever the file is called; a byte order mark is dropped; `\r\n` and `\r` become `\n`.
-    `expected` says what an empty file should have held; `on_bytes` is given the file's bytes as they lie there.
+    Gzip is unpacked, whatever the file's name; a byte order mark is dropped; `\r\n` and `\r` become `\n`. `expected`
+    describes the content that an empty file lacks; `on_bytes` receives the file's bytes as stored.
 
     Raises:
-        InputError: a file that cannot be read, is empty, binary or not UTF-8, or is a broken gzip file; a socket, a
-            device, or a pipe that nothing is written to.
+        InputError: a file cannot be read, is empty, binary or not UTF-8, is a broken gzip file, a socket or a device,
+            or a pipe to which nothing is written.
     """
     name, offset, begun = source_name(path), 0, False
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -166,7 +166,7 @@ def open_text(
                 f"{name} is not text: NUL byte at offset {offset + at}; give UTF-8 text "
                 "(iconv -f UTF-16 -t UTF-8 converts UTF-16)"
             )
-        pending = len(decoder.getstate()[0])  # the bytes of a character that the last chunk cut
+        pending = len(decoder.getstate()[0])  # the bytes of a character that the last chunk split
         try:
             text = decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
@@ -185,7 +185,7 @@ def open_text(
 
 
 def _open_bytes(path: str | Path, name: str, on_bytes: Callable[[bytes], object] | None) -> Iterator[bytes]:
-    """Yield the bytes of a file, unpacked and never empty: `open_text` takes empty bytes for the end."""
+    """Yield the bytes of a file, unpacked and never empty, because `open_text` takes empty bytes for the end."""
     chunks = file_chunks(path, name)
     if on_bytes is not None:
         chunks = _watched(chunks, on_bytes)
@@ -202,9 +202,9 @@ def _open_bytes(path: str | Path, name: str, on_bytes: Callable[[bytes], object]
 
 
 def _headed(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """Return the first bytes of a file, and all of them."""
+    """Return the first bytes of a file, and an iterator over all of them."""
     head = b""
-    # A pipe hands over what it has: more than tells gzip is not waited for.
+    # A pipe delivers what it has: only the bytes that identify gzip are waited for.
     while len(head) < len(GZIP_MAGIC) and (more := next(chunks, b"")):
         head += more
     return head[:LONGEST], chain([head] if head else [], chunks)

@@ -1,8 +1,8 @@
-"""The formats of text, of tables with a column of text, and of treebanks: a row for each.
+"""The formats of text, of tables with a column of text, and of treebanks: one row per format.
 
 A row is `ending of the name -> module:FORMAT` of this folder.
 
-The ending stands before `.gz` where that follows. A format is loaded when a file of it is read.
+The ending is looked up without a final `.gz`. A format is loaded when a file of it is read.
 """
 
 from collections import Counter
@@ -16,20 +16,20 @@ from headscope.corpora.document import Document
 from headscope.entry_points import load
 
 _PACKAGE = "headscope.corpora"
-# What has another ending is plain text.
+# Files with another ending are plain text.
 TEXT: Mapping[str, str] = {
     ".txt": "text.plain:FORMAT",
     ".json": "text.features:LIST",
     ".jsonl": "text.features:LINES",
     **dict.fromkeys((".fasta", ".fa", ".faa", ".fna"), "text.fasta:FORMAT"),
 }
-# One column of which holds the text.
+# One of their columns holds the text.
 TABLES: Mapping[str, str] = {
     ".csv": "text.delimited:CSV",
     ".tsv": "text.delimited:TSV",
     ".parquet": "text.parquet_column:FORMAT",
 }
-# What has another ending has lines of a word and its head; a pipe without one is CoNLL-U.
+# Files with another ending have lines of a word and its head; a pipe without an ending is CoNLL-U.
 TREES: Mapping[str, str] = {
     ".conllu": "trees.conllu:FORMAT",
     ".json": "trees.entries:LIST",
@@ -40,37 +40,37 @@ TREES: Mapping[str, str] = {
 
 @runtime_checkable
 class TextReader(Protocol):
-    """From one file's text to its documents, as they are drawn."""
+    """Reader of one file's text, which yields documents as they are drawn."""
 
     def __call__(self, pieces: Iterable[str], /, *, name: str) -> Iterator[Document]:
         """Yield the documents.
 
         Args:
-            pieces: the text, in pieces that may end anywhere; lines end in a line feed (`files.split_lines`).
-            name: what errors and `Document.origin` call the file.
+            pieces: text, in pieces that may end anywhere; lines end in a line feed (`files.split_lines`).
+            name: name of the file in errors and in `Document.origin`.
         """
 
 
 @runtime_checkable
 class TableReader(Protocol):
-    """From one file to the documents in one of its columns, as they are drawn."""
+    """Reader of one column of a table, which yields documents as they are drawn."""
 
     def __call__(self, path: str | Path, /, *, column: str | None, labels: str | None = None) -> Iterator[Document]:
         """Yield the documents.
 
         Args:
-            path: of the file.
-            column: name of the column of text; None where none was said, which is refused with the names.
-            labels: name of the column of labels, which documents keep among their fields; None for none.
+            path: path of the file.
+            column: name of the column of text; None is an error, whose message lists the columns.
+            labels: name of the column of labels, which documents keep among their fields; None for no labels.
         """
 
 
 @runtime_checkable
 class TreeReader(Protocol):
-    """From one file's text to its documents with trees, as they are drawn."""
+    """Reader of one file's text, which yields documents with trees as they are drawn."""
 
     def __call__(self, pieces: Iterable[str], /, *, name: str, left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
-        """Yield the documents; as `TextReader`, and `left_out` counts what a document does not hold, by name."""
+        """Yield the documents as in `TextReader`; `left_out` counts parts that a document cannot hold, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,12 +78,13 @@ class TextFormat:
     """A format of text.
 
     Attributes:
-        expected: what an empty file should have held.
-        documents: reads a file.
-        example: a file of two sentences, `The cat sat.` and `It slept.`
-        begins: with which character a text begins that is taken to be in this format, where no ending says so, as
-            on standard input; empty where none does.
-        by_line: reads a file in which each line is a document of its own, where lines part no more than that.
+        expected: description of the content that an empty file lacks.
+        documents: function that reads a file.
+        example: file of two sentences, `The cat sat.` and `It slept.`
+        begins: first character by which a text without an ending, such as standard input, is recognized as this format;
+            empty if there is none.
+        by_line: function that reads a file in which each line is a document, for formats in which lines have no other
+            role.
     """
 
     expected: str
@@ -98,9 +99,10 @@ class TableFormat:
     """A format of tables.
 
     Attributes:
-        expected: what an empty file should have held.
-        documents: reads a file.
-        example: the bytes of a file with `The cat sat.` and `It slept.` in its column `text`, or what makes them.
+        expected: description of the content that an empty file lacks.
+        documents: function that reads a file.
+        example: bytes of a file with `The cat sat.` and `It slept.` in its column `text`, or a function that makes
+            them.
     """
 
     expected: str
@@ -113,9 +115,9 @@ class TreeFormat:
     """A format of treebanks.
 
     Attributes:
-        expected: what an empty file should have held.
-        documents: reads a file.
-        example: a file of one sentence, `it slept`, in which `it` is the `nsubj` of `slept`.
+        expected: description of the content that an empty file lacks.
+        documents: function that reads a file.
+        example: file of one sentence, `it slept`, in which `it` is the `nsubj` of `slept`.
     """
 
     expected: str
@@ -124,17 +126,17 @@ class TreeFormat:
 
 
 def text_format(ending: str) -> TextFormat:
-    """Load the format of text files whose names end so; plain text for an ending that is not listed."""
+    """Load the format of text files with this ending; plain text for an ending that is not listed."""
     format_: TextFormat = load(TEXT.get(ending, TEXT[".txt"]), package=_PACKAGE)
     return format_
 
 
 def table_format(ending: str) -> TableFormat | None:
-    """Load the format of tables whose names end so; None for what is no table."""
+    """Load the format of tables with this ending; None if it is not an ending of tables."""
     return load(TABLES[ending], package=_PACKAGE) if ending in TABLES else None
 
 
 def tree_format(ending: str) -> TreeFormat:
-    """Load the format of treebanks whose names end so; lines of a word and its head for one that is not listed."""
+    """Load the format of treebanks with this ending; lines of a word and its head for one that is not listed."""
     format_: TreeFormat = load(TREES.get(ending, TREES[".txt"]), package=_PACKAGE)
     return format_

@@ -1,7 +1,7 @@
-"""Text given in Python: one string, a list, a pandas column, a dataset; or names of files, which are told apart.
+"""Text given in Python: one string, a list, a pandas column, a dataset, or names of files, and how to tell them apart.
 
-A `Path` is a file or folder, always. A string is a text, unless it names a file or folder that exists, or looks like
-the name of one. Each text is a document of its own; blank lines part one into several.
+A `Path` is always a file or folder. A string is a text, unless it names an existing file or folder or looks like the
+name of one. Each text is a separate document; blank lines split it into several.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,21 +31,21 @@ _LONGEST_NAME = 1024
 def given_text(
     text: Any, *, column: str | None = None, labels: str | None = None
 ) -> tuple[str, ...] | tuple[Document, ...]:
-    """Tell what was given as text: the paths of files, or the documents of texts in memory.
+    """Interpret an argument `text`: return the paths of files, or the documents of texts in memory.
 
     Args:
         text: a string, a `Path`, a list of either, a column (anything that yields strings), a data frame, a dataset, or
-            documents, as `read_corpus` returns them.
-        column: the column of a data frame or dataset that holds the text; when None the column `text`, or the only one.
-        labels: the column of a data frame or dataset that holds the label of each text, which is then an input as it
-            stands; of documents, the field. None for no labels.
+            documents from `read_corpus`.
+        column: column of a data frame or dataset that holds the text; when None the column `text`, or the only one.
+        labels: column of a data frame or dataset that holds the label of each text, which is then a whole input; for
+            documents, the field. None for no labels.
 
     Returns:
         Paths as strings, or documents; empty for None.
 
     Raises:
-        OptionError: neither, or it may be a text as well as a file; says what to give.
-        InputError: there is nothing but blank lines in it, or a text has no label.
+        OptionError: `text` is of another type, or it may be a text as well as a file; the message says what to give.
+        InputError: it has only blank lines, or a text has no label.
     """
     texts = _given(text, column, labels)
     for each in texts:
@@ -73,7 +73,7 @@ def _given(text: Any, column: str | None, labels: str | None) -> tuple[str, ...]
 
 
 def _of_strings(texts: Sequence[str | Path]) -> tuple[str, ...] | tuple[Document, ...]:
-    """Sort strings and paths into files and texts."""
+    """Classify strings and paths as files or texts, and return paths or documents."""
     kinds = [_kind(each) for each in texts]
     if "text" not in kinds:
         return tuple(str(each) for each in texts)
@@ -87,7 +87,7 @@ def _of_strings(texts: Sequence[str | Path]) -> tuple[str, ...] | tuple[Document
 
 
 def _kind(text: str | Path) -> str:
-    """Say whether a string is the `name` of a file that may be missing, a `file` that is there, or a `text`."""
+    """Classify a string: the `name` of a file that may be missing, an existing `file`, or a `text`."""
     if isinstance(text, Path):
         return "file"
     words = text.split()
@@ -107,7 +107,7 @@ def _kind(text: str | Path) -> str:
 def _exists(name: str) -> bool:
     try:
         return Path(name).exists()
-    except (OSError, ValueError):  # longer than a name may be, or with characters that no name has
+    except (OSError, ValueError):  # longer than names may be, or with characters that names cannot have
         return False
 
 
@@ -130,7 +130,7 @@ def _cells(table: Any, columns: list[Any], name: str, *, option: str) -> Iterabl
     """Return a column of a data frame or dataset.
 
     Raises:
-        OptionError: there is no column of that name; lists the columns.
+        OptionError: the column does not exist; the message lists the columns.
     """
     names = [str(each) for each in columns]
     if name not in names:
@@ -145,7 +145,7 @@ def _cells(table: Any, columns: list[Any], name: str, *, option: str) -> Iterabl
 
 
 def _columns_of(text: Any) -> list[Any] | None:
-    """Return the names of a table's columns; None for what is no table."""
+    """Return the names of a table's columns; None if the argument is not a table."""
     columns = getattr(text, "column_names", None)
     if columns is None:
         columns = getattr(text, "columns", None)
@@ -153,7 +153,7 @@ def _columns_of(text: Any) -> list[Any] | None:
 
 
 def _labels_of(text: Any, field: str) -> Iterable[Any] | None:
-    """Return the label of each row of a table, or of a list of rows; None where rows of a list have none."""
+    """Return the label of each row of a table, or of a list of rows; None if rows of a list have none."""
     columns = _columns_of(text)
     if columns is not None:
         return _cells(text, columns, field, option="labels")
@@ -164,7 +164,7 @@ def _labels_of(text: Any, field: str) -> Iterable[Any] | None:
 
 
 def _labeled(texts: Sequence[Any], field: str, labels: Iterable[Any]) -> tuple[Document, ...]:
-    """Make a document of each text with its label, an input as it stands; blank ones are left out."""
+    """Make a document of each text with its label, as a whole input; blank ones are left out."""
     rows = (
         (number, _checked(text, number), {field: _plain(label)})
         for number, (text, label) in enumerate(zip(texts, labels, strict=True), 1)
@@ -181,7 +181,7 @@ def _plain(label: Any) -> Any:
 
 
 def _identified(documents: Iterable[Document]) -> tuple[Document, ...]:
-    """Give documents the ids of their content: those of several readings may share ids that are not."""
+    """Give documents the ids of their content, because documents of several readings may share ids by numbering."""
     return tuple(distinct(replace(document, id="") for document in documents))
 
 
@@ -199,14 +199,14 @@ def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
 
 
 def _checked(text: Any, number: int) -> str:
-    """Return one of the texts.
+    """Return one of the texts, checked.
 
     Raises:
-        OptionError: it is none.
+        OptionError: it is not a text.
     """
     if isinstance(text, str):
         return text
-    missing = text is None or (isinstance(text, Real) and isnan(text))  # what pandas has where nothing is
+    missing = text is None or (isinstance(text, Real) and isnan(text))  # the values of empty cells in pandas
     remedy = "; leave missing texts out first, as column.dropna()" if missing else ""
     what = "nothing" if missing else f"a {type(text).__name__}"
     raise OptionError(f"text holds {what} at place {number}; {'expected texts' + remedy if missing else EXPECTED}")

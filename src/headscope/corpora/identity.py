@@ -1,4 +1,4 @@
-"""Equal documents told apart, and counted: a document's id is its content, so that its position decides nothing."""
+"""Ids and copies of documents: an id is a hash of the content, so that a document's position does not matter."""
 
 from array import array
 from bisect import bisect_left
@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 from headscope.counted import count
 
 COPIES_FROM = 0.05
-"""The share of documents that are copies from which on a run says so."""
+"""The share of copies among documents from which on a run reports them."""
 _RECENT = 1 << 10
 
 
 @runtime_checkable
 class Identified(Protocol):
-    """A document, whatever it holds."""
+    """A document of any kind, with an id."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -25,14 +25,14 @@ class Identified(Protocol):
         """The hash of its content."""
 
     def text(self) -> Iterable[str]:
-        """Return what the model reads of it."""
+        """Return the text that the model reads."""
 
 
 Item = TypeVar("Item", bound=Identified)
 
 
 def distinct(documents: Iterable[Item]) -> Iterator[Item]:
-    """Yield documents whose ids are unique: the second of equal ones gets `-2` behind its id, and so on.
+    """Yield documents with unique ids: the second of equal ones gets `-2` after its id, and so on.
 
     Equal documents are interchangeable, so their order decides nothing either.
     """
@@ -43,22 +43,22 @@ def distinct(documents: Iterable[Item]) -> Iterator[Item]:
 
 
 class Copies:
-    """Counts documents whose text came before, 8 bytes a document."""
+    """Counts documents whose text occurred before, in 8 bytes per document."""
 
     def __init__(self) -> None:
         self._texts = array("Q")
 
     def add(self, document: Identified) -> None:
-        """Take the next document."""
+        """Add the next document."""
         digest = blake2b("\x1f".join(document.text()).encode("utf-8", "surrogatepass"), digest_size=8)
         self._texts.append(int.from_bytes(digest.digest(), "little"))
 
     def note(self, name: str) -> str | None:
-        """Return what to say of them; None below 5% of the documents."""
+        """Return a note on the copies; None below 5% of the documents."""
         documents = len(self._texts)
         if not documents:
             return None
-        import numpy as np  # here: whoever only reads a corpus does without
+        import numpy as np  # here, so that code which only reads a corpus does not import it
 
         copies = documents - len(np.unique(np.frombuffer(self._texts, dtype=np.uint64)))
         if not copies or copies < COPIES_FROM * documents:
@@ -71,7 +71,7 @@ class Copies:
 
 
 class Numbering:
-    """Makes ids unique, in about 20 bytes an id: most of those that came are in one sorted array."""
+    """Makes ids unique, in about 20 bytes per id: most previous ids are in one sorted array."""
 
     def __init__(self) -> None:
         self._recent: set[int] = set()
@@ -79,7 +79,7 @@ class Numbering:
         self._repeated: dict[int, int] = {}
 
     def unique(self, document_id: str) -> str:
-        """Return an id as it is the first time, `ID-2` the second, and so on."""
+        """Return an id unchanged the first time, `ID-2` the second, and so on."""
         number = int(document_id, 16)
         index = bisect_left(self._sorted, number)
         if number in self._recent or (index < len(self._sorted) and self._sorted[index] == number):

@@ -1,4 +1,4 @@
-"""The label of a document, which one of its fields holds: the class that a classifier shall predict."""
+"""The label of a document, held by one of its fields: the class that a classifier should predict."""
 
 from headscope.corpora.document import Document
 from headscope.errors import InputError
@@ -8,14 +8,14 @@ _EMPTY = ("None", "nan", "NaT", "<NA>")  # how data frames write an empty cell
 
 
 def check_label(document: Document, labels: str | None) -> None:
-    """Refuse a document without its label.
+    """Raise an error if a document lacks its label.
 
     Args:
-        document: that was read.
-        labels: name of the field that holds it; None where no labels are wanted.
+        document: document that was read.
+        labels: name of the field with the label; None if no labels are used.
 
     Raises:
-        InputError: it has no such field, or nothing stands in it; names those that it has.
+        InputError: it has no such field, or the field is empty; the message names the fields that it has.
     """
     if labels is None:
         return

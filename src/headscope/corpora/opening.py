@@ -1,4 +1,4 @@
-"""The bytes of a file, a pipe or standard input; nothing is waited for without a word, nothing endless is begun."""
+"""The bytes of a file, a pipe or standard input, without silent waiting and without endless sources."""
 
 import errno
 import os
@@ -17,18 +17,18 @@ from headscope.storage.bounded import without_waiting
 
 GIVE = "give a text file, a .json features file, a directory of them, or - for standard input"
 WRITER_SECONDS = 5.0
-"""How long a pipe may stay without a writer before it is refused, and with a silent one before a warning."""
+"""Seconds after which a pipe without a writer is refused, and one with a silent writer causes a warning."""
 
 
 def source_name(path: str | Path) -> str:
-    """Return how messages call a file: its path as given, made printable; `-` is `standard input`."""
+    """Return a file's name in messages: its path as given, made printable; `-` is `standard input`."""
     name = "standard input" if str(path) == "-" else str(path)
     name = name if name.isprintable() else repr(name)[1:-1]
     return name if len(name) <= 300 else name[:300] + "..."
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Whether a path is a pipe: made by `mkfifo`, or the shell's `<(...)`. It can be read only once, as `-` can."""
+    """Return True if a path is a pipe: made by `mkfifo`, or the shell's `<(...)`. Like `-` it can be read only once."""
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -36,17 +36,17 @@ def is_pipe(path: str | Path) -> bool:
 
 
 def read_once(paths: Iterable[str]) -> bool:
-    """Whether anything among the paths can be read only once: standard input, or a pipe."""
+    """Return True if any of the paths can be read only once: standard input, or a pipe."""
     return any(path == "-" or is_pipe(path) for path in paths)
 
 
 def other_than_file(path: str | Path) -> str | None:
-    """Return what stands at a path that is neither a file nor a folder nor a pipe: a socket or a device; else None.
+    """Return the kind of a path that is not a file, folder or pipe: a socket or a device; else None.
 
-    The null device is as good as an empty file.
+    The null device is treated as an empty file.
 
     Raises:
-        OSError: the path cannot be looked at.
+        OSError: the status of the path cannot be read.
     """
     status = os.stat(path)
     if stat.S_ISSOCK(status.st_mode):
@@ -57,21 +57,21 @@ def other_than_file(path: str | Path) -> str | None:
 
 
 def file_chunks(path: str | Path, name: str) -> Iterator[bytes]:
-    """Yield the bytes of a file (`-`: standard input) as they come, none empty.
+    """Yield the bytes of a file (`-`: standard input) as they arrive, none empty.
 
     Raises:
-        InputError: it cannot be read, is a socket or a device, or a pipe that nothing is written to.
+        InputError: it cannot be read, is a socket or a device, or a pipe to which nothing is written.
     """
     try:
         if str(path) == "-":
             stream = _standard_input()
-            # read1 hands over what a pipe has, and does not wait for a full chunk
+            # read1 returns what a pipe has, and does not wait for a full chunk
             read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
             yield from iter(lambda: read(CHUNK), b"")
             return
         if kind := other_than_file(path):
             raise InputError(f"{name} is {kind}, not a file; {GIVE}")
-        # Opening a pipe would wait for its writer, however long that takes.
+        # A plain open() of a pipe would wait for its writer, however long that takes.
         with open(path, "rb", buffering=0, opener=without_waiting) as stream:
             if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):
                 yield from _piped(stream.fileno(), name)
@@ -82,12 +82,12 @@ def file_chunks(path: str | Path, name: str) -> Iterator[bytes]:
 
 
 def _piped(pipe: int, name: str) -> Iterator[bytes]:
-    """Yield what is written to a pipe that was opened without waiting."""
+    """Yield the data written to a pipe that was opened without waiting."""
     heard, begun, notified = time.monotonic(), False, False
     while True:
         try:
             data = os.read(pipe, CHUNK)
-        except BlockingIOError:  # there is a writer, which has written nothing yet
+        except BlockingIOError:  # there is a writer that has not written yet
             select.select([pipe], [], [], 1.0)
             if not notified and time.monotonic() - heard > WRITER_SECONDS:
                 warnings.warn(f"waiting for {name}, a pipe whose writer is silent", stacklevel=2)
@@ -115,12 +115,12 @@ def _standard_input() -> Any:
 
 
 def missing(name: str, give: str = GIVE) -> InputError:
-    """Return the error for a path at which nothing stands."""
+    """Return the error for a path that does not exist."""
     return InputError(f"no such file: {name}; {give}")
 
 
 def unreadable(name: str, error: OSError, give: str = GIVE) -> InputError:
-    """Return the error for a file that the system does not hand over."""
+    """Return the error for a file that the system cannot read."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
         return missing(name, give)
     if error.errno in (errno.EACCES, errno.EPERM):
@@ -133,13 +133,13 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 def gunzip(chunks: Iterable[bytes], *, name: str) -> Iterator[bytes]:
-    """Yield the unpacked bytes, none empty and at most 64 KiB at a time, whatever a chunk unpacks to.
+    """Yield the unpacked bytes, none empty and at most 64 KiB at a time, whatever the size of an unpacked chunk.
 
-    `gzip.GzipFile` needs a stream that can be read from its start; a pipe whose first bytes were looked at
-    has none. Several members in a row and zeros after the last are as good as one.
+    `gzip.GzipFile` needs a stream that can be read from its start, which a pipe whose first bytes were consumed is not.
+    Several members in a row and zeros after the last are accepted.
 
     Raises:
-        InputError: data that is broken or ends too early; `name` is what the error calls the file.
+        InputError: the data is broken or ends too early; `name` is the name of the file in the error.
     """
     member = zlib.decompressobj(wbits=31)
     try:

@@ -1,7 +1,7 @@
-"""A corpus in the order of its documents' ids, so that no number depends on the order in which they come.
+"""A corpus in the order of its documents' ids, so that no number depends on the order of the files.
 
-An id is a hash of the content: documents that are read in its order make the same inputs, batches and sums to the
-last digit, whatever order and files they were written in.
+An id is a hash of the content: documents that are read in the order of their ids give the same inputs, batches and
+sums to the last digit, whatever order and files they were written in.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,23 +11,23 @@ from headscope.corpora.identity import Copies, Identified
 from headscope.corpora.passes import Passes
 
 MOST_HELD = 1 << 25
-"""Characters of a corpus that is held to be put in order. One that is larger is read from its files each time, in the
-order in which it comes: its draws and groups are the same in any, its batches and so the last digits of float32 are
-not."""
+"""Maximum number of characters of a corpus that is held in memory to be sorted. A larger one is read from its files
+each time, in their order: its draws and groups are the same in any order, but its batches and so the last digits of
+float32 are not."""
 A_DOCUMENT = 1 << 9
-"""Characters that a document counts for beside its own: millions of single letters are not held for a corpus of few."""
+"""Characters that a document counts in addition to its own, so that millions of one-letter documents are not held."""
 
 Item = TypeVar("Item", bound=Identified)
 
 
 class Ordered(Generic[Item]):
-    """Documents that may be read several times, by their ids where they are not too many to be held.
+    """Documents that may be read several times, sorted by id unless they are too many to be held in memory.
 
     Args:
-        read: opens the corpus.
-        name: what errors call it.
-        unit: what errors call a document.
-        as_written: whether the order is kept after all, for what is drawn from one stream over the corpus.
+        read: function that opens the corpus.
+        name: name of the corpus in errors.
+        unit: word for a document in errors.
+        as_written: whether the original order is kept, for values drawn from one stream over the corpus.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Ordered(Generic[Item]):
 
     @property
     def documents(self) -> int:
-        """How many there are; known after `first`."""
+        """The number of documents; known after `first`."""
         return self._passes.items
 
     @property
@@ -51,7 +51,7 @@ class Ordered(Generic[Item]):
         return self._passes.hexdigest(any_order=not self._as_written)
 
     def first(self) -> Iterator[Item]:
-        """Yield the documents as they come, which must be gone through to the end, once."""
+        """Yield the documents as they are read; the caller must exhaust the iterator, once."""
         self._begun, self._copies = True, Copies()
         documents: list[Item] | None = []
         size = 0
@@ -69,7 +69,7 @@ class Ordered(Generic[Item]):
         """Yield the documents.
 
         Raises:
-            InputError: they are not those of an earlier reading: something writes to the files.
+            InputError: they differ from an earlier reading because something writes to the files.
         """
         if not self._begun:
             for _ in self.first():
@@ -77,5 +77,5 @@ class Ordered(Generic[Item]):
         return self._passes.watch(self._read_anew) if self._held is None else iter(self._held)
 
     def notes(self) -> list[str]:
-        """Return what the user should see of the corpus: copies of documents, where they are many."""
+        """Return notes on the corpus for the user: copies of documents, if they are many."""
         return list(filter(None, [self._copies.note(self._name)]))

@@ -13,15 +13,15 @@ Item = TypeVar("Item", bound=Identified)
 
 
 class Passes(Generic[Item]):
-    """Watches a corpus that is read more than once: a file may be written to between two readings, or during one.
+    """Check a corpus that is read more than once, because a file may change between two readings, or during one.
 
-    The first reading is remembered as a hash of each document, 8 bytes: of its id, and of whether its lines are inputs
-    as they stand. A later reading is compared as it comes, so that no run ends that was measured on other documents. A
-    reading that stops early, as with a limit, is compared as far as it goes.
+    The first reading is stored as an 8-byte hash of each document: of its id, and of whether its lines are whole
+    inputs. A later reading is compared while it runs, so that no run finishes that was measured on other documents. A
+    reading that stops early, such as one with a limit, is compared up to that point.
 
     Args:
-        name: what errors call the corpus.
-        unit: what errors call a document.
+        name: name of the corpus in errors.
+        unit: word for a document in errors.
     """
 
     def __init__(self, name: str, *, unit: str = "document") -> None:
@@ -31,25 +31,25 @@ class Passes(Generic[Item]):
 
     @property
     def items(self) -> int:
-        """How many documents are known."""
+        """The number of known documents."""
         return len(self._known)
 
     def hexdigest(self, *, any_order: bool) -> str:
-        """Return the hash of the documents that are known: 32 hexadecimal digits of BLAKE2b.
+        """Return the hash of the known documents: 32 hexadecimal digits of BLAKE2b.
 
         Args:
-            any_order: whether it is the same in whatever order they came.
+            any_order: whether the hash is independent of their order.
         """
-        import numpy as np  # here: whoever only reads a corpus does without
+        import numpy as np  # here, so that code which only reads a corpus does not import it
 
         known = np.array(self._known, dtype="<u8")
         return blake2b((np.sort(known) if any_order else known).tobytes(), digest_size=16).hexdigest()
 
     def watch(self, read: Callable[[], Iterator[Item]]) -> Iterator[Item]:
-        """Yield what a reading gives.
+        """Yield the items of a reading, comparing them with the first reading.
 
         Raises:
-            InputError: what `read` raises; a document is another than in an earlier reading, is missing, or is new.
+            InputError: as in `read`; or a document is missing, new, or another than in an earlier reading.
         """
         index = 0
         try:
@@ -58,7 +58,7 @@ class Passes(Generic[Item]):
                 index += 1
                 yield item
         except InputError as error:
-            if self._whole and not isinstance(error, _Changed):  # it was read to its end before
+            if self._whole and not isinstance(error, _Changed):  # an earlier reading reached the end
                 self._refuse(str(error))
             raise
         if index < len(self._known):
@@ -79,4 +79,4 @@ class Passes(Generic[Item]):
 
 
 class _Changed(InputError):
-    """A reading that gave something else."""
+    """An error for a reading that differs from an earlier one."""

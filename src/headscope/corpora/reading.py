@@ -21,24 +21,24 @@ def read_corpus(
     column: str | None = None,
     labels: str | None = None,
 ) -> Iterator[Document]:
-    """Return the documents of files, directories and `-`, in order, with ids that are unique over them all.
+    """Return the documents of files, directories and `-`, in order, with ids that are unique over all of them.
 
-    `.json` and `.jsonl` files (gzipped or not) are read as features (`text.features`), `.csv`, `.tsv` and `.parquet`
-    as tables, each row a document, and others as text (`read_text`). Standard input, and a pipe whose name has no
-    ending that is known (`<(...)`), is text unless its first character that is no white space is `[` (a JSON list) or
-    `{` (JSON Lines). Files are opened one after another as the documents are drawn.
+    `.json` and `.jsonl` files (gzipped or not) are read as features (`text.features`), `.csv`, `.tsv` and `.parquet` as
+    tables with one document per row, and others as text (`read_text`). Standard input, and a pipe whose name has no
+    known ending (`<(...)`), is text unless its first character other than white space is `[` (a JSON list) or `{` (JSON
+    Lines). Files are opened one after another as the documents are drawn.
 
     Args:
-        paths: as `files.expand` takes them; looked up at once, before the first document is drawn.
-        limit_documents: how many documents to read at most; all of them when None.
-        by_line: whether each line of plain text is a document of its own, in place of lines between blank ones.
-        column: of tables, the one that holds the text. A directory then means its tables as well.
-        labels: the field of each document that must hold its label, of tables a column; None for none.
+        paths: paths as in `files.expand`; they are checked at once, before the first document is drawn.
+        limit_documents: maximum number of documents to read; None for all.
+        by_line: whether each line of plain text is a document, in place of the lines between blank ones.
+        column: column of tables that holds the text. With it, a directory includes its tables.
+        labels: field of each document, or column of tables, that must hold its label; None for no labels.
 
     Raises:
-        InputError: no path, a path that does not exist, a treebank, a document without its label, and what the readers
-            raise.
-        OptionError: a limit under 1.
+        InputError: no path is given, a path does not exist or is a treebank, a document has no label, or a reader
+            raises it.
+        OptionError: the limit is below 1.
     """
     if limit_documents is not None and limit_documents < 1:
         raise OptionError(f"expected a limit of 1 document or more, found {limit_documents}; leave it out for all")
@@ -49,7 +49,7 @@ def read_corpus(
 
 
 def _labeled(documents: Iterable[Document], labels: str | None) -> Iterator[Document]:
-    """Yield the documents, of which there must be one at least, each with its label."""
+    """Yield the documents, at least one, each checked for its label."""
     empty = True
     for document in documents:
         empty = False
@@ -68,7 +68,7 @@ def _documents_of(path: InputFile, *, by_line: bool, column: str | None, labels:
     if (table := table_format(suffix)) is not None:
         yield from table.documents(path, column=column, labels=labels)
         return
-    if suffix == ".conllu":  # its columns would be read as language
+    if suffix == ".conllu":  # its columns would be read as text
         raise InputError(f"{name} is a treebank, not text; give it with --treebank (or --coref)")
     form = text_format(suffix)
     yield from _reader(form, by_line)(open_text(path, expected=form.expected), name=name)

@@ -1,20 +1,20 @@
-"""Files that are no text, told by the bytes that they begin with, and what to do instead: a row for each."""
+"""Files that are not text, recognized by their first bytes, and advice for each: one row per kind."""
 
 from dataclasses import dataclass
 
 LONGEST = 16
-"""How many bytes of a file tell."""
+"""Number of first bytes of a file that identify its kind."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file that no reader of text takes.
+    """A kind of file that no reader of text accepts.
 
     Attributes:
-        name: as a sentence says it.
-        begins: with which bytes such files begin; any of them.
+        name: name in messages.
+        begins: first bytes of such files, one of several variants.
         instead: what to do.
-        at: the bytes that stand further in, and where, for kinds that share a beginning.
+        at: further bytes and their offset, for kinds with the same first bytes.
     """
 
     name: str
@@ -50,10 +50,10 @@ KINDS = (
 
 
 def what_it_is(head: bytes) -> Kind | None:
-    """Return the kind of file that begins so, or None where nothing says that it is no text.
+    """Return the kind of a file with these first bytes, or None if it may be text.
 
     Args:
-        head: its first bytes, `LONGEST` of them where there are so many.
+        head: first bytes of the file, `LONGEST` of them if it has that many.
     """
     for kind in KINDS:
         there = kind.at is None or head[kind.at[0] :].startswith(kind.at[1])

@@ -1,1 +1,1 @@
-"""What can be chosen and measured, declared: options, analyses with their stages and commands; nothing heavy."""
+"""Declarations of options, of analyses with their stages, and of commands; nothing here imports heavy packages."""

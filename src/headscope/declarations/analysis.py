@@ -15,18 +15,18 @@ from headscope.statistics.tables.table_schema import TableSchema
 _ALL = ("max_length", "token_types", "dtype", "max_inputs")
 # How text becomes inputs. Saved maps fix this, too.
 PACKING = ("packing", "too_long")
-# The same, with the option that fixes which random cuts are drawn.
+# The packing options, with the option that fixes which random cuts are drawn.
 TEXT_INPUTS = (*PACKING, "compat")
 FEATURES_HASH = "features_hash"
-"""The option of stages that a user's features shape, which Python alone can give."""
+"""The option of stages whose numbers depend on a user's features, which can be given only from Python."""
 SCORE_HASH = "score_hash"
-"""The option of stages that a user's score shapes, which Python alone can give."""
-# Options that need a model: saved maps have no controls, and their words are joined already.
+"""The option of stages whose numbers depend on a user's score, which can be given only from Python."""
+# Options that need a model: saved maps have no controls, and their words are already joined.
 _OF_MODELS = ("spacing", "controls", "shuffled")
-# Corpora that saved maps can hold: there are no mentions in them.
+# Corpora that saved maps can hold: they cannot hold mentions.
 _IN_MAPS = ("text", "treebank")
 
-# `none` is no choice of a command that needs a loss: the default is the loss of the model's kind.
+# A command that needs a loss does not offer `none`: the default is the loss of the model's kind.
 LOSS_OF_KIND = Option(
     name="loss",
     choices=LOSSES,
@@ -36,29 +36,29 @@ LOSS_OF_KIND = Option(
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A part of an analysis that is measured, saved and resumed by itself.
+    """A part of an analysis that is measured, saved and resumed separately.
 
     Attributes:
-        name: as in the manifest.
+        name: name in the manifest.
         measure: `module:Class` of its `Measurement` within the analysis's folder, imported when the stage is measured.
-        tables: `module:name` of the schemas of the tables that it makes, imported when they are needed.
-        corpora: that it reads, by their names in the signature; `text` for the text itself.
-        optional_corpora: that it reads, too, where they are given.
-        options: those of `RunOptions` that shape its numbers, beyond those that shape every stage.
-        after: stages whose tables it reads, where they are measured.
-        version: is raised when its numbers change; a finished stage of another version is measured again.
-        listed: `module:name` of a list, in the package, of what its tables hold; a finished stage with another list is
-            measured again.
-        requested_as: the name under which a run requests it, where that is not its own; see `request_name`.
+        tables: `module:name` of the schemas of its tables, imported when they are needed.
+        corpora: corpora that it reads, by their names in the signature; `text` for the text itself.
+        optional_corpora: corpora that it also reads if they are given.
+        options: options of `RunOptions` that change its numbers, beyond those that change every stage's.
+        after: stages whose tables it reads if they are measured.
+        version: number that is raised when its numbers change; a finished stage of another version is measured again.
+        listed: `module:name` of a list, in the package, of the contents of its tables; a finished stage with another
+            list is measured again.
+        requested_as: name under which a run requests it, if that differs from its own; see `request_name`.
         required_options: options without which it is measured only on request; see `RunOptions.wanted`.
-        by_name: whether it is measured only where it is requested by name.
-        needs: requests without which it is not measured; stages of theirs come before it.
-        unless: values of options with which it is not measured, since another stage of its request is in its place.
-        order: of its request among all requests, which signatures keep; what says none stands behind, and stages of
-            equal order go by the report's.
-        cost: about how many seconds it takes on the demonstration besides the pass over the text, from which the time
-            left of a run is estimated.
-        refusal: why it cannot be measured over saved maps, and what to do; empty where it can.
+        by_name: whether it is measured only if it is requested by name.
+        needs: requests without which it is not measured; their stages come before it.
+        unless: option values with which it is not measured, because another stage of its request replaces it.
+        order: position of its request among all requests, which signatures keep; stages without one come last, and
+            stages of equal order follow the order of the report.
+        cost: approximate seconds that it takes on the demonstration without the pass over the text, from which the
+            remaining time of a run is estimated.
+        refusal: reason why it cannot be measured over saved maps, and the remedy; empty if it can.
     """
 
     name: str
@@ -86,21 +86,21 @@ class Stage:
 
     @property
     def over_maps(self) -> bool:
-        """Whether it can be measured over saved maps."""
+        """True if it can be measured over saved maps."""
         return not self.refusal and set(self.corpora) <= set(_IN_MAPS)
 
     def names(self) -> list[str]:
-        """Import the list of what its tables hold; empty where it has none."""
+        """Import the list of its tables' contents; empty if it has none."""
         return list(load(self.listed)) if self.listed else []
 
     def shaping(self, *, maps: bool) -> tuple[str, ...]:
-        """Return the names of the options that shape its numbers.
+        """Return the names of the options that change its numbers.
 
         Args:
             maps: whether saved maps are read in place of a model and text.
         """
         if not self.corpora:
-            # What it reads of other stages stands for their options.
+            # The tables that it reads from other stages already depend on their options.
             return self.options
         if maps:
             return ("max_inputs", *(name for name in self.options if name not in (*PACKING, *_OF_MODELS)))
@@ -113,9 +113,9 @@ class CorpusCount:
 
     Attributes:
         corpus: its name in the manifest.
-        number: the name of the number there.
-        unit: what is counted, in the singular.
-        says: the words around the number, as `trees of {}`.
+        number: name of the number in the manifest.
+        unit: singular noun for the things that are counted.
+        says: words around the number, such as `trees of {}`.
     """
 
     corpus: str
@@ -129,21 +129,21 @@ class Analysis:
     """One question, with the modules that answer it.
 
     Attributes:
-        name: of its folder.
-        package: whose modules its strings name; empty for the folder of that name here.
-        question: in a sentence.
-        stages: in the order in which they are measured; none where it shows results of other analyses.
-        report: `module:name` of what it adds to the report.
+        name: name of its folder.
+        package: package whose modules its strings name; empty for the folder of that name in headscope.
+        question: question that it answers, in a sentence.
+        stages: stages in the order of measuring; empty if it shows results of other analyses.
+        report: `module:name` of its parts of the report.
         terminal: `module:name` of the function that renders results of its stages as lines and tables of text for a
-            terminal; None where there is none.
-        command: that measures it; None where it has none.
-        head_measures: its numbers of single heads.
-        more_columns: `module:function` that computes more columns of `study.heads` from tables; empty where there are
+            terminal; None if there is none.
+        command: command that measures it; None if it has none.
+        head_measures: its measures of single heads.
+        more_columns: `module:function` that computes more columns of `study.heads` from tables; empty if there are
             none.
-        chosen_heads: the table of heads that it chooses; None where it chooses none.
-        counts: the sizes of corpora that it reads beside text, for the summary of a study.
-        paper: `module:name` of what makes a table for a paper from a run, by the name of its file; `table-1` to
-            `table-3` are those of Clark et al. 2019.
+        chosen_heads: table of the heads that it chooses; None if it chooses none.
+        counts: sizes of the corpora other than text that it reads, for the summary of a study.
+        paper: `module:name` of functions that make a table for a paper from a run, by file name; `table-1` to `table-3`
+            are those of Clark et al. 2019.
     """
 
     name: str
@@ -165,15 +165,15 @@ class Analysis:
         return measurement
 
     def tables(self, stage: Stage) -> tuple[TableSchema, ...]:
-        """Import the schemas of the tables that a stage makes."""
+        """Import the schemas of a stage's tables."""
         return tuple(self.load(stage.tables))
 
     def render_results(self, *results: Any, **shown: Any) -> Any:
-        """Return lines and tables of text on results of its stages, for a terminal.
+        """Return lines and tables of text that show results of its stages in a terminal.
 
         Args:
-            *results: of the stages.
-            **shown: values of the options of what is shown.
+            *results: results of the stages.
+            **shown: values of the command's display options.
         """
         return () if self.terminal is None else self.load(self.terminal)(*results, **shown)
 
@@ -184,5 +184,5 @@ class Analysis:
         return names if self.command is None else self.command.stages or names
 
     def load(self, where: str) -> Any:
-        """Import `module:name` of the analysis's folder, or of its package."""
+        """Import `module:name` from the analysis's folder or from its package."""
         return load(where, package=self.package or f"headscope.analyses.{self.name}")

@@ -1,4 +1,4 @@
-"""The analyses, in the order of the report: each is a folder that answers one question, and a line here.
+"""The analyses, in the order of the report: each is a folder that answers one question, and an entry here.
 
 Another package adds an analysis by an entry point `headscope.analyses` that names its `ANALYSIS`; it comes last.
 """
@@ -13,7 +13,7 @@ _FOLDERS = (
     *("stats", "norms", "behaviors", "experiments", "distribution", "pca", "explanation"),
     *("importance", "effects", "syntax", "coref", "arc_examples", "probes", "distances"),
 )
-# Loaded by name, as those of other packages are: declarations stand left of what is declared.
+# Loaded by name, like those of other packages: `declarations` may not import the analyses.
 _HERE: tuple[Analysis, ...] = tuple(load(f"analyses.{folder}.analysis:ANALYSIS") for folder in _FOLDERS)
 ANALYSES: tuple[Analysis, ...] = (
     *_HERE,
@@ -25,7 +25,7 @@ OF_STAGE: Mapping[str, Analysis] = {stage.name: analysis for analysis in ANALYSE
 
 @cache
 def of_table() -> Mapping[str, Stage]:
-    """Return the stage that makes each table, by the table's name; this imports the schemas."""
+    """Return the stage that makes each table, by table name; this imports the schemas."""
     return {
         schema.name: stage for analysis in ANALYSES for stage in analysis.stages for schema in analysis.tables(stage)
     }

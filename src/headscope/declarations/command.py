@@ -1,4 +1,4 @@
-"""The declaration of an analysis's command, from which the command line makes it."""
+"""The declaration of an analysis's command, from which the command line builds it."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ class OutputFile:
     """A file that a command writes on request.
 
     Attributes:
-        option: that names the file. `out` replaces the option of the folder of tables.
-        check: `module:function` within the analysis's folder that refuses a path before anything is loaded.
-        write: `module:function` that writes results, by stage, to a path, and returns lines to say at the end.
+        option: option that names the file. `out` replaces the option for the folder of tables.
+        check: `module:function` within the analysis's folder that rejects an invalid path before anything is loaded.
+        write: `module:function` that writes results, by stage, to a path, and returns lines to print at the end.
     """
 
     option: Option
@@ -27,13 +27,13 @@ class Command:
     It takes the corpora that its stages read, the options that they name, and those of every run.
 
     Attributes:
-        name: as it is typed.
-        help: a sentence, and paragraphs where there is more to say.
-        stages: the requests that it measures, where they are not those of the analysis.
-        reworded: options of a run whose help differs for this command; they come first.
-        without: options that shape its stages' numbers and that it does not take.
-        shown: options of what is shown, which the function that renders takes by their names; none of a run's.
-        files: that it can write.
+        name: name of the command.
+        help: help text: a sentence, and further paragraphs if needed.
+        stages: requests that it measures, if they differ from those of the analysis.
+        reworded: run options whose help differs for this command; they come first.
+        without: options that change its stages' numbers but that the command does not take.
+        shown: display options, which the rendering function takes by name; they are not options of a run.
+        files: files that it can write.
         tells_run: whether it prints notes on the text.
     """
 

@@ -5,13 +5,13 @@ from typing import Any
 from headscope.errors import OptionError
 
 UNSET = ""
-"""What `RunOptions.packing`, `pooling` and `spacing` hold where the user sets nothing, so that the run chooses."""
+"""The value of `RunOptions.packing`, `pooling` and `spacing` if the user sets nothing, so that the run chooses."""
 DEFAULT_PACKING = "pretraining"
-"""Of a model that reads pairs."""
+"""The default packing for a model that reads pairs."""
 DEFAULT_POOLING = "mean"
 DEFAULT_SPACING = "written"
 
-# Offsets, ties, the `poss` rule and selection on the scored data are no options; they depend on `compat` alone.
+# Offsets, ties, the `poss` rule and selection on the scored data are not options; they depend on `compat` alone.
 ORIGINAL: dict[str, tuple[str | bool, str]] = {
     "pooling": ("first", "reads attention from a cut word's first piece"),
     "spacing": ("words", "joins the words of a treebank by spaces"),
@@ -19,7 +19,7 @@ ORIGINAL: dict[str, tuple[str | bool, str]] = {
     "both_directions": (False, "scores each direction by itself"),
     "fold_labels": (False, "counts labels as they stand"),
 }
-"""The value of each option in the notebook, and a description of what the notebook does."""
+"""The value of each option in the notebook, and a description of the notebook's behavior."""
 
 
 def check_compat(compat: str | None, values: dict[str, Any]) -> None:
@@ -27,7 +27,7 @@ def check_compat(compat: str | None, values: dict[str, Any]) -> None:
 
     Args:
         compat: `original`, or None.
-        values: the options of `ORIGINAL` as the user set them; `pooling` and `spacing` may be `UNSET`.
+        values: options of `ORIGINAL` as the user set them; `pooling` and `spacing` may be `UNSET`.
 
     Raises:
         OptionError: an option differs from the notebook; the message says what to leave out.
@@ -46,21 +46,21 @@ def check_compat(compat: str | None, values: dict[str, Any]) -> None:
 
 
 def pooling_of(compat: str | None, requested: str) -> str:
-    """Return the pooling of a word's pieces: as requested, else as in the notebook or the paper."""
+    """Return the pooling of a word's pieces: the requested one, else that of the notebook or the paper."""
     return requested or (str(ORIGINAL["pooling"][0]) if compat is not None else DEFAULT_POOLING)
 
 
 def spacing_of(compat: str | None, requested: str) -> str:
-    """Return how words of a treebank are joined: as requested, else as in the notebook or as they are written."""
+    """Return the spacing of treebank words: the requested one, else that of the notebook, or as written."""
     return requested or (str(ORIGINAL["spacing"][0]) if compat is not None else DEFAULT_SPACING)
 
 
 def pooling_of_maps(word_level: str | None, *, requested: str, compat: str | None) -> str:
-    """Return the pooling of a word's pieces in saved maps; maps by word fixed it when they were saved.
+    """Return the pooling of a word's pieces in saved maps; it is fixed for maps by word.
 
     Args:
-        word_level: the pooling of the maps; None where they are by token.
-        requested: of the user, or `UNSET`.
+        word_level: pooling of the maps; None for maps by token.
+        requested: pooling that the user requested, or `UNSET`.
         compat: `original`, or None.
 
     Raises:

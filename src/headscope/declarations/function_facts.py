@@ -1,4 +1,4 @@
-"""What tells a user's function from another, for the signature of a run."""
+"""Facts that identify a user's function, for the signature of a run."""
 
 from functools import partial
 from types import CodeType, FunctionType
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def function_facts(value: Any) -> Any:
-    """Return what tells a function from another, in another process, too.
+    """Return facts that identify a function, the same in every process.
 
-    It is its code, and what it was given beside: what it reads from elsewhere is not seen.
+    They cover its code, defaults, closure and bound arguments, but not values that it reads from elsewhere.
     """
     if isinstance(value, FunctionType):
         inside = [function_facts(cell.cell_contents) for cell in value.__closure__ or ()]

@@ -16,7 +16,7 @@ GROUPS = {
     "output": "Output",
     "machine": "Machine",
 }
-"""What options are about, in the order of help, with the heading of each."""
+"""The groups of options, in the order of help, with the heading of each."""
 _DECLARED = "option"
 Declaring = TypeVar("Declaring", bound=type)
 
@@ -26,21 +26,21 @@ class Option:
     """The declaration of an option.
 
     Attributes:
-        help: in a sentence, as `--help` prints it.
-        name, kind, default: of the field; `options_of` fills them in.
-        flags: as it is typed, where that is not `--name`; messages use the first.
-        choices: the values that it can have, or each of several, beside its default; empty where any will do.
-        placeholder: what help writes for a value, where that does not follow from its kind.
-        least: the smallest number that it can be.
-        least_typed: whether the command line checks that number; False where the model's bound is stricter.
-        default_text: what help names as its default, where that is not the default itself.
-        none: how None is typed on the command line.
-        group: of `GROUPS`: `corpora` and `model` (what is read, and by what), `measure` (what some stages name),
-            `output` (what is written), `machine` (what all runs take), or `other`.
-        holds: corpora that the files which it names may hold, as stages call them.
-        demonstrated: whether there are such files for a run to which no corpus is given.
+        help: help text in a sentence, as `--help` prints it.
+        name, kind, default: name, type and default of the field; `options_of` fills them in.
+        flags: spellings on the command line, if not `--name`; messages use the first.
+        choices: allowed values, or allowed elements of a tuple, besides the default; empty if any will do.
+        placeholder: placeholder for a value in help, if it does not follow from the kind.
+        least: smallest allowed number.
+        least_typed: whether the command line checks that number; False if the model's bound is stricter.
+        default_text: default as help shows it, if not the default itself.
+        none: spelling of None on the command line.
+        group: one of `GROUPS`: `corpora` and `model` (the input and its reader), `measure` (options that some stages
+            name), `output` (files to write), `machine` (options that all runs take), or `other`.
+        holds: corpora that the named files may hold, by the names that stages use.
+        demonstrated: whether the demonstration has such files, for a run without a corpus.
         of: corpora without which it has no effect.
-        shapes: the name by which stages list it among their options, where that is not its own.
+        shapes: name by which stages list it among their options, if that differs from its own.
         required: whether the command line refuses to run without it.
     """
 
@@ -64,7 +64,7 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """Its name on the command line, as messages use it."""
+        """Its name on the command line and in messages."""
         return self.flags[0] if self.flags else f"--{self.name.replace('_', '-')}"
 
     @property
@@ -73,10 +73,10 @@ class Option:
         return self.shapes or self.name
 
     def check(self, value: Any) -> None:
-        """Refuse a value that is none of the choices, or too small.
+        """Raise an error if a value is not one of the choices, or is too small.
 
         Raises:
-            OptionError: it is; names the choices, or the smallest number.
+            OptionError: the value is invalid; the message names the choices, or the smallest number.
         """
         for each in value if isinstance(value, tuple) else (value,):
             if self.choices and each not in (*self.choices, self.default):
@@ -123,10 +123,10 @@ def documented(declaring: Declaring) -> Declaring:
 
 
 def choose(option: str, value: str, known: Sequence[str]) -> str:
-    """Return the value if it is a known one.
+    """Return the value if it is known.
 
     Raises:
-        OptionError: it is not; lists the known ones and the nearest.
+        OptionError: it is unknown; the message lists the known values and the nearest one.
     """
     if value in known:
         return value

@@ -1,6 +1,6 @@
 """The list of a run's options, each with its help, choices and bounds.
 
-The command line, the functions of Python, the checks and the documentation are made of it.
+The command line, the Python functions, the checks and the documentation are generated from it.
 """
 
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class OptionList:
-    """The fields of `RunOptions`, which checks them and says what follows from them."""
+    """The fields of `RunOptions`, which checks them and derives further values."""
 
     model: str | None = option(
         None,
@@ -49,7 +49,7 @@ class OptionList:
         help="Text, .json features, a folder of them, an address (s3://...), or - for standard input; may be repeated. "
         "When not given: the sentences of --treebank and --coref, else the demonstration text.",
     )
-    # Not given, it follows from the text; see `prepare.run_corpora`.
+    # If not given, it follows from the text; see `prepare.run_corpora`.
     documents: str = option(
         UNSET,
         group="corpora",
@@ -62,11 +62,11 @@ class OptionList:
     column: str | None = option(
         None, group="corpora", of=("text",), help="Which column of .csv, .tsv or .parquet text holds the text."
     )
-    # In place of running a model.
+    # Saved maps replace running a model.
     maps: Path | None = option(
         None, group="model", help="Folder of saved maps (headscope extract) to read instead of text."
     )
-    # Not given, it follows from model and text; see `prepare.left_to_model`.
+    # If not given, it follows from model and text; see `prepare.left_to_model`.
     packing: str = option(
         UNSET,
         choices=PACKINGS,
@@ -95,7 +95,7 @@ class OptionList:
     max_inputs: int | None = option(
         None, group="machine", least=1, help="So many inputs of each corpus, spread over its documents."
     )
-    # None chooses by length and device.
+    # None chooses a batch size by length and device.
     batch_size: int | None = option(
         None, group="machine", least=1, none="auto", help="Inputs computed together: a number, or auto."
     )
@@ -119,7 +119,7 @@ class OptionList:
         least=0,
         help="How many minutes of a scan may be lost where the run is killed; 0 keeps every shard of the text.",
     )
-    # What to measure (`REQUESTS`). Where it is empty, the given corpora decide; without any, the demonstration's.
+    # The requests to measure (`REQUESTS`). If empty, the given corpora decide; without any, those of the demonstration.
     # Commands set it.
     stages: tuple[str, ...] = ()
     include: tuple[str, ...] = option(
@@ -132,12 +132,12 @@ class OptionList:
         choices=SKIPPABLE,
         help="What not to measure, of what is measured without being named, as experiments; may be repeated.",
     )
-    # A model and documents in memory, from Python, in place of `model` and `text`.
+    # A model and documents in memory, given from Python in place of `model` and `text`.
     loaded_model: "LoadedModel | None" = field(default=None, repr=False)
     documents_in_memory: "tuple[Document, ...]" = field(default=(), repr=False)
-    # Features of a user's, by which heads are explained; from Python alone.
+    # A user's features, by which heads are explained; only from Python.
     features: tuple[TextFeature, ...] = field(default=(), repr=False)
-    # A score of a user's, by which effects are measured beside the loss; from Python alone.
+    # A user's score, by which effects are measured in addition to the loss; only from Python.
     score: Score | None = field(default=None, repr=False)
     treebank: tuple[str, ...] = option(
         (),
@@ -160,7 +160,7 @@ class OptionList:
         demonstrated=True,
         help="CoNLL-2012 (.conll), CoNLL-U with Entity=, or GAP (.tsv), a folder of them; may be repeated.",
     )
-    # Not given, it becomes `written`, under `compat` `words`.
+    # If not given, it becomes `written`, and `words` under `compat`.
     spacing: str = option(
         UNSET,
         choices=SPACING,
@@ -168,7 +168,7 @@ class OptionList:
         help="How words of treebanks and coreference are joined: as written (SpaceAfter=No), or words, by spaces.",
     )
     fold_labels: bool = option(False, help="Count nsubj:pass as nsubj, and so on.")
-    # Not given, it becomes `mean`, under `compat` `first`, and over maps by word what those were joined by.
+    # If not given, it becomes `mean`, `first` under `compat`, and over maps by word the pooling of these maps.
     pooling: str = option(
         UNSET,
         choices=POOLINGS,
@@ -177,7 +177,7 @@ class OptionList:
     )
     special_tokens: bool = option(False, help="Let special tokens be candidates for a word's head too.")
     both_directions: bool = option(False, help="Score the sum of the two directions of attention as well.")
-    # What of the notebook's choices are options is fixed for the whole run; see `declarations.compat`.
+    # Those choices of the notebook that are options are fixed for the whole run; see `declarations.compat`.
     compat: str | None = option(
         None,
         choices=("original",),

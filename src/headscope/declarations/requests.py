@@ -1,4 +1,4 @@
-"""What a run measures: what its corpora call for, or what is requested by name, less what it skips."""
+"""What a run measures: the requests that follow from its corpora or are made by name, without the skipped ones."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,19 +11,19 @@ REQUESTS = tuple(dict.fromkeys(stage.request_name for stage in sorted(STAGES.val
 BY_NAME = tuple(name for name in REQUESTS if any(s.by_name for s in STAGES.values() if s.request_name == name))
 """Requests that are left out of a run unless they are named."""
 SKIPPABLE = tuple(name for name in REQUESTS if name not in BY_NAME and name != "stats")
-"""Requests that a run can leave out. The report's grid, cards and atlas stand on the statistics of attention."""
+"""Requests that a run can leave out. The report's grid, cards and atlas need the statistics of attention."""
 
 
 def requests_of(
     defaults: Iterable[Stage], *, stages: Sequence[str], include: Sequence[str], skip: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return what a run measures, of `REQUESTS`, in the order that signatures keep.
+    """Return the requests that a run measures, from `REQUESTS`, in the order that signatures keep.
 
     Args:
-        defaults: the stages that are measured where none is requested.
-        stages: the requests that replace them.
-        include: requests beside either.
-        skip: requests that are left out, with the stages that are made of them.
+        defaults: stages that are measured if none is requested.
+        stages: requests that replace the defaults.
+        include: requests in addition to either.
+        skip: requests that are left out, along with the stages that are computed from them.
     """
     requests = stages or [stage.request_name for stage in defaults]
     left_out = _left_out(skip)
@@ -35,19 +35,19 @@ def stages_requested(requests: Iterable[str], values: Mapping[str, object]) -> l
     """Return the stages that a run measures, in order.
 
     Args:
-        requests: of `REQUESTS`.
-        values: of the run's options, by name.
+        requests: names from `REQUESTS`.
+        values: values of the run's options, by name.
     """
     wanted = set(requests)
     return [stage for stage in _applicable(wanted, values) if wanted.issuperset(stage.needs)]
 
 
 def needed_requests(requests: Iterable[str], values: Mapping[str, object]) -> list[str]:
-    """Return what else is requested, so that every request measures something.
+    """Return the further requests without which some request would measure nothing.
 
     Args:
-        requests: of `REQUESTS`.
-        values: of the run's options, by name.
+        requests: names from `REQUESTS`.
+        values: values of the run's options, by name.
     """
     wanted = set(requests)
     applicable = _applicable(wanted, values)
@@ -57,7 +57,7 @@ def needed_requests(requests: Iterable[str], values: Mapping[str, object]) -> li
 
 
 def _applicable(requests: set[str], values: Mapping[str, object]) -> list[Stage]:
-    """Return the stages of some requests, but for those in whose place another one stands."""
+    """Return the stages of some requests, except those that another stage replaces."""
     return [
         stage
         for stage in STAGES.values()
@@ -66,10 +66,10 @@ def _applicable(requests: set[str], values: Mapping[str, object]) -> list[Stage]
 
 
 def check_requests(*, stages: Sequence[str], include: Sequence[str], over_maps: bool) -> None:
-    """Refuse requests that are not known, and those that saved maps cannot answer.
+    """Raise an error for unknown requests, and for those that saved maps cannot answer.
 
     Raises:
-        OptionError: says which, and what to do.
+        OptionError: a request is invalid; the message names it and the remedy.
     """
     for name in stages:
         if name not in REQUESTS:
@@ -80,7 +80,7 @@ def check_requests(*, stages: Sequence[str], include: Sequence[str], over_maps: 
 
 
 def _left_out(skip: Iterable[str]) -> set[str]:
-    """Return what is skipped, and the stages without a corpus that are made of it: no distances, no map of heads."""
+    """Return the skipped requests and the stages without a corpus computed from them: no distances, no map of heads."""
     skipped = set(skip)
     for stage in STAGES.values():
         made_of = [each for each in OF_STAGE[stage.name].stages if each.name in stage.after]

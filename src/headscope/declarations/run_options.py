@@ -1,4 +1,4 @@
-"""The options of a run: their checks, and what follows from them: what is measured, and which corpora are read."""
+"""The options of a run: their checks, and what follows from them: stages to measure and corpora to read."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,14 +20,14 @@ from headscope.models.loading.load_choices import LOADING
 @documented
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(OptionList):
-    """Options of a run; the same names as on the command line, which is made of them."""
+    """Options of a run, with the names of the command line, which is generated from them."""
 
     def __post_init__(self) -> None:
         for name, each in options_of(type(self)).items():
             each.check(getattr(self, name))
         check_compat(self.compat, {name: getattr(self, name) for name in ORIGINAL})
         if self.maps is None:
-            # Set now, so that signature, manifest and stages agree; saved maps may have fixed it already.
+            # Set here, so that signature, manifest and stages agree; saved maps may have fixed it already.
             object.__setattr__(self, "pooling", pooling_of(self.compat, self.pooling))
             object.__setattr__(self, "spacing", spacing_of(self.compat, self.spacing))
         check_requests(stages=self.stages, include=self.include, over_maps=self.maps is not None)
@@ -41,7 +41,7 @@ class RunOptions(OptionList):
             )
 
     def _check_beside_maps(self) -> None:
-        """Refuse options that say how a model reads a corpus; saved maps have done so already."""
+        """Raise an error for options that control how a model reads a corpus, as saved maps have been read already."""
         if self.corpora:
             raise OptionError("both a corpus and saved maps were given; a run reads one of them")
         if self.loss != "none":
@@ -57,14 +57,14 @@ class RunOptions(OptionList):
 
     @property
     def corpora(self) -> frozenset[str]:
-        """The corpora that the given files may contain, as stages name them."""
+        """The corpora that the given files may contain, by the names that stages use."""
         set_options = (each for name, each in options_of(type(self)).items() if each.holds and getattr(self, name))
         corpora = frozenset(corpus for each in set_options for corpus in each.holds)
         return corpora | {"text"} if self.documents_in_memory else corpora
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """What to measure, of `requests.REQUESTS`."""
+        """The requests to measure, from `requests.REQUESTS`."""
         defaults = [stage for stage in STAGES.values() if self._is_default(stage)]
         requests = requests_of(defaults, stages=self.stages, include=self.include, skip=self.skip)
         needed = needed_requests(requests, vars(self))
@@ -75,11 +75,11 @@ class RunOptions(OptionList):
 
     @property
     def measured(self) -> list[Stage]:
-        """The stages that the run measures, in order, where its files hold the corpora that they read."""
+        """The stages that the run measures, in order, if its files hold the corpora that they read."""
         return stages_requested(self.wanted, vars(self))
 
     def _is_default(self, stage: Stage) -> bool:
-        """Return whether a stage is measured without a request: its corpora and required options are given."""
+        """Return True if a stage is measured without a request: its corpora and required options are given."""
         if stage.by_name or (self.maps is not None and stage.refusal):
             return False
         options = options_of(type(self))
@@ -87,25 +87,25 @@ class RunOptions(OptionList):
         if not corpora and self.maps is None:
             demonstrated = (each.holds for each in options.values() if each.demonstrated)
             corpora = frozenset(corpus for holds in demonstrated for corpus in holds)
-        # There always is text: that of the annotated corpora, where there is no other.
+        # There is always text: that of the annotated corpora, if there is no other.
         read = all(corpus == "text" or corpus in corpora for corpus in stage.corpora)
         return read and all(getattr(self, name) != options[name].default for name in stage.required_options)
 
     @cached_property
     def corpora_read(self) -> frozenset[str]:
-        """The corpora that the measured stages read, as stages name them; `text` for the text itself."""
+        """The corpora that the measured stages read, by the names that stages use; `text` for the text itself."""
         corpora = frozenset(corpus for stage in self.measured for corpus in self.corpora_of(stage))
         # Without a text, sentences of the annotated corpora are the text, whether or not trees and mentions are read.
         annotated = self.corpora if "text" in corpora and "text" not in self.corpora else frozenset()
         return corpora | (annotated - {"treebank_train"})
 
     def corpora_of(self, stage: Stage) -> tuple[str, ...]:
-        """Return the corpora that a stage reads, the optional ones where they are given."""
+        """Return the corpora that a stage reads, including the optional ones that are given."""
         return (*stage.corpora, *(corpus for corpus in stage.optional_corpora if corpus in self.corpora))
 
     @property
     def loading(self) -> dict[str, Any]:
-        """How a model that is named is loaded, as `load_model` takes it."""
+        """The arguments of `load_model` for a model that is given by name."""
         return {name: getattr(self, name) for name in LOADING}
 
     @cached_property
@@ -115,12 +115,12 @@ class RunOptions(OptionList):
 
     @cached_property
     def features_hash(self) -> str | None:
-        """Hash of the features, which stands for them in the signature."""
+        """The hash of the features, which replaces them in the signature."""
         return hash_of_features(self.features)
 
     @cached_property
     def score_hash(self) -> str | None:
-        """Name and hash of the user's score, which stand for it in the signature."""
+        """The name and hash of the user's score, which replace it in the signature."""
         return hash_of_score(self.score)
 
     @cached_property

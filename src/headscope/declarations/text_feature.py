@@ -1,4 +1,4 @@
-"""A feature of a user's, by which heads are explained: a name, words, and a function of a text."""
+"""A user's feature, by which heads are explained: a name, a phrase, and a function of a text."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -14,20 +14,20 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, kw_only=True)
 class TextFeature:
-    """A feature of keys, or of pairs of tokens, by which `hs.explanation` explains heads beside those of its catalog.
+    """A feature of keys, or of pairs of tokens, that `hs.explanation` adds to its catalog for explaining heads.
 
     Attributes:
-        name: in tables; small letters, digits and `_`.
-        sentence: what the keys are for which it is 1, or large, as sentences say it: `tokens that end in -ing`.
-        compute: returns it for all tokens of a text, an `AnnotatedTokens`: a number for each key, `[key]`, or for each
-            pair, `[query, key]`. It is called once for each sampled input; numbers are finite, and best between -10 and
-            10.
-        group: which features are added to an explanation together; the feature alone when empty.
-        label: in headings; the name when empty.
-        opposite: what the keys are where it is small, for one that is no yes or no: `short tokens`.
+        name: name in tables; lower-case letters, digits and `_`.
+        sentence: noun phrase for the keys for which the feature is 1, or large, as in `tokens that end in -ing`.
+        compute: function that returns the feature for all tokens of a text, an `AnnotatedTokens`: a number for each
+            key, `[key]`, or for each pair, `[query, key]`. It is called once per sampled input; numbers are finite,
+            and best between -10 and 10.
+        group: group of features that are added to an explanation together; the feature alone when empty.
+        label: label in headings; the name when empty.
+        opposite: noun phrase for the keys where the feature is small, if it is not binary: `short tokens`.
 
     Raises:
-        OptionError: the name has other characters, or there are no words for it, or `compute` cannot be called.
+        OptionError: the name has other characters, or `sentence` is empty, or `compute` cannot be called.
     """
 
     name: str
@@ -58,7 +58,7 @@ def check_features(features: Any) -> tuple[TextFeature, ...]:
     """Return features as a tuple.
 
     Raises:
-        OptionError: one is none, or two have one name.
+        OptionError: an element is not a feature, or two have the same name.
     """
     if isinstance(features, TextFeature) or not isinstance(features, Iterable):
         raise OptionError(
@@ -77,9 +77,9 @@ def check_features(features: Any) -> tuple[TextFeature, ...]:
 
 
 def hash_of_features(features: Sequence[TextFeature]) -> str | None:
-    """Return a hash of features, their functions among them, for the signature; None where there are none.
+    """Return a hash of features, including their functions, for the signature; None if there are none.
 
-    Of a function it is that of its code, and of what it was given beside: what it reads from elsewhere is not seen.
+    A function's hash covers its code, defaults, closure and bound arguments, but not values read from elsewhere.
     """
     if not features:
         return None

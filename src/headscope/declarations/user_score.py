@@ -1,4 +1,4 @@
-"""A score of a user's, by which effects of heads are measured beside the loss: a function of what a model returns."""
+"""A user's score, by which effects of heads are measured in addition to the loss: a function of a model's output."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,24 +9,24 @@ from headscope.declarations.function_facts import function_facts
 from headscope.errors import OptionError
 
 Score = Callable[[Any, Any], Any]
-"""From what a model with its head returns for a batch, and its inputs, to a number for each input, `[batch]`."""
+"""A function of a model's output for a batch, and its inputs, that returns a number for each input, `[batch]`."""
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def name_of_score(score: Score) -> str:
-    """Return the name by which tables call a score: that of its function."""
+    """Return the name of a score in tables: the name of its function."""
     return str(getattr(score, "__name__", type(score).__name__))
 
 
 def check_score(score: Any, *, taken: Sequence[str] = ()) -> Score:
-    """Return a score that tables can name.
+    """Check that tables can name a score, and return it.
 
     Args:
-        score: as the user gave it.
+        score: score as the user gave it.
         taken: names of other measures.
 
     Raises:
-        OptionError: it is no function, or its name is none of small letters, digits and `_`, or another measure's.
+        OptionError: it is not a function, or its name is taken or has other characters than `a` to `z`, digits and `_`.
     """
     if not callable(score):
         raise OptionError(
@@ -45,7 +45,7 @@ def check_score(score: Any, *, taken: Sequence[str] = ()) -> Score:
 
 
 def hash_of_score(score: Score | None) -> str | None:
-    """Return a score's name and a hash of its function, for the signature; None where there is none."""
+    """Return a score's name and a hash of its function, for the signature; None without a score."""
     if score is None:
         return None
     digest = blake2b(repr(function_facts(score)).encode(), digest_size=8)

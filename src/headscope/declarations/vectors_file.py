@@ -8,10 +8,10 @@ from headscope.errors import OptionError
 
 
 def check_vectors(path: Path) -> None:
-    """Refuse a file of word vectors that cannot be opened, or can be read only once.
+    """Raise an error for a file of word vectors that cannot be opened, or can be read only once.
 
     Raises:
-        OptionError: says why.
+        OptionError: the file is unusable; the message gives the reason.
     """
     name = source_name(path)
     try:
@@ -31,7 +31,7 @@ def hash_of_vectors(path: Path) -> str:
     """Return the hash of a file of word vectors.
 
     Raises:
-        OptionError: as `check_vectors`.
+        OptionError: as in `check_vectors`.
     """
     check_vectors(path)
     with path.open("rb") as file:

@@ -1,1 +1,1 @@
-"""Words to sub-words, and segments to batches."""
+"""From words to subwords, and from segments to batches."""

@@ -1,4 +1,4 @@
-"""The next items of a stream made while the last are worked on: tokenizing waits for no accelerator."""
+"""Make the next items of a stream while earlier ones are processed, so that tokenizing does not wait for the GPU."""
 
 from collections.abc import Iterable, Iterator
 from queue import Queue
@@ -10,13 +10,13 @@ _END = object()
 
 
 def ahead(items: Iterable[Item], *, most: int = 2) -> Iterator[Item]:
-    """Yield items in their order, the next of them made in a thread meanwhile.
+    """Yield items in their order, while a thread makes the next ones.
 
-    An error in making them is raised where its item would have come. A consumer that stops early stops the thread.
+    An error in making an item is raised at its place. A consumer that stops early stops the thread.
 
     Args:
-        items: gone through once, in the thread.
-        most: so many wait to be asked for.
+        items: items to yield; iterated once, in the thread.
+        most: maximum number of items that wait to be consumed.
     """
     waiting: Queue[tuple[object, BaseException | None]] = Queue(maxsize=most)
     stopped = Event()
@@ -45,7 +45,7 @@ def ahead(items: Iterable[Item], *, most: int = 2) -> Iterator[Item]:
     finally:
         stopped.set()
         while maker.is_alive():
-            # It may be waiting for room.
+            # The thread may be waiting for room in the queue.
             while not waiting.empty():
                 waiting.get()
             maker.join(timeout=0.05)

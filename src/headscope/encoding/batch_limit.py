@@ -1,13 +1,13 @@
-"""How many inputs memory has room for together, as far as a run has found out."""
+"""The maximum batch size that fits into memory, as known so far in a run."""
 
 from headscope.errors import MemoryShortError
 
 
 class BatchLimit:
-    """Begins without a limit, and is halved each time that memory runs out.
+    """A limit on the batch size: none at first, then halved each time that memory runs out.
 
     Attributes:
-        most: inputs computed together at most; None where memory never ran out.
+        most: maximum number of inputs computed together; None if memory never ran out.
     """
 
     def __init__(self) -> None:
@@ -15,14 +15,14 @@ class BatchLimit:
         self._first: int | None = None
 
     def size(self, size: int) -> int:
-        """Return how many inputs of a batch of that size are computed together."""
+        """Return the number of inputs of a batch of `size` inputs that are computed together."""
         return size if self.most is None else min(size, self.most)
 
     def halve(self, error: MemoryShortError) -> None:
-        """Take note that memory ran out.
+        """Lower the limit after memory ran out.
 
         Raises:
-            MemoryShortError: it did with a single input.
+            MemoryShortError: memory ran out with a single input.
         """
         if error.inputs == 1:
             raise error
@@ -31,7 +31,7 @@ class BatchLimit:
 
     @property
     def note(self) -> str | None:
-        """What happened, for the user."""
+        """Message about the limit for the user; None if there is none."""
         if self.most is None:
             return None
         return f"memory ran out with {self._first} inputs computed together; it went on with {self.most} (--batch-size)"

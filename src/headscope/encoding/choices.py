@@ -1,31 +1,31 @@
-"""The named ways in which text becomes inputs and a model is asked; loads nothing, so that help can list them."""
+"""Names of the options for inputs, losses and interventions; imports nothing, so that help can list them quickly."""
 
 PACKINGS = ("pretraining", "paragraphs", "joined", "single")
 """How lines become inputs."""
 DOCUMENTS = ("blocks", "lines")
-"""What a document of plain text is: lines between blank ones, or each line."""
+"""The documents of plain text: lines between blank ones, or each line."""
 TOO_LONG = ("truncate", "skip", "error")
-"""What is done with an input over the limit."""
+"""The treatment of an input over the length limit."""
 TOKEN_TYPES = ("own", "zero")
 """Token types of a pair: the model's own, or all 0."""
 SPACING = ("written", "words")
 """How words of a treebank are joined: with the white space that is written between them, or by spaces throughout."""
 POOLINGS = ("mean", "first", "max")
-"""How the attention of a word that was cut is made of its pieces'."""
+"""How the attention of the pieces of a word is pooled."""
 LOSSES = ("mlm", "clm", "denoise")
-"""What a model is asked to foretell: hidden tokens, the next one, or hidden spans."""
+"""The model's task: to predict hidden tokens, the next token, or hidden spans."""
 LABELS = "labels"
-"""The loss of a classifier, which foretells the label of a text."""
+"""The loss of a classifier, which predicts the label of a text."""
 LOSS_TASKS = {
     "mlm": "masked language modeling",
     "clm": "predicting the next token",
     "denoise": "span denoising",
     LABELS: "predicting the given labels",
 }
-"""What a model is trained to do by each loss, as sentences say it."""
+"""The training task of each loss, as a phrase for sentences."""
 REMOVALS = ("zero", "mean")
-"""What may stand in a checkpoint in place of what removed heads write: nothing, or its mean over a text."""
+"""What replaces the output of removed heads in a checkpoint: nothing, or its mean over a text."""
 INTERVENTIONS = ("mean", "zero", "resample", "uniform", "sink")
-"""What is done to a head: to what it writes (mean, zero, resample), or to where it looks (uniform, sink)."""
+"""Interventions on a head: on its output (mean, zero, resample), or on its attention weights (uniform, sink)."""
 EXPLAINED = "explained"
-"""The intervention that has a head look where its explanation predicts; it is measured by a stage of its own."""
+"""The intervention that replaces a head's attention by its explanation's prediction; it has a stage of its own."""

@@ -1,4 +1,4 @@
-"""Documents in shards, cut by their length before they become inputs: who computes a few need not tokenize them all."""
+"""Documents in shards, cut by length before tokenizing: a machine that computes some shards tokenizes only these."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
@@ -10,20 +10,21 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.shards import MOST, Shard
 
 BYTES = 4
-"""Of a token, about: what text says of its tokens before a tokenizer has seen it."""
+"""Approximate bytes per token: an estimate of the number of tokens before tokenizing."""
 Pack = Callable[[Sequence[Document]], Sequence[Segment]]
 
 
 def document_shards(documents: Iterable[Document], pack: Pack, *, tokens: int | None = None) -> Iterator[Shard]:
-    """Cut a stream of documents into shards, each made into inputs when they are asked for.
+    """Cut a stream of documents into shards, each made into inputs on first use.
 
-    A shard ends with the document that brings it to about so many tokens. A document of more than twice as many
-    fills several by itself; its inputs are made together, also for one of them, as they follow from its beginning.
+    A shard ends with the document that brings it to about `tokens` tokens. A document of more than twice as many
+    fills several shards by itself; its inputs are made together even for one of these shards, as they depend on its
+    beginning.
 
     Args:
-        documents: in their order; each is made into inputs by itself.
-        pack: makes inputs of documents.
-        tokens: with how many a shard ends; `SHARD_TOKENS` when None.
+        documents: the documents in order; each is made into inputs separately.
+        pack: makes inputs from documents.
+        tokens: number of tokens at which a shard ends; `SHARD_TOKENS` if None.
     """
     enough = BYTES * (tokens or shards.SHARD_TOKENS)
     number, size_of_pending, pending = 0, 0, list[Document]()
@@ -56,12 +57,12 @@ def _slice(whole: Callable[[], Sequence[Segment]], index: int, of: int) -> Seque
 
 
 def _digest(documents: Sequence[Document], which: str) -> str:
-    """Return a hash of documents by their ids, which are hashes of their content."""
+    """Return a hash of documents from their ids, which are hashes of their content."""
     return blake2b("\n".join([which, *(each.id for each in documents)]).encode(), digest_size=16).hexdigest()
 
 
 def _bytes_of(document: Document) -> int:
-    """Return how many bytes of text a document has, as UTF-8."""
+    """Return the number of bytes of a document's text in UTF-8."""
     if document.tokens is not None:
         return BYTES * len(document.tokens)
     pieces = document.lines if document.words is None else document.words

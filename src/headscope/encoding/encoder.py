@@ -1,4 +1,4 @@
-"""A thin, private wrap of a tokenizer: texts, words or pieces in, segments out."""
+"""A thin wrapper of a tokenizer: turns texts, words or pieces into segments."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -14,9 +14,9 @@ from headscope.errors import InputError, ModelError
 from headscope.visible import shorten
 
 LETTERS_A_TOKEN = 1000
-"""Letters of a text that are tokenized for each token of the longest input: all behind them is cut off in any case."""
-_AT_ONCE = 1 << 20  # letters; a tokenizer takes 260 bytes for each
-# What a tokenizer in Python has, beside being called.
+"""Characters of a text that are tokenized per token of the longest input; the rest is cut off in any case."""
+_AT_ONCE = 1 << 20  # characters; a tokenizer takes 260 bytes for each
+# Methods of a tokenizer in Python that are needed besides calling it.
 _SLOW = ("get_vocab", "build_inputs_with_special_tokens", "create_token_type_ids_from_sequences")
 
 
@@ -24,18 +24,19 @@ class Encoder:
     """Turn documents' texts into model inputs with the tokenizer's own special tokens.
 
     Args:
-        tokenizer: a transformers tokenizer. One without a fast backend does not say what its pieces cover: that is
-            found from the pieces, and refused where it cannot be and words are asked for.
+        tokenizer: a transformers tokenizer. One without a fast backend does not return the offsets of its pieces: they
+            are found from the pieces, with an error if that fails and words are needed.
         token_types: `own`, the model's types 0 and 1 for the texts of a pair, or `zero`, as the
             original code feeds them.
 
     Attributes:
-        unknown_id: of the piece that stands for unknown text; None where no text is unknown.
-        latest: the lines or words that were cut last.
-        first_tokens: the ids of the special tokens before a text.
+        unknown_id: id of the piece for unknown text; None if no text is unknown.
+        latest: the lines or words that were tokenized last.
+        first_tokens: ids of the special tokens before a text.
 
     Raises:
-        ModelError: it is no tokenizer of transformers, or writes a text twice: its pieces cannot be traced to words.
+        ModelError: it is not a transformers tokenizer, or writes a text twice, so that pieces cannot be traced to
+            words.
     """
 
     def __init__(self, tokenizer: Any, *, token_types: str = "own") -> None:
@@ -51,7 +52,7 @@ class Encoder:
         self._check_template()
 
     def _check_template(self) -> None:
-        """Refuse a tokenizer that writes a text twice: its pieces could not be traced to words. Set `first_tokens`."""
+        """Refuse a tokenizer that writes a text twice: its pieces cannot be traced to words. Set `first_tokens`."""
         for texts in (("a", "b"), ("a",)):
             pieces = self._backend.pieces(texts)
             n_pieces = sum(map(len, pieces))
@@ -72,9 +73,9 @@ class Encoder:
         return self._backend.pieces(texts)
 
     def without_first(self, pieces: Pieces) -> bool:
-        """Take the tokenizer's first tokens off a text that begins with them as written, in place; tell if it did.
+        """Remove the tokenizer's first tokens from a text that begins with them, in place; return True if it did.
 
-        A chat template writes them, and the tokenizer would add them once more.
+        A chat template writes them, and the tokenizer would add them again.
         """
         n = len(self.first_tokens)
         if not n or len(pieces) <= n or tuple(pieces.ids[:n]) != self.first_tokens:
@@ -83,7 +84,7 @@ class Encoder:
         return True
 
     def lines(self, texts: Iterable[str]) -> Iterator[Pieces]:
-        """Tokenize texts without special tokens, some at a time."""
+        """Tokenize texts without special tokens, in chunks."""
         some, letters = list[str](), 0
         for text in texts:
             some.append(text)
@@ -95,14 +96,14 @@ class Encoder:
             yield from self.pieces(some)
 
     def piece_words(self, words: Sequence[str], spaces: Sequence[bool] = ()) -> tuple[Pieces, Alignment]:
-        """Tokenize words as they are written, without special tokens, and align the pieces with them.
+        """Tokenize words with the spaces between them, without special tokens, and align the pieces with them.
 
         Args:
-            words: the words; an empty one shares the pieces of the word before it, and has none of its own.
-            spaces: whether a space follows each, `[word]`; it does where nothing is said.
+            words: the words; an empty one shares the pieces of the previous word.
+            spaces: whether a space follows each word, `[word]`; always if empty.
 
         Raises:
-            InputError: the tokenizer does not say what its pieces cover, and they do not tell either.
+            InputError: the tokenizer does not return the offsets of its pieces, and they cannot be found.
         """
         self.latest = words
         text, spans = join_words(words, spaces)
@@ -133,9 +134,9 @@ class Encoder:
         alignment: Alignment | None = None,
         **extra: Any,
     ) -> Segment:
-        """Add the special tokens to one text or a pair and make a segment of it.
+        """Add the special tokens to one text or a pair and make a segment of the result.
 
-        Word ids are those of `alignment`, else the words of the text, counted on through a pair.
+        Word ids are those of `alignment`, else those of the words of the text, numbered through a pair.
         """
         whole = self.whole(first, second)
         ids = np.array(whole.ids, dtype=np.int64)
@@ -154,7 +155,7 @@ class Encoder:
     def segment_of_tokens(
         self, tokens: Sequence[str], *, document: str, index: int, origin: str, **extra: Any
     ) -> Segment:
-        """Make a segment of pieces given by name, special tokens included, as the original's JSON has them.
+        """Make a segment of pieces given by name, special tokens included, as in the original's JSON.
 
         Raises:
             InputError: a token is not in the vocabulary.
@@ -167,7 +168,7 @@ class Encoder:
                 "the model's own pieces (give the entry as text or words to have it cut)"
             )
         numbers = np.array(ids, dtype=np.int64)
-        # As BERT has it: the second text of a pair begins after the first separator that is not the last token.
+        # As in BERT: the second text of a pair begins after the first separator that is not the last token.
         sep = self.tokenizer.sep_token_id
         types = np.zeros_like(numbers)
         if self.token_types == "own" and sep is not None and self.special_tokens_pair > self.special_tokens_single:

@@ -1,4 +1,4 @@
-"""One model input, and the same facts for a padded batch of inputs."""
+"""One model input, and the data of a padded batch of inputs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,18 +22,18 @@ class Segment:
     """One model input.
 
     Attributes:
-        document: id of the document that it comes from.
-        index: which of the document's segments it is, from 0.
+        document: id of the document of the segment.
+        index: index of the segment in its document, from 0.
         ids: token ids, special tokens included, `[token]`.
         token_types: 0 for the first text of a pair, 1 for the second, `[token]`.
         word_ids: index of each token's word, `NO_WORD` for special tokens, `[token]`.
-        words: the words, where the corpus gave words; else empty.
-        shared: the words that share the pieces of the word before them, ascending: a multi-word token is written.
+        words: the words, if the corpus has words; else empty.
+        shared: the words that share the pieces of the previous word, ascending, as the words of a multi-word token do.
         shortened: whether tokens were left out to make it fit.
-        words_note: says why some words are the tokenizer's; empty where all are those of the text.
-        first_written: whether the text itself begins with the tokenizer's first tokens, which are read once.
+        words_note: reason why some words are the tokenizer's; empty if all words are those of the text.
+        first_written: whether the text itself begins with the tokenizer's first tokens, which are read only once.
         fields: further fields of the corpus entry, kept for `extract`.
-        origin: the document's place in its file, for error messages; no part of the content.
+        origin: the document's position in its file, for error messages; not part of the content.
     """
 
     document: str
@@ -54,16 +54,16 @@ class Segment:
 
 
 def shared_words(forms: Sequence[str]) -> tuple[int, ...]:
-    """Return the words for which nothing is written beside the word before them, ascending."""
+    """Return the words without written characters of their own, which share those of the previous word, ascending."""
     return tuple(index for index, form in enumerate(forms) if index and not form)
 
 
 def piece_holders(segments: Sequence[Segment], *, words: int) -> NDArray[np.int64]:
-    """Return the word whose pieces each word has: itself, or the word before it with which it shares, `[batch, word]`.
+    """Return the word whose pieces each word has: itself, or the previous word if it shares pieces, `[batch, word]`.
 
     Args:
-        segments: of a batch.
-        words: how many words the longest segment has.
+        segments: segments of a batch.
+        words: number of words of the longest segment.
     """
     holders = np.tile(np.arange(words), (len(segments), 1))
     for item, segment in enumerate(segments):
@@ -84,8 +84,8 @@ class SegmentInfo:
         lengths: true length of each segment, `[batch]`.
         documents: document id of each segment.
         indices: each segment's index in its document.
-        rows_per_class: how many tokens of each class a segment has in all, `[batch, class]`.
-        before_copy: the same facts on the host, where these were copied to a device.
+        rows_per_class: number of tokens of each class in a segment, `[batch, class]`.
+        before_copy: the same data on the host, if they were copied to a device.
     """
 
     ids: "Tensor"
@@ -100,11 +100,11 @@ class SegmentInfo:
 
     @property
     def on_host(self) -> "SegmentInfo":
-        """The same facts on the host: whoever reads them there does not wait for the device."""
+        """The same data on the host, where reading does not wait for the device."""
         return self.before_copy or self
 
     def to(self, device: "torch.device | str") -> "SegmentInfo":
-        """Return the same facts on a device, in two copies: each costs as much as a hundred times its bytes."""
+        """Return the same data on a device, in two copies: each copy costs as much as a hundred times its bytes."""
         import torch
 
         from headscope.encoding.sending import sent
@@ -127,12 +127,12 @@ class SegmentInfo:
 
     @cached_property
     def content(self) -> "Tensor":
-        """Which tokens are neither padding nor special tokens, `[batch, position]` bool."""
+        """True for tokens that are neither padding nor special tokens, `[batch, position]` bool."""
         return self.valid & (self.classes != KeyClass.CLS) & (self.classes != KeyClass.SEP)
 
     @cached_property
     def starts_word(self) -> "Tensor":
-        """Which tokens are the first of a word, `[batch, position]` bool."""
+        """True for the first token of each word, `[batch, position]` bool."""
         starts = self.word_ids >= 0
         starts[:, 1:] &= self.word_ids[:, 1:] != self.word_ids[:, :-1]
         return starts

@@ -1,4 +1,4 @@
-"""Tensors on their way to the device."""
+"""Copying of tensors to the device."""
 
 from typing import TYPE_CHECKING
 
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
 
 
 def sent(tensor: "Tensor", device: "torch.device") -> "Tensor":
-    """Return a tensor of the host on a device, without waiting for what that computes.
+    """Return a host tensor on a device, without waiting for the device's computations.
 
     Args:
-        tensor: on the host.
-        device: where it goes.
+        tensor: tensor on the host.
+        device: target device.
     """
     if device.type == "cuda":
-        tensor = tensor.pin_memory()  # from other memory a copy waits
+        tensor = tensor.pin_memory()  # a copy from unpinned memory would wait
     return tensor.to(device, non_blocking=True)

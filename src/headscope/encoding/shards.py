@@ -1,7 +1,7 @@
-"""A stream of inputs in shards: what a scan keeps its sums by, and what several machines divide among themselves.
+"""A stream of inputs in shards: the units for which a scan keeps its sums, and which several machines share.
 
-Where a shard ends follows from the inputs alone, not from time or machine: sums are made for each shard by itself and
-joined in the order of the shards, so that it changes no digit who computed which, or where a run was stopped.
+The end of a shard depends only on the inputs, not on time or machine: sums are computed for each shard separately and
+joined in the order of the shards, so that no digit depends on who computed which shard, or where a run was stopped.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,18 +15,18 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.segment import Segment
 
 SHARD_TOKENS = 1 << 17
-"""A shard ends with the document that brings it to so many tokens, or to about so many where only text is known."""
+"""A shard ends with the document that brings it to this many tokens, or to about this many if only text is known."""
 MOST = 2
-"""Times as many, where one document goes on and on."""
+"""Maximum size of a shard as a multiple, if one document is very long."""
 
 
 class Shard:
-    """Consecutive inputs, made when they are asked for: whoever passes a shard over need not make them.
+    """Consecutive inputs, made on first use: code that passes a shard on need not make them.
 
     Args:
-        number: which it is, from 0.
-        made: its inputs, in the order of the stream, or what makes them.
-        digest: a hash that stands for them; made of them when None.
+        number: number of the shard, from 0.
+        inputs: its inputs, in the order of the stream, or a function that makes them.
+        digest: a hash that identifies the inputs; computed from them if None.
     """
 
     def __init__(
@@ -37,19 +37,19 @@ class Shard:
 
     @property
     def is_made(self) -> bool:
-        """Whether its inputs are there."""
+        """Whether its inputs are already made."""
         return not callable(self._made)
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """Its inputs."""
+        """Inputs of the shard."""
         if callable(self._made):
             self._made = self._made()
         return tuple(self._made)
 
     @cached_property
     def digest(self) -> str:
-        """Hash of what the model reads, or of the text that it is made of: 32 hex digits."""
+        """Hash of the model's inputs, or of the text that they are made from: 32 hex digits."""
         if self._digest is not None:
             return self._digest
         digest = blake2b(digest_size=16)
@@ -60,7 +60,7 @@ class Shard:
         return digest.hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # To another process it goes with its inputs, for what makes them stays here.
+        # A shard is sent to another process with its inputs, because the function that makes them stays here.
         return Shard, (self.number, self.segments)
 
 
@@ -68,12 +68,12 @@ Inputs = Iterable[Segment] | Iterable[Shard]
 
 
 class ShardedBatches:
-    """Batches of similar length, shard by shard; can be gone through once.
+    """Batches of inputs of similar length, shard by shard; can be iterated once.
 
     Args:
-        segments: the inputs, or the shards that they come in.
-        batch_size: inputs in a batch at most.
-        limit: what memory has room for; one of its own when None.
+        segments: the inputs, or their shards.
+        batch_size: maximum number of inputs in a batch.
+        limit: batch size limit set by memory; a new one if None.
     """
 
     def __init__(self, segments: Inputs, *, batch_size: int, limit: BatchLimit | None = None) -> None:
@@ -81,10 +81,10 @@ class ShardedBatches:
         self.batch_size, self.limit = batch_size, limit or BatchLimit()
 
     def shards(self) -> Iterator[Shard]:
-        """Yield the shards; one at a time is held."""
+        """Yield the shards; only one is kept in memory."""
         items: Iterator[Any] = iter(self._segments)
         first = next(items, None)
-        if first is not None:  # it says what all of them are
+        if first is not None:  # all items have the type of the first
             together = chain([first], items)
             yield from together if isinstance(first, Shard) else shards(together)
 
@@ -101,8 +101,8 @@ def shards(segments: Iterable[Segment], *, tokens: int | None = None) -> Iterato
     """Cut a stream of inputs into shards.
 
     Args:
-        segments: the inputs, those of a document together.
-        tokens: with how many a shard ends, at the end of a document; `SHARD_TOKENS` when None.
+        segments: the inputs; those of a document are consecutive.
+        tokens: number of tokens at which a shard ends, at the end of a document; `SHARD_TOKENS` if None.
     """
     enough = tokens or SHARD_TOKENS
     number, n_tokens, pending = 0, 0, list[Segment]()

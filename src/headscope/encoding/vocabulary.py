@@ -1,6 +1,6 @@
-"""What a token id stands for: [CLS], [SEP], a period or comma, other punctuation or anything else.
+"""The class of a token id: [CLS], [SEP], a period or comma, other punctuation, or anything else.
 
-Classes go by token id, from what the tokenizer says of itself, never by the strings `[CLS]` and `[SEP]`.
+Classes depend on token ids and the tokenizer's own attributes, never on the strings `[CLS]` and `[SEP]`.
 """
 
 import unicodedata
@@ -26,15 +26,15 @@ class KeyClass(IntEnum):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The class of every token id, and the names under which reports show the special tokens.
+    """The class of every token id, and the names of the special tokens in reports.
 
     Attributes:
         classes: `KeyClass` of each id, `[vocabulary]` uint8.
-        has_cls: whether the tokenizer adds a `cls` token. Where it does not (GPT-2, T5), the first
-            position of a decoder takes the part.
-        cls_name: how the `cls` token is written; `first token` where there is none.
-        sep_name: how the `sep` token is written, or None where there is none.
-        pad_id: the id that fills a batch; any id serves, for padding reaches no number.
+        has_cls: whether the tokenizer adds a `cls` token. If it does not (GPT-2, T5), the first
+            position of a decoder takes its role.
+        cls_name: text of the `cls` token; `first token` if there is none.
+        sep_name: text of the `sep` token, or None if there is none.
+        pad_id: id of padding; any id will do, since padding changes no number.
     """
 
     classes: NDArray[np.uint8]
@@ -45,7 +45,7 @@ class Vocabulary:
 
     def of(self, ids: NDArray[np.int64], *, decoder: bool = False) -> NDArray[np.uint8]:
         """Return the class of each token of one segment read by an encoder or a decoder, `[token]`."""
-        # A model may have rows of embeddings beyond its tokenizer's last id, and write them.
+        # A model may have rows of embeddings beyond its tokenizer's last id, and generate them.
         known = ids < len(self.classes)
         of_known = self.classes[np.where(known, ids, 0)]
         classes: NDArray[np.uint8] = np.where(known, of_known, KeyClass.OTHER).astype(np.uint8)
@@ -55,15 +55,15 @@ class Vocabulary:
 
     @property
     def special_names(self) -> tuple[str, str]:
-        """What the tokens before and after the words are called in examples."""
+        """Names of the tokens before and after the words in examples."""
         return named_special(self.cls_name, self.sep_name)
 
 
 def punctuation_class(text: str) -> KeyClass:
-    """Return the class of a token by its text: `.` and `,`, other punctuation, or neither.
+    """Return the class of a token from its text: `.` and `,`, other punctuation, or neither.
 
     Args:
-        text: as `piece_text` returns it: empty for a piece of a character, which is neither.
+        text: text as `piece_text` returns it: empty for a piece of a character, which is neither.
     """
     text = text.lstrip(" ")
     if text in (".", ","):
@@ -77,13 +77,13 @@ def read_vocabulary(tokenizer: Any) -> Vocabulary:
     """Read the classes from a transformers tokenizer.
 
     `cls` is the tokenizer's cls token, else its bos; `sep` its sep, else its eos; each counts only if the tokenizer
-    really adds it to a text. Punctuation is a token whose text is exactly `.` or `,`; other punctuation one whose
-    characters are all in Unicode's categories P. A token that is a piece of a character is neither.
+    really adds it to a text. A token is punctuation if its text is exactly `.` or `,`, and other punctuation if all its
+    characters are in Unicode's categories P. A token that is a piece of a character is neither.
     """
     added = set(tokenizer("a")["input_ids"]) - set(tokenizer("a", add_special_tokens=False)["input_ids"])
 
     def special(*names: str) -> int | None:
-        # One that is defined but never written, as borrowed vocabularies have it, stands for nothing.
+        # A token that is defined but never added, as in borrowed vocabularies, does not count.
         candidates = (getattr(tokenizer, name, None) for name in names)
         return next((int(token) for token in candidates if token is not None and token in added), None)
 

@@ -18,7 +18,7 @@ from headscope.examples.example_tables import ARC_EXAMPLES
 
 FEWEST_WORDS, MOST_WORDS = 6, 20
 RIGHT, WRONG = 2, 1
-_KEPT = 24  # candidates kept of each outcome, since documents may repeat among the clearest
+_KEPT = 24  # candidates kept of each outcome, because documents may repeat among the top ones
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class ArcQuestion:
 
     Attributes:
         word: the dependent (the clitic in place of a possessor), or the mention's head word.
-        gold: the right answers.
-        candidates: the words that are possible answers; all others than `word` when None.
+        gold: right answers.
+        candidates: words that are possible answers; all words except `word` when None.
     """
 
     word: int
@@ -67,14 +67,14 @@ def first_selection(best: pd.DataFrame) -> pd.DataFrame:
 class ArcExamples:
     """Keeps the clearest segments of each wanted head (a scan consumer, for short segments).
 
-    A segment is a success where every answer is right, and its score is the weight on the right words. The score of a
+    A segment is a success if every answer is right, and its score is the weight on the right words. The score of a
     failure is the largest weight on a wrong word.
 
     Args:
-        wanted: the heads, one for each relation.
-        ask: returns the questions about a segment.
+        wanted: heads, one for each relation.
+        ask: function that returns the questions about a segment.
         special: names to show for the special tokens before and after the words.
-        pooling: how rows of a cut word are joined.
+        pooling: pooling of the rows of a split word.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
@@ -119,7 +119,7 @@ class ArcExamples:
         self._batch = None
 
     def table(self) -> pd.DataFrame:
-        """Return up to two successes and one failure a relation, of different documents; weights are row-major."""
+        """Return up to two successes and one failure per relation, from different documents; weights are row-major."""
         rows = []
         for wanted in self.wanted:
             used: set[str] = set()
@@ -184,7 +184,7 @@ def _answers(
 ) -> list[tuple[int, int, int]]:
     """Return the positions of (the word of the question, the right word to show, the answer).
 
-    Words without a position are left out. Empty where a word has no answer, because no candidate is visible.
+    Words without a position are left out. The list is empty if a word has no answer because no candidate is visible.
     """
     positions = {int(word): position for position, word in enumerate(words) if word != NO_WORD}
     answers = []

@@ -17,9 +17,9 @@ from headscope.statistics.statistic_catalog import STATISTICS
 MOST_TOKENS = 30
 _MEMORY = 64 << 20  # largest size of the maps in bytes
 MOST_SHARED = 3
-"""Number of sentences at most on which all heads are drawn."""
+"""Maximum number of sentences on which all heads are drawn."""
 _SHARED_WEIGHTS = 1_000_000
-"""Number of weights at most on these sentences, unless a single one has more, so that files of large models stay
+"""Maximum number of weights on these sentences, unless a single one has more, so that files of large models stay
 small."""
 
 
@@ -28,7 +28,7 @@ class ExampleMaps:
     """The attention of every head of one kind on one short segment.
 
     Attributes:
-        kind: of the heads.
+        kind: kind of the heads.
         document: id of the document.
         segment: index of the segment in it.
         queries: token ids of the rows.
@@ -51,9 +51,9 @@ class MapTokens:
     """The readable tokens of a map.
 
     Attributes:
-        queries: of the rows.
-        keys: of the columns.
-        continues_word: which of the columns, from 0, go on with the word of the one before.
+        queries: tokens of the rows.
+        keys: tokens of the columns.
+        continues_word: 0-based indices of the columns that continue the word of the previous one.
     """
 
     queries: list[str]
@@ -117,13 +117,13 @@ class ExampleCollector:
 
 
 def examples_table(maps: list[ExampleMaps], stats: pd.DataFrame, roles: pd.DataFrame, *, names: Names) -> pd.DataFrame:
-    """Choose examples: for each behavior the sentence where its strongest head shows it most; a few for all heads.
+    """Choose examples: for each behavior the sentence in which its strongest head shows it most; a few for all heads.
 
     Args:
-        maps: from an `ExampleCollector`.
-        stats: the table `stats.parquet`.
-        roles: from `behaviors.roles`.
-        names: gives the readable tokens of the rows and of the columns of a map.
+        maps: maps from an `ExampleCollector`.
+        stats: table `stats.parquet`.
+        roles: roles from `behaviors.roles`.
+        names: function that returns the readable tokens of a map's rows and columns.
 
     Returns:
         The table `examples.parquet`: `weights` is row-major over tokens and keys; `behavior` is a role, or
@@ -155,7 +155,7 @@ def few_sentences(maps: Sequence[ExampleMaps], *, most_weights: int = _SHARED_WE
     """Return the first maps of different sentences, at least one, for drawing all heads.
 
     Args:
-        maps: by falling priority; repetitions are ignored.
+        maps: maps by decreasing priority; repetitions are ignored.
         most_weights: maps after the first are added while the total number of weights is at most this.
     """
     by_sentence: dict[tuple[str, int], ExampleMaps] = {}

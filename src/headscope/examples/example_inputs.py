@@ -15,7 +15,7 @@ def example_inputs(total: int) -> int:
     """Return the number of short sentences read for examples: a tenth of all, at least 48 and at most 400.
 
     Args:
-        total: number of sentences, or of inputs as short.
+        total: number of sentences, or of equally short inputs.
     """
     return min(max(total // _SHARE, _FEWEST), _MOST)
 

@@ -70,4 +70,4 @@ ARC_EXAMPLES = TableSchema(
     ),
     key=("relation", "document"),
 )
-"""What each analysis that draws its best heads on sentences writes under a name of its own."""
+"""Table of examples that each analysis with best heads writes under its own name."""

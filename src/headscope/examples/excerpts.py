@@ -24,7 +24,7 @@ from headscope.statistics.statistic_catalog import STATISTICS
 
 MOST_TOKENS = 32
 LOOKED_AT = 128
-"""In a longer input, an excerpt is cut from this number of rows, those with the most of the head's behavior."""
+"""Number of rows, those with the most of the head's behavior, from which an excerpt of a longer input is cut."""
 _DECIMALS = 6
 
 Input = tuple[str, int]
@@ -52,10 +52,10 @@ class Excerpt:
     """Part of a segment's attention by one head.
 
     Attributes:
-        wanted: the head, the segment and the behavior.
-        rows: positions of the tokens that attend, in the segment, `[query]`.
-        columns: positions of the tokens attended to, `[key]`.
-        queries, keys: their ids.
+        wanted: head, segment and behavior.
+        rows: positions of the attending tokens in the segment, `[query]`.
+        columns: positions of the attended tokens, `[key]`.
+        queries, keys: ids of these tokens.
         weights: `[query, key]` float32; rows need not sum to 1, because the rest of the segment is left out.
         start: position of the beginning of the stretch, which special tokens may precede.
     """
@@ -72,12 +72,12 @@ class Excerpt:
 def inputs_to_read(
     examples: Mapping[str, TopExamples], roles: pd.DataFrame, lengths: Mapping[Input, int], *, tokens: int
 ) -> list[Input]:
-    """Choose the inputs on which heads are drawn: first those that are among the clearest of the most heads.
+    """Choose the inputs on which heads are drawn: first those that are among the top examples of the most heads.
 
     Args:
-        examples: of a `TopExampleAccumulator`, by kind; a head's statistic is that of its role.
-        roles: from `behaviors.roles`.
-        lengths: of the inputs, in tokens.
+        examples: top examples of a `TopExampleAccumulator`, by kind; a head's statistic is that of its role.
+        roles: roles from `behaviors.roles`.
+        lengths: lengths of the inputs, in tokens.
         tokens: largest total length; the first input may be longer.
     """
     heads: Counter[Input] = Counter(
@@ -102,7 +102,7 @@ class ExcerptCollector:
     """Cuts excerpts out of the clearest inputs of each head (a scan consumer, for the chosen inputs).
 
     Args:
-        roles: from `behaviors.roles`; a head's statistic is that of its role.
+        roles: roles from `behaviors.roles`; a head's statistic is that of its role.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics"})
@@ -167,14 +167,15 @@ def cut_excerpt(
     stretch: slice,
     by_key: Callable[[NDArray[np.float32]], NDArray[np.float64]],
 ) -> Excerpt:
-    """Cut an excerpt out of a stretch of an input: the tokens around which a head does most of something.
+    """Cut an excerpt from a stretch of an input: the tokens around which a head shows a behavior most.
 
     Args:
-        wanted: the head and the input.
-        tile: of the whole layer.
-        item: of the input in the batch.
+        wanted: head and input.
+        tile: tile of the whole layer.
+        item: index of the input in the batch.
         stretch: rows within which the excerpt lies.
-        by_key: returns how much of it the head does at each pair, `[query, key]`, from the weights of the stretch.
+        by_key: function that returns the amount of the behavior for each pair, `[query, key]`, given the stretch's
+            weights.
     """
     sides = [
         {name: getattr(side, name)[item][side.valid[item]].cpu().numpy() for name in ("ids", "classes", "word_ids")}
@@ -206,10 +207,10 @@ def cut_excerpt(
 
 
 def highest(values: NDArray[np.float64]) -> slice:
-    """Return the first stretch of rows with the largest sum of values; all rows where they are few.
+    """Return the first stretch of rows with the largest sum of values; all rows if they are few.
 
     Args:
-        values: of each row, `[row]`.
+        values: value of each row, `[row]`.
     """
     if len(values) <= LOOKED_AT:
         return slice(0, len(values))
@@ -249,14 +250,14 @@ def best_stretch(
     """Choose the tokens of an excerpt: the stretch with the most of a head's statistic, and the special tokens.
 
     Args:
-        by_key: from `statistic_by_key`, `[row, token]`, of the rows within which the stretch lies.
+        by_key: result of `statistic_by_key`, `[row, token]`, for the rows within which the stretch lies.
         side: `classes` and `word_ids` of the tokens.
-        most: number of tokens at most.
+        most: maximum number of tokens.
         first: position of the first row.
 
     Returns:
-        The beginning of the stretch, and all positions, in order. The stretch begins and ends between words; it is
-        the first of equally good ones.
+        The beginning of the stretch, and all positions, in order. The stretch begins and ends between words; of equally
+        good ones it is the first.
     """
     rows, n = by_key.shape
     if n <= most:

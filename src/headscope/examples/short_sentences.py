@@ -11,7 +11,7 @@ _MOST = 48  # sentences
 
 
 class SentenceKeeper:
-    """Passes documents on, and keeps a short sentence of each of the first ones, more of each where there are few.
+    """Passes documents on, and keeps a short sentence of each of the first ones, or more of each if there are few.
 
     Attributes:
         sentences: (document id, words or one text), in corpus order.
@@ -32,7 +32,7 @@ class SentenceKeeper:
             yield document
 
     def candidates(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the kept sentences, filled up with more from the same documents where there are few."""
+        """Return the kept sentences, filled up with more from the same documents if there are few."""
         return [*self.sentences, *self._spare][:_MOST]
 
 

@@ -1,4 +1,4 @@
-"""The segments on which each head does its thing most clearly, found during the scan."""
+"""The segments in which each head shows a behavior most clearly, found during the scan."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -17,7 +17,7 @@ from headscope.statistics.statistic_catalog import STATISTICS
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared
 
-# Those that a role rests on, and what a head of no role is shown by.
+# The statistics that define roles, and the one that shows a head without a role.
 TOP_EXAMPLE_STATISTICS = tuple(dict.fromkeys(ROLES[role].example for role in SHOWN))
 MOST_KEPT = 3
 FEWEST_ROWS = 6
@@ -26,20 +26,20 @@ _COLUMNS = [int(STATISTICS[name].quantity) for name in TOP_EXAMPLE_STATISTICS]
 
 
 TopExamples = dict[tuple[int, int, str], tuple[Entry, ...]]
-"""What was kept of one kind of attention: by 0-based (layer, head) and statistic, (score, document, segment), the
-clearest first; nothing where the statistic cannot occur."""
+"""The kept segments of one kind of attention: by 0-based (layer, head) and statistic, tuples of (score, document,
+segment), the clearest first; nothing if the statistic cannot occur."""
 
 
 class TopExampleAccumulator(Accumulator):
-    """Keep, for each head and statistic, the segments whose mean over rows is highest.
+    """Keep, for each head and statistic, the segments with the highest mean over rows.
 
-    Scores are rounded to 1e-6, equal ones go by document and segment, so that neither order nor batches decide. Memory
-    is bounded by the number of heads: of a segment its tokens are kept, once, however many heads it is clear for.
+    Scores are rounded to 1e-6 and ties broken by document and segment, so that neither order nor batches decide. Memory
+    is bounded by the number of heads: the tokens of a segment are kept once, however many heads keep it.
 
     Args:
         layout: the kinds of attention and their sizes.
-        most: segments kept for each head and statistic.
-        fewest_rows: shorter segments do not count: a mean over two rows says little.
+        most: number of segments kept for each head and statistic.
+        fewest_rows: minimum length: shorter segments do not count, because a mean over two rows is not informative.
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("most", "fewest_rows")
@@ -56,7 +56,7 @@ class TopExampleAccumulator(Accumulator):
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
-        # A padding row may hold NaN, and 0 x NaN is NaN: such rows are emptied, not multiplied away.
+        # A padding row may hold NaN, and 0 x NaN is NaN: such rows are replaced by 0, not multiplied by it.
         rows = torch.where(tile.row_valid[:, None, :, None], tile.statistics, 0.0)
         self.segment_sums.add(tile, sums=rows.sum(2, dtype=torch.float64))
         self._rows[tile.kind] = tile.queries.on_host.lengths
@@ -66,7 +66,7 @@ class TopExampleAccumulator(Accumulator):
         for kind, _, (sums,) in self.segment_sums.by_kind("sums"):
             rows = self._rows[kind].numpy()
             scores = (sums[..., _COLUMNS] / rows[:, None, None, None]).round(_DECIMALS)
-            # Nothing is clear where a head never does it; NaN, what cannot occur, fails the comparison too.
+            # A segment must score above 0; NaN, for a statistic that cannot occur, fails the comparison too.
             good = (
                 (scores > 0)
                 & (scores >= self._top_segments.least[kind])
@@ -78,7 +78,7 @@ class TopExampleAccumulator(Accumulator):
                 self._top_segments.offer(kind, (layer, head, column), entry, segment)
 
     def compute(self) -> dict[str, TopExamples]:
-        """Return what is kept of each kind."""
+        """Return the kept segments of each kind."""
         kept: dict[str, TopExamples] = {}
         for kind, cells in self._top_segments.kept.items():
             kept[kind] = {}

@@ -1,4 +1,4 @@
-"""The clearest segments of each head as they are kept: a short list a statistic, each segment's tokens once."""
+"""Storage of the top segments of each head: a short list per statistic, and each segment's tokens once."""
 
 import json
 from bisect import insort
@@ -14,7 +14,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.kept import State
 
 Entry = tuple[float, str, int]
-"""A kept segment: minus its score, its document, its index; in this order the clearest comes first."""
+"""A kept segment: minus its score, its document, its index; sorted in this order, the clearest comes first."""
 
 _FIELDS = ("ids", "token_types", "word_ids")
 
@@ -31,10 +31,10 @@ class TopSegments:
         most: number of segments kept in each cell.
 
     Attributes:
-        kept: the entries by kind and cell, the clearest first.
-        least: by kind, the smallest score that is kept: that of the last entry, once a cell is full,
+        kept: entries by kind and cell, the clearest first.
+        least: by kind, the smallest score that is kept once a cell is full, which is that of its last entry,
             `[layer, head, statistic]`.
-        segments: the kept segments by document and index: tokens only, neither words nor fields.
+        segments: kept segments by document and index: tokens only, neither words nor fields.
     """
 
     def __init__(self, layout: Sequence[KindLayout], *, statistics: int, most: int) -> None:
@@ -88,7 +88,7 @@ class TopSegments:
         return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restore what `state()` returned."""
+        """Restore the result of `state()`."""
         ends = np.cumsum(state["lengths"])[:-1]
         columns = [np.split(state[name], ends) for name in _FIELDS]
         segments = [

@@ -1,4 +1,4 @@
-"""Pictures: one function a figure, from tables to a matplotlib figure."""
+"""Figures: one function per figure, from tables to a matplotlib figure."""
 
 from headscope.figures.arc_diagram import arc_diagram, arc_panel
 from headscope.figures.entropy import entropy_by_layer

@@ -22,11 +22,11 @@ from headscope.palette import palette
 LONGEST_WORD = 14
 ROW_INCHES = 0.19
 PANEL_INCHES = 2.3
-"""A panel of several: three are as wide as a page of two columns."""
+"""Width of a panel among several: three are as wide as a two-column page."""
 SMALL = 7.0
-"""Points of the words in a panel of several."""
+"""Font size of the words in a panel among several, in points."""
 SMALL_ROW, ABOVE = 0.15, 0.55
-"""Inches: of a word's row there, and of what stands above it."""
+"""Inches in a panel among several: the height of a word's row, and the space above the rows."""
 TITLE_COLUMNS = 34
 CALLED = {"right": "another, right", "wrong": "a wrong one"}
 
@@ -45,13 +45,13 @@ def arc_panel(
     """Draw one example: opacity is the weight, colored lines belong to colored words, a cross is a wrong choice.
 
     Args:
-        example: a row of a table of sentences with gold arcs, and its `role` where the relation's name does not tell.
-        special: what the model's special tokens are called.
-        hide_special: whether attention from and to them is left out, and they are.
-        rows: how many words there is room for, so that panels side by side have lines of one height; at least its own.
-        ax: where to draw; made when not given.
-        most: how many words are drawn of a longer example.
-        size: of the words, in points.
+        example: a row of a table of sentences with gold arcs, with its `role` if the relation does not determine it.
+        special: names of the model's special tokens.
+        hide_special: True to leave out special tokens and the attention from and to them.
+        rows: number of words to leave room for, so that adjacent panels have equal line heights; at least its own.
+        ax: axes to draw on; created if None.
+        most: maximum number of words drawn of a longer example.
+        size: font size of the words, in points.
     """
     arcs = arcs_of(example, special=special, most=most)
     tall = max(rows or 0, len(arcs.tokens))
@@ -113,17 +113,17 @@ def arc_diagram(
     hide_special: bool = False,
     most: int = MOST_TOKENS,
 ) -> Figure:
-    """Draw figure 5: a row a relation in the order of the table, its right examples and then the wrong one.
+    """Draw figure 5: one row per relation in the order of the table, its right examples and then the wrong one.
 
     Args:
         examples: rows of `tables/arc_examples.parquet`.
-        titles: relation to the title of its first panel, broken into lines; `Head 3-1 · obj` where it is not named.
-        special: what the model's special tokens are called.
-        hide_special: whether attention from and to them is left out.
-        most: how many words are drawn of a longer example.
+        titles: relation -> title of its first panel, broken into lines; `Head 3-1 · obj` if it is missing.
+        special: names of the model's special tokens.
+        hide_special: True to leave out attention from and to special tokens.
+        most: maximum number of words drawn of a longer example.
 
     Raises:
-        ValueError: there is no example.
+        ValueError: `examples` is empty.
     """
     if examples.empty:
         raise ValueError("Expected at least one example of a relation, got none; run with a treebank or coreference.")
@@ -155,7 +155,7 @@ def arc_diagram(
 
 
 def arc_pages(examples: pd.DataFrame, *, most: int = MOST_TOKENS) -> list[pd.DataFrame]:
-    """Part the examples of figure 5 into pages no higher than a page of paper, relations whole and in order."""
+    """Split the examples of figure 5 into pages no higher than a paper page, keeping relations whole and in order."""
     pages: list[list[str]] = []
     left = 0.0
     for name, rows in _groups(examples).items():

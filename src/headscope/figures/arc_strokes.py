@@ -12,18 +12,18 @@ from headscope.encoding.tokenizer.token_names import SPECIAL_NAMES
 
 MOST_TOKENS = 26
 FAINTEST = 0.012
-"""Weights below this are not drawn: the eye would not see them."""
+"""Smallest weight that is drawn: lines of smaller weights would be invisible."""
 
 FAINT = 0.4
-"""How much of its darkness a line keeps that belongs to no colored word."""
+"""Factor on the darkness of lines that belong to no colored word."""
 
 NOWHERE = -1
-"""A prediction that is no word: the mask left no candidate."""
+"""A prediction without a word: the mask left no candidate."""
 
 
 @dataclass(frozen=True)
 class Stroke:
-    """A line from `query` to `key` (positions in the drawn window); `strong` where it belongs to a colored word."""
+    """A line from `query` to `key` (positions in the drawn window); `strong` if it belongs to a colored word."""
 
     query: int
     key: int
@@ -37,14 +37,14 @@ class ArcStrokes:
     """The drawn part of an example.
 
     Attributes:
-        tokens: the words, special tokens among them.
-        weights: `[query, key]`, float64, the part of the head's attention between them.
-        arcs: gold pairs (the word that attends, the word it should attend to).
-        chosen: for each arc, the position that was chosen in place of the right one; None where it was right, NOWHERE
-            where nothing could be chosen or the choice lies outside the drawn part.
-        by_key: whether the choice is among the words that attend (head->dependent), not those attended to.
+        tokens: the words, including special tokens.
+        weights: `[query, key]`, float64, the head's attention among the drawn words.
+        arcs: gold pairs (attending word, word it should attend to).
+        chosen: for each arc, the position chosen in place of the right one; None if the choice was right, NOWHERE if
+            nothing could be chosen or the choice lies outside the drawn part.
+        by_key: True if the choice is among the attending words (head->dependent), not the attended ones.
         special: positions of special tokens.
-        first: where the drawn part begins in the example, and `total` how many words that has.
+        first: start of the drawn part in the example, and `total` the number of words of the example.
     """
 
     tokens: tuple[str, ...]
@@ -68,17 +68,17 @@ class ArcStrokes:
 
     @property
     def mistaken(self) -> tuple[tuple[str, int], ...]:
-        """The words chosen wrongly: which side they stand on (`query` or `key`), and where."""
+        """The wrongly chosen words: their side (`query` or `key`) and position."""
         side = "query" if self.by_key else "key"
         return tuple(
             dict.fromkeys((side, position) for position in self.chosen if position is not None and position >= 0)
         )
 
     def strokes(self) -> list[Stroke]:
-        """Return the lines to be drawn, the faint first, then from light to dark.
+        """Return the lines to draw, the faint first, then from light to dark.
 
-        Strong are all lines from a colored word on the left; where the choice is among those who attend, all lines to
-        a colored word on the right.
+        Lines from a colored word on the left are strong; if the choice is among the attending words, lines to a colored
+        word on the right.
         """
         lines = []
         for query, key in np.argwhere(self.weights >= FAINTEST).tolist():
@@ -90,13 +90,13 @@ class ArcStrokes:
 
 
 def arcs_of(example: pd.Series, *, special: Collection[str] = SPECIAL_NAMES, most: int = MOST_TOKENS) -> ArcStrokes:
-    """Read a row of `tables/arc_examples.parquet`, and cut a long one to the window that holds most of its arcs.
+    """Read a row of `tables/arc_examples.parquet`, and cut a long one to the window with most of its arcs.
 
     Args:
-        example: `tokens`, `weights` (row by row, tokens x tokens), `queries`, `keys`, `predicted` (-1 where there was
+        example: `tokens`, `weights` (row by row, tokens x tokens), `queries`, `keys`, `predicted` (-1 if there was
             nothing to choose), `direction`, `outcome`.
-        special: what the model's special tokens are called; they count as such at the ends only.
-        most: how many words are drawn.
+        special: names of the model's special tokens; they are recognized only at the ends.
+        most: maximum number of words to draw.
 
     Raises:
         ValueError: weights that do not fit the tokens, lists of other lengths, or a position beyond the tokens.
@@ -146,7 +146,7 @@ def arcs_of(example: pd.Series, *, special: Collection[str] = SPECIAL_NAMES, mos
 
 
 def _start(arcs: Sequence[tuple[int, int]], size: int, most: int) -> int:
-    """Where to begin so that most arcs lie inside, leftmost where several are as good."""
+    """Return the start of the window with most arcs, the leftmost of equally good ones."""
     if size <= most:
         return 0
     inside = [sum(start <= min(arc) and max(arc) < start + most for arc in arcs) for start in range(size - most + 1)]

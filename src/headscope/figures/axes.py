@@ -1,4 +1,4 @@
-"""Axes that several figures share: layers across, percent upwards, names at the ends, what an empty panel says."""
+"""Axes that several figures share: layers, percent, labels at the ends of curves, and notes on missing data."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from headscope.figures.style import LINE, SOFT
 from headscope.statistics.arc_bins import DISTANCES, SHORT
 
 NOTE_POINTS = 10.0
-"""How high a note between a panel and its title is."""
+"""Height of a note between a panel and its title, in points."""
 
 
 def layer_axis(ax: Axes, layers: int) -> None:
-    """Number the layers, all of them where they fit, and rule faint horizontal lines."""
+    """Label the layers, all of them if they fit, and draw faint horizontal grid lines."""
     ax.set_xlim(0.4, layers + 0.6)
     if layers <= 12:
         ax.set_xticks(range(1, layers + 1))
@@ -32,14 +32,14 @@ def layer_axis(ax: Axes, layers: int) -> None:
 
 
 def share_axis(ax: Axes, top: float) -> None:
-    """Number the y axis in percent from 0 to `top` (a fraction)."""
+    """Label the y axis in percent from 0 to `top` (a fraction)."""
     ax.set_ylim(0, top)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None if top < 0.05 else 0))
 
 
 def share_top(*series: Series) -> float:
-    """Return where a shared percent axis ends: 1 when anything passes one half, else a round number above all."""
+    """Return the upper end of a shared percent axis: 1 if a value exceeds one half, else a round number above all."""
     values = [line.heads["value"].max() for line in series if not line.heads.empty]
     values += [line.means["ci_high"].max() for line in series if line.means["ci_high"].notna().any()]
     values += [line.means["uniform"].max() for line in series if line.means["uniform"].notna().any()]
@@ -48,7 +48,7 @@ def share_top(*series: Series) -> float:
 
 
 def log_axis(ax: Axes, low: float, high: float, *, subs: Sequence[float]) -> None:
-    """Make the y axis logarithmic from `low` to `high`, with plain numbers at these multiples of powers of ten."""
+    """Make the y axis logarithmic from `low` to `high`, with plain numbers at `subs` times the powers of ten."""
     ax.set_yscale("log")
     ax.set_ylim(low, high)
     ax.yaxis.set_major_locator(LogLocator(base=10, subs=subs))
@@ -57,7 +57,7 @@ def log_axis(ax: Axes, low: float, high: float, *, subs: Sequence[float]) -> Non
 
 
 def whole_axis(ax: Axes, *, steps: int, labelsize: float) -> None:
-    """Number the y axis from 0 to 100%, and rule faint horizontal lines."""
+    """Label the y axis from 0 to 100%, and draw faint horizontal grid lines."""
     shares = [step / steps for step in range(steps + 1)]
     ax.set_ylim(0, 1)
     ax.set_yticks(shares, [f"{100 * share:.0f}" for share in shares[:-1]] + ["100%"])
@@ -67,13 +67,13 @@ def whole_axis(ax: Axes, *, steps: int, labelsize: float) -> None:
 
 
 def distance_axis(ax: Axes) -> None:
-    """Number the x axis with how many words apart two words are, from `arc_bins.DISTANCES`."""
+    """Label the x axis with the distance of two words, in words, from `arc_bins.DISTANCES`."""
     ax.set_xlim(-0.3, len(DISTANCES) - 0.7)
     ax.set_xticks(range(len(DISTANCES)), SHORT)
 
 
 def grid_axes(ax: Axes, layers: int, heads: int, *, most: int, **ticks: Any) -> None:
-    """Make the axes those of a head grid: layers as rows, heads as columns, at most `most` numbers along each."""
+    """Set up the axes of a head grid: layers as rows, heads as columns, at most `most` labels along each."""
     ax.set_xlim(0.4, heads + 0.6)
     ax.set_ylim(layers + 0.6, 0.4)
     ax.set_aspect("equal")
@@ -85,7 +85,7 @@ def grid_axes(ax: Axes, layers: int, heads: int, *, most: int, **ticks: Any) -> 
 
 
 def hide_spines(ax: Axes) -> None:
-    """Leave out the lines around a panel."""
+    """Hide the lines around a panel."""
     for spine in ax.spines.values():
         spine.set_visible(False)
 
@@ -93,19 +93,19 @@ def hide_spines(ax: Axes) -> None:
 def interval_bars(
     ax: Axes, x: NDArray[Any], low: NDArray[Any], high: NDArray[Any], *, color: str, width: float, alpha: float
 ) -> None:
-    """Draw intervals as vertical bars behind their values, where there are any."""
+    """Draw intervals as vertical bars behind their values, if there are any."""
     if np.isfinite(low).any():
         ax.vlines(x, low, high, color=color, linewidth=width, alpha=alpha, gid="interval")
 
 
 def name_ends(ax: Axes, x: float, ends: Sequence[tuple[float, str, str, str]], *, gap: float = 0.085) -> None:
-    """Write the names of curves to the right of their ends, pushed apart where these are close.
+    """Write the names of curves to the right of their ends, separated where the ends are close.
 
     Args:
-        ax: its limits set, its y axis linear or logarithmic.
-        x: where the names begin.
-        ends: of each curve the value at its end, its name, its color, and the name's id in the page.
-        gap: between two names, as a share of the axis.
+        ax: axes with limits set, y axis linear or logarithmic.
+        x: left position of the names.
+        ends: the value at the end of each curve, its name, its color, and the name's id in the page.
+        gap: distance between two names, as a share of the axis.
     """
     to, back = (np.log, np.exp) if ax.get_yscale() == "log" else (float, float)
     bottom, top = (float(to(limit)) for limit in ax.get_ylim())
@@ -121,7 +121,7 @@ def name_ends(ax: Axes, x: float, ends: Sequence[tuple[float, str, str, str]], *
 
 
 def say_missing(ax: Axes, names: Sequence[str]) -> None:
-    """Write below a panel's title what it leaves out."""
+    """Write the omitted curves below a panel's title."""
     ax.set_title(ax.get_title(loc="left"), pad=rcParams["axes.titlepad"] + NOTE_POINTS)
     ax.text(
         0, 1, f"cannot occur here: {', '.join(names)}", transform=ax.transAxes, color=SOFT, fontsize=8,
@@ -130,6 +130,6 @@ def say_missing(ax: Axes, names: Sequence[str]) -> None:
 
 
 def say_absent(ax: Axes, words: str) -> None:
-    """Write in an empty panel why it is empty."""
+    """Write the reason into an empty panel."""
     ax.set_axis_off()
     ax.text(0.0, 0.5, words, transform=ax.transAxes, color=SOFT, fontsize=9, va="center", wrap=True)

@@ -23,14 +23,14 @@ def entropy_by_layer(
     names: Mapping[str, str] = NAMES,
     axes: Sequence[Sequence[Axes]] | None = None,
 ) -> Figure:
-    """Draw figure 4: each head's entropy in nats by layer, from all tokens and from the first; a row a kind.
+    """Draw figure 4: each head's entropy in nats by layer, from all tokens and from the first; one row per kind.
 
     Args:
         stats: `tables/stats.parquet`; `uniform` of `entropy` is the mean over rows of ln(visible keys).
-        roles: `kind layer head role`, for the points' colors and shapes; all are ink without it. Heads that
-            its `finds` names something for are larger, with an edge, and named where there is room.
+        roles: `kind layer head role`, for the points' colors and shapes; without it all are ink. Heads with an entry in
+            `finds` are larger, outlined, and labeled if there is room.
         names: the panels' titles.
-        axes: a row of axes for each kind in the table, one a statistic; made when not given.
+        axes: a row of axes for each kind in the table, one axes per statistic; created if None.
     """
     kinds = kinds_in(stats)
     if axes is None:

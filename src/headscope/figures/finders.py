@@ -1,4 +1,4 @@
-"""Heads that find something, in figures of all heads: larger, with an edge, and named where there is room."""
+"""Heads that find a relation, in figures of all heads: larger, outlined, and named if there is room."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headscope.figures.labels import label
 from headscope.figures.style import INK, role_color
 
 LARGER = 2.0
-"""How many times the area of another head's mark."""
+"""Area of the mark, as a multiple of the area of other heads' marks."""
 EDGE = 1.3
 EDGE_COLOR = role_color("syntax")
 MOST_NAMED = 8
@@ -25,20 +25,20 @@ _SIZE = 8.0
 _LONGEST = 12
 
 Finders = Mapping[tuple[int, int], str]
-"""(layer, head), both 1-based, to what stands beside its mark: `3-1 obj`."""
+"""Maps (layer, head), both 1-based, to the text next to its mark: `3-1 obj`."""
 
 
 def finder_name(layer: int, head: int, finds: Sequence[str]) -> str:
-    """Name a head with what it finds: `8-10 dobj`, and how many more relations it finds."""
+    """Return a head's name with the relation it finds: `8-10 dobj`, and the number of further relations."""
     more = f" +{len(finds) - 1}" if len(finds) > 1 else ""
     return f"{head_label(layer, head)} {label(finds[0], _LONGEST)}{more}"
 
 
 def finders_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], str]:
-    """Return the heads of a kind that find something, from the table of roles; none where it has no `finds`.
+    """Return the heads of a kind that find a relation, from the table of roles; empty if it has no `finds`.
 
     Args:
-        roles: `kind layer head role`, and `finds`: a list of names a head.
+        roles: `kind layer head role`, and `finds`: a list of names for each head.
         kind: `encoder`, `decoder` or `cross`.
     """
     if roles is None or "finds" not in roles:
@@ -53,11 +53,11 @@ def finders_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], s
 
 
 def worn(role: str, name: str | None) -> str:
-    """Return the role whose color and shape a head's mark has: for heads of mixed role, that of what they find.
+    """Return the role that gives a head's mark its color and shape: for heads of mixed role, that of their finding.
 
     Args:
-        role: the head's.
-        name: what stands beside its mark (`finder_name`); None where it finds nothing.
+        role: role of the head.
+        name: text next to its mark (`finder_name`); None if it finds nothing.
     """
     if role != "mixed" or name is None:
         return role
@@ -67,7 +67,7 @@ def worn(role: str, name: str | None) -> str:
 def marked(
     names: Sequence[Hashable], finders: Mapping[Any, str], size: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each head's mark: its area in square points, and how wide its edge is."""
+    """Return each head's mark: its area in square points, and the width of its edge."""
     finding = np.array([name in finders for name in names], dtype=bool)
     return np.where(finding, LARGER * size, size), np.where(finding, EDGE, 0.0)
 
@@ -79,13 +79,13 @@ def name_finders(
     *,
     others: Iterable[tuple[float, float]] = (),
 ) -> list[str]:
-    """Write the names of heads that find something beside their points, as many as have room, and return those.
+    """Write the names of heads that find a relation next to their points, if there is room, and return the names.
 
     Args:
-        ax: where they are drawn, its limits set.
-        points: where each head is, in the axes' own units; heads that find nothing are only kept clear of.
-        finders: what they are called.
-        others: further points to keep clear of.
+        ax: axes to draw on, with limits set.
+        points: position of each head, in data coordinates; labels avoid heads that find nothing, too.
+        finders: names of the heads.
+        others: further points that labels avoid.
     """
     named = [head for head in points if head in finders]
     figure = ax.get_figure(root=True)
@@ -121,7 +121,7 @@ def name_finders(
 def write_beside(
     ax: Axes, name: WantedLabel, label_place: LabelPlace, point: tuple[float, float], on_page: NDArray[np.float64]
 ) -> Annotation:
-    """Write a head's name beside its point, which is given in the axes' units and in points on the page."""
+    """Write a head's name next to its point, given in data coordinates and in points on the page."""
     x, y = label_place.anchor
     return ax.annotate(
         name.text, point, xytext=(x - on_page[0], y - on_page[1]), textcoords="offset points", fontsize=name.size,

@@ -1,4 +1,4 @@
-"""A point for each head, in its role's color and shape, that leads to its card; heads side by side in their layer."""
+"""A point for each head, in its role's color and shape, linked to its card; the heads of a layer side by side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headscope.attention.head_id import head_anchor
 from headscope.figures.style import LEAST_MARK, LINE, new_figure, role_color, role_outline
 
 HeadRoles = Mapping[tuple[int, int], str]
-"""(layer, head), both 1-based, to role."""
+"""Maps (layer, head), both 1-based, to the role."""
 _WIDTH = 8.4
 
 
@@ -29,12 +29,12 @@ def roles_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], str
 
 
 def by_frequency(shapes: NDArray[np.object_]) -> list[str]:
-    """Return the roles that heads have, the rarest last, so that it is drawn over the many."""
+    """Return the heads' roles, the rarest last, so that rare roles are drawn on top."""
     return sorted(set(shapes), key=lambda shape: (-int((shapes == shape).sum()), shape))
 
 
 def link_points(points: Collection, kind: str, name: str, role: str, heads: Iterable[Sequence[int]]) -> None:
-    """Give points their role's shape, the addresses of their heads' cards, and a name in the page."""
+    """Set the points' shape to their role's, their links to their heads' cards, and their id in the page."""
     points.set_paths([role_outline(role)])  # scatter rescales a path; the palette's shapes are in proportion
     points.set_urls([f"#{head_anchor(kind, layer, head)}" for layer, head in heads])
     points.set_gid(f"heads--{kind}--{name}--{role}")
@@ -51,16 +51,16 @@ def draw_points(
     roles: pd.DataFrame | None,
     **style: Any,
 ) -> None:
-    """Draw a point for each head at `x` and `y`, by default as small as a mark may be.
+    """Draw a point for each head at `x` and `y`, by default in the smallest size of a mark.
 
     Args:
-        ax: where to draw.
+        ax: axes to draw on.
         heads: layer and head, from 1.
-        x, y: of the points.
-        kind: of attention.
-        name: of what is drawn, in the page.
-        roles: `kind layer head role`, for colors and shapes; None where no role is known.
-        style: of the points, as `scatter` takes it.
+        x, y: coordinates of the points.
+        kind: kind of attention.
+        name: name of the drawing, used in the page's ids.
+        roles: `kind layer head role`, for colors and shapes; None if roles are unknown.
+        style: style of the points, passed to `scatter`.
     """
     known = roles_of(roles, kind)
     role_of_head = np.array([known.get(head, "mixed") for head in heads], dtype=object)
@@ -75,7 +75,7 @@ def draw_points(
 
 
 def panel_column(panels: int, *, height: float) -> tuple[Figure, Sequence[Axes]]:
-    """Return a figure of panels below one another, each `height` inches high, over the layers of a model."""
+    """Return a figure with one panel below another, each `height` inches high, over the layers of a model."""
     figure = new_figure(_WIDTH, 0.5 + height * max(1, panels))
     axes = figure.subplots(max(1, panels), 1, sharex=True, squeeze=False)[:, 0].tolist()
     axes[-1].set_xlabel("layer")
@@ -83,12 +83,12 @@ def panel_column(panels: int, *, height: float) -> tuple[Figure, Sequence[Axes]]
 
 
 def side_by_side(ax: Axes, heads: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
-    """Number the layers below a panel and part them by lines; return where each head stands within its layer."""
+    """Label the layers on the x axis and separate them by lines; return the x position of each head."""
     layer, head = np.array(heads, dtype=float).T
     layers = int(layer.max())
     ax.set_xlim(0.5, layers + 0.5)
     ax.set_xticks(np.unique(np.linspace(1, layers, min(layers, 12)).round().astype(int)))
     for edge in np.arange(1, layers) + 0.5:
         ax.axvline(edge, color=LINE, linewidth=0.5, zorder=0)
-    # A layer is 1 wide, and its heads stand side by side in 0.8 of it.
+    # A layer is 1 wide; its heads share the middle 0.8 of it.
     return np.asarray(layer + 0.8 * ((head - 0.5) / head.max() - 0.5))

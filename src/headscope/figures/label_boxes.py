@@ -1,4 +1,4 @@
-"""What a drawn figure's labels cover, by the extents that matplotlib itself draws."""
+"""The boxes of a drawn figure's labels, from matplotlib's own extents."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from matplotlib.text import Text
 from numpy.typing import NDArray
 
 _SLACK = 1.0
-"""Points that two boxes may share: a line's box is higher than its letters."""
+"""Overlap in points that two boxes may have: a line's box is higher than its letters."""
 
 
 def labels_of(figure: Figure) -> list[Text]:
-    """Return the texts that are drawn: those of a figure, its axes, their ticks and their keys."""
+    """Return the drawn texts of a figure, its axes, their ticks and their legends."""
     texts: list[Text] = list(figure.texts)
     for axes in figure.axes:
         if not axes.get_visible():
@@ -40,7 +40,7 @@ def tick_labels(axis: Axis) -> list[Text]:
 
 
 def boxes_of(labels: Sequence[Text]) -> NDArray[np.float64]:
-    """Return each label's box in pixels, `[label, 4]` (left, bottom, right, top), less the slack that it may share."""
+    """Return each label's box in pixels, `[label, 4]` (left, bottom, right, top), reduced by the allowed overlap."""
     boxes = np.empty((len(labels), 4))
     for index, label in enumerate(labels):
         figure = label.get_figure(root=True)
@@ -51,19 +51,19 @@ def boxes_of(labels: Sequence[Text]) -> NDArray[np.float64]:
 
 
 def over(box: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which of `boxes` a box, or each of a column of boxes, lies over."""
+    """Return a mask of the `boxes` that overlap a box, or each of a column of boxes."""
     left, bottom, right, top = np.moveaxis(box, -1, 0)
     return np.asarray((left < boxes[:, 2]) & (boxes[:, 0] < right) & (bottom < boxes[:, 3]) & (boxes[:, 1] < top))
 
 
 def meeting(labels: Sequence[Text]) -> bool:
-    """Whether any two labels lie over one another, as they were drawn last."""
+    """Return True if any two labels overlap, as they were last drawn."""
     boxes = boxes_of(labels)
     return bool(np.triu(over(boxes[:, None], boxes), 1).any())
 
 
 def crowded(figure: Figure) -> bool:
-    """Whether a drawn figure's labels lie over one another or are cut by its edge."""
+    """Return True if a drawn figure's labels overlap or are cut by its edge."""
     labels = labels_of(figure)
     boxes, page = boxes_of(labels), figure.bbox
     cut = (boxes[:, :2] < page.p0).any() or (boxes[:, 2:] > page.p1).any()

@@ -1,4 +1,4 @@
-"""Where names go beside marks, so that they cover neither marks nor each other."""
+"""Placement of labels next to marks, so that they cover neither marks nor each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from headscope.figures.labels import cells
 
 WIDTH, HEIGHT = 0.6, 1.15
-"""The width of a character and the height of a line, in units of the font's size, wide enough for every font used."""
+"""The width of a character and the height of a line, relative to the font size, wide enough for every font used."""
 _COVERED, _CLASH, _OUTSIDE, _FAR = 1.0, 50.0, 50.0, 0.6
 _REACHES = (1.0, 2.5, 4.0)
 
@@ -25,24 +25,24 @@ class Box:
     top: float
 
     def meets(self, other: Box) -> bool:
-        """Whether the two overlap."""
+        """Return True if the two overlap."""
         across = self.left < other.right and other.left < self.right
         return across and self.bottom < other.top and other.bottom < self.top
 
     def covers(self, marks: np.ndarray) -> bool:
-        """Whether the middle of any of the marks lies within, `[mark, 2]` in points."""
+        """Return True if the center of any of the marks lies within, `[mark, 2]` in points."""
         x, y = marks[:, 0], marks[:, 1]
         return bool(((x > self.left) & (x < self.right) & (y > self.bottom) & (y < self.top)).any())
 
 
 @dataclass(frozen=True)
 class LabelPlace:
-    """Where a name stands.
+    """The place of a label.
 
     Attributes:
-        box: what it covers.
-        side: which of its sides is at its mark: `left`, `right` or, above and below, `center`.
-        lead: from its mark to the name, where the two are far apart: (x, y, x, y) in points.
+        box: area that it covers.
+        side: its side at the mark: `left`, `right` or, above and below the mark, `center`.
+        lead: line from its mark to the label, if the two are far apart: (x, y, x, y) in points.
     """
 
     box: Box
@@ -51,7 +51,7 @@ class LabelPlace:
 
     @property
     def anchor(self) -> tuple[float, float]:
-        """Where the name is held: at its side, in the middle of its height."""
+        """Anchor point of the label: at its side, at half its height."""
         box = self.box
         across = {"left": box.left, "right": box.right}.get(self.side, (box.left + box.right) / 2)
         return across, (box.bottom + box.top) / 2
@@ -59,7 +59,7 @@ class LabelPlace:
 
 @dataclass(frozen=True)
 class WantedLabel:
-    """A name, its font's size in points, and the marks that it may stand at, best first, `[mark, 2]` in points."""
+    """A label, its font size in points, and the marks that it may be placed at, best first, `[mark, 2]` in points."""
 
     text: str
     size: float
@@ -69,17 +69,17 @@ class WantedLabel:
 def place_labels(
     wanted: Sequence[WantedLabel], marks: np.ndarray, page: Box, *, reach: float = 5.0, drop: bool = False
 ) -> list[LabelPlace | None]:
-    """Choose a place beside one of its marks for each name, those named first choosing first.
+    """Choose a place next to one of its marks for each label; earlier labels choose first.
 
     Args:
-        wanted: the names.
-        marks: all marks, whether named or not, `[mark, 2]` in points.
-        page: the names stay within it.
-        reach: from a mark's middle to the name beside it, in points.
-        drop: whether a name that would cover another or leave the page is dropped; else it takes the least bad place.
+        wanted: the labels.
+        marks: all marks, labeled or not, `[mark, 2]` in points.
+        page: area that labels must not leave.
+        reach: distance from a mark's center to its label, in points.
+        drop: True to drop a label that would cover another or leave the page; otherwise it takes the least bad place.
 
     Returns:
-        The place of each name; None for one that was dropped.
+        The place of each label; None for a dropped one.
     """
     taken: list[Box] = []
     chosen: list[LabelPlace | None] = []
@@ -97,12 +97,12 @@ def place_labels(
 
 
 def extent(text: str, size: float) -> tuple[float, float]:
-    """Return about how wide and high a line of text is, in points."""
+    """Return the approximate width and height of a line of text, in points."""
     return WIDTH * size * cells(text), HEIGHT * size
 
 
 def _candidates(name: WantedLabel, reach: float) -> Iterator[LabelPlace]:
-    """Yield eight places around each mark, near ones first, and for far ones the line that leads there."""
+    """Yield eight places around each mark, near ones first, and for far ones the line from the mark."""
     wide, high = extent(name.text, name.size)
     for times in _REACHES:
         far, near = times * reach, 0.7 * times * reach

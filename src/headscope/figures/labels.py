@@ -1,4 +1,4 @@
-"""Tokens as labels of a figure: visible, and short."""
+"""Tokens as figure labels: control characters visible, and limited in width."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ LONGEST_LABEL = 17
 
 
 def label(token: str, limit: int = LONGEST_LABEL) -> str:
-    """Return a token as it is drawn: visible, and at most `limit` columns wide."""
+    """Return a token as it is drawn: control characters visible, and at most `limit` columns wide."""
     return shorten(visible(token[: 8 * LONGEST_TITLE]), limit)

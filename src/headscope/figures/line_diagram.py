@@ -21,7 +21,7 @@ from headscope.visible import capital
 
 MOST_TOKENS = 30
 FAINTEST = 0.012
-"""Weights below this are not drawn: the eye would not see them."""
+"""Smallest weight that is drawn: lines of smaller weights would be invisible."""
 
 COLUMNS = 3
 PANEL_INCHES = 3.3
@@ -30,7 +30,7 @@ ROW_INCHES = 0.2
 
 @dataclass(frozen=True)
 class TokenWindow:
-    """The part of an example that is drawn: which queries and keys, and how much of their attention lies inside."""
+    """The drawn part of an example: its queries and keys, and the share of their attention inside."""
 
     queries: slice
     keys: slice
@@ -50,10 +50,10 @@ def weights_of(example: pd.Series) -> np.ndarray:
 
 
 def best_window(weights: np.ndarray, *, most: int = MOST_TOKENS) -> TokenWindow:
-    """Choose what to draw of `weights [query, key]`: `most` neighbors in each direction that keep most attention.
+    """Choose the drawn part of `weights [query, key]`: `most` neighbors in each direction that keep most attention.
 
-    A square map slides one window over queries and keys together, a cross map takes the best pair of windows of keys
-    for the first queries. The leftmost wins where several keep as much.
+    In a square map, one window slides over queries and keys together; a cross map uses the best window of keys for the
+    first queries. The leftmost of equally good windows is chosen.
     """
     queries, keys = weights.shape
     if queries <= most and keys <= most:
@@ -81,7 +81,7 @@ def draw_lines(
     """Draw one head: a line for each weight, its opacity the weight, the darkest drawn last.
 
     Returns:
-        A note: the strongest weight, and which part of a long example is drawn.
+        A note: the strongest weight, and the drawn part of a long example.
     """
     window = best_window(weights, most=most)
     shown = weights[window.queries, window.keys]
@@ -118,10 +118,10 @@ def line_diagram(
     """Draw figure 1: one panel for each row of `examples`, titled `Head 1-3 · previous token`.
 
     Args:
-        examples: rows of `tables/examples.parquet`; rows whose behavior is `shared` are left out.
-        labels: role to its words, for a model whose special tokens have other names.
-        axes: one for each row; made when not given.
-        most: how many tokens of a long example are drawn.
+        examples: rows of `tables/examples.parquet`; rows whose behavior is `shared` are skipped.
+        labels: role -> its label, for a model whose special tokens have other names.
+        axes: one for each row; created if None.
+        most: maximum number of tokens drawn of a long example.
 
     Raises:
         ValueError: no row to draw, another number of axes than rows, or weights that do not fit the tokens.
@@ -147,7 +147,7 @@ def line_diagram(
 
 
 def line_pages(examples: pd.DataFrame) -> list[pd.DataFrame]:
-    """Part the examples of figure 1 into pages no higher than a page of paper; one page where the width is free."""
+    """Split the examples of figure 1 into pages no higher than a paper page; one page if the width is free."""
     rows = [row for _, row in examples.iterrows() if row["behavior"] != "shared"]
     drawn = examples[examples["behavior"] != "shared"]
     if paper_width() is None or not rows:
@@ -158,7 +158,7 @@ def line_pages(examples: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _inches(rows: Sequence[pd.Series], most: int) -> float:
-    """Return how high each panel is: as high as the longest example needs."""
+    """Return the height of the panels: the height of the longest example."""
     tallest = max(min(max(len(row["tokens"]), len(row["keys"])), most) for row in rows)
     return ROW_INCHES * tallest + 0.75
 
@@ -180,7 +180,7 @@ def example_panel(
     if ax is None:
         rows = min(max(weights.shape), most)
         ax = new_figure(3.3, ROW_INCHES * rows + 0.75).subplots()
-    # Read from Parquet, a list of tokens comes as an array.
+    # A list of tokens read from Parquet is an array.
     tokens, keys = [str(token) for token in example["tokens"]], [str(key) for key in example["keys"]]
     note = draw_lines(ax, tokens, keys, weights, color=role_color(role), most=most)
     title = f"{prefix}head {head_label(example['layer'], example['head'])} · {words}"

@@ -1,4 +1,4 @@
-"""Figures for a paper: as wide as one of its columns or as two, in its type, with text of 7 to 9 points."""
+"""Figures for a paper: one or two columns wide, in the paper's typeface, with text of 7 to 9 points."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
 
-# Drawn like Times, in which these papers are set; matplotlib brings it, so that figures are the same everywhere.
+# A typeface like Times, in which these papers are set; it ships with matplotlib, so figures are the same everywhere.
 _TIMES = "STIXGeneral"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PaperStyle:
-    """What figures of a paper have in common.
+    """Common settings of a paper's figures.
 
     Attributes:
-        column, page: inches across one column and across the whole text; equal where there is one column.
-        font: of the text; empty for the sans-serif of pages.
+        column, page: inches across one column and across the whole text; equal if there is one column.
+        font: typeface of the text; empty for the sans-serif of pages.
     """
 
     column: float
@@ -27,7 +27,7 @@ class PaperStyle:
 
     @property
     def widths(self) -> Mapping[str, float]:
-        """Inches by what the columns are called."""
+        """Width in inches by number of columns."""
         return MappingProxyType({"one": self.column, "two": self.page})
 
 
@@ -41,11 +41,11 @@ STYLES: Mapping[str, PaperStyle] = MappingProxyType(
 WIDTHS = STYLES["plain"].widths
 """Inches across one column and across two, of the usual two-column page."""
 PAGE_INCHES = 9.2
-"""As high as a page; what does not fit goes on the next."""
+"""Height of a page in inches; a longer figure continues on the next page."""
 LEAST_POINTS, MOST_POINTS = 7.0, 9.0
-"""The smallest and largest text in a paper; text that is smaller or larger on a web page is set to the nearer one."""
+"""The smallest and largest text in a paper; smaller or larger text of a web page is set to the nearer limit."""
 NARROW = 4.5
-"""Below this many inches long names are broken into lines, and keys stand below what they explain."""
+"""Width in inches below which long names are broken into lines and legends are placed below their panels."""
 
 _WIDTH: ContextVar[float | None] = ContextVar("paper_width", default=None)
 _FONT: ContextVar[str] = ContextVar("paper_font", default="")
@@ -53,11 +53,11 @@ _FONT: ContextVar[str] = ContextVar("paper_font", default="")
 
 @contextmanager
 def on_paper(width: float | None, *, font: str = "") -> Iterator[None]:
-    """Make every new figure `width` inches across while the block runs; None: as wide as it likes.
+    """Set the width of every new figure inside the block; None leaves the width free.
 
     Args:
-        width: in inches.
-        font: of its text; empty for the sans-serif of pages.
+        width: width in inches.
+        font: typeface of the text; empty for the sans-serif of pages.
     """
     before, font_before = _WIDTH.set(width), _FONT.set(font)
     try:
@@ -68,28 +68,28 @@ def on_paper(width: float | None, *, font: str = "") -> Iterator[None]:
 
 
 def paper_font() -> str:
-    """Return the font of figures, empty for that of pages."""
+    """Return the typeface of figures, empty for the pages' own."""
     return _FONT.get()
 
 
 def paper_width() -> float | None:
-    """Return how wide figures are to be, in inches; None where they may choose."""
+    """Return the required width of figures in inches; None if the width is free."""
     return _WIDTH.get()
 
 
 def narrow() -> bool:
-    """Whether a figure is to be as wide as one column."""
+    """Return True if figures are one column wide."""
     width = paper_width()
     return width is not None and width < NARROW
 
 
 def across(number: int, *, each: float) -> int:
-    """Return how many panels of at least `each` inches stand side by side: all `number`, where the width is free."""
+    """Return the number of panels of at least `each` inches that fit side by side; `number` if the width is free."""
     width = paper_width()
     return number if width is None else max(min(number, int(width / each + 1e-9)), 1)
 
 
 def panel_inches(columns: int, *, free: float) -> float:
-    """Return how wide one of `columns` panels is, in inches: `free` where the width is free, and at most that."""
+    """Return the width of one of `columns` panels in inches: `free` if the width is free, otherwise at most that."""
     width = paper_width()
     return free if width is None else min(free, width / columns)

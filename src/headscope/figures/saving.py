@@ -1,4 +1,4 @@
-"""Writing figures: whole or not at all, and the same bytes for the same picture."""
+"""Saving of figures: atomically, and with the same bytes for the same picture."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def svg_text(figure: Figure) -> str:
 
 
 def _short(number: re.Match[str]) -> str:
-    """Hundredths of a point are finer than any screen; a third of the file goes."""
+    """Round to hundredths of a point, finer than any screen; this shrinks the file by a third."""
     return f"{float(number.group()):.2f}".rstrip("0").rstrip(".")
 
 
@@ -47,10 +47,10 @@ def pdf_bytes(figure: Figure) -> bytes:
 def _written(
     figure: Figure, canvas: type[FigureCanvasBase], form: str, *, without: Sequence[str], **options: Any
 ) -> bytes:
-    """Draw a figure on a canvas, without the metadata that say when and by what."""
+    """Draw a figure on a canvas, without metadata on date and program."""
     buffer = io.BytesIO()
     with house_style(), warnings.catch_warnings():
-        # A token in a script without a font here draws as a box in the PNG; the SVG leaves it to the reader's fonts.
+        # A token in a script without a font here is a box in the PNG; in the SVG the reader's fonts are used.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
         canvas(figure)
         if form == "svg" and (layout := figure.get_layout_engine()) is not None:
@@ -69,9 +69,9 @@ FORMS: Mapping[str, Callable[[Figure], bytes]] = {
 
 
 def save(figure: Figure, folder: Path, name: str, *, forms: Sequence[str] = ("svg", "png", "pdf")) -> tuple[Path, ...]:
-    """Write `folder/name.svg`, `.png` and `.pdf`, each whole or not at all, and return their paths.
+    """Write `folder/name.svg`, `.png` and `.pdf`, each atomically, and return their paths.
 
-    Their labels are brought apart once (`settle`), and every form is then drawn as it lies.
+    The labels are separated once (`settle`), and every format is then drawn with that layout.
     """
     settle(figure)
     paths = tuple(folder / f"{name}.{form}" for form in forms)

@@ -1,4 +1,4 @@
-"""One statistic of every head by layer: a point a head, the layers' mean as a line with its interval as a band."""
+"""One statistic of every head by layer: a point per head, the layers' mean as a line with its interval as a band."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Series:
 
     @property
     def empty(self) -> bool:
-        """Whether the statistic cannot occur here."""
+        """True if the statistic cannot occur here."""
         return self.heads.empty and self.means.empty
 
     @property
@@ -47,7 +47,7 @@ class Series:
 
 
 def select(stats: pd.DataFrame, statistic: str, *, kind: str) -> Series:
-    """Take one statistic of one kind, of the weights, from `tables/stats.parquet`, leaving out what is null."""
+    """Select one statistic of one kind, for attention weights, from `tables/stats.parquet`, without null values."""
     stats = of_measure(stats)
     rows = stats[(stats["statistic"] == statistic) & (stats["kind"] == kind)]
     rows = rows[rows["value"].notna()]
@@ -58,7 +58,7 @@ def select(stats: pd.DataFrame, statistic: str, *, kind: str) -> Series:
 
 
 def places(series: Series, *, shift: float = 0.0, spread: float = 0.0) -> np.ndarray:
-    """Return each head's x: its layer, plus `shift`, plus its place in head order within `spread` layers."""
+    """Return each head's x: its layer, plus `shift`, plus its position in head order within `spread` layers."""
     number = series.heads["head"].to_numpy(float)
     last = max(float(number.max(initial=1.0)), 1.0)
     within = (number - (last + 1) / 2) / max(last - 1, 1.0)
@@ -66,7 +66,7 @@ def places(series: Series, *, shift: float = 0.0, spread: float = 0.0) -> np.nda
 
 
 def points_of(series: Series, *, shift: float = 0.0, spread: float = 0.0) -> dict[tuple[int, int], tuple[float, float]]:
-    """Return where each head's point is, in the axes' units: (layer, head) to (x, y)."""
+    """Return the position of each head's point in data coordinates: (layer, head) -> (x, y)."""
     heads = series.heads
     x = places(series, shift=shift, spread=spread)
     return {
@@ -87,11 +87,11 @@ def draw_heads(
     size: float = 46.0,
     finders: Finders | None = None,
 ) -> list[PathCollection]:
-    """Draw a point for each head at its place and value, and return one collection a role.
+    """Draw a point for each head at its position and value, and return one collection per role.
 
     With `roles` a point has its role's color and shape, without them `color` and `shape`. A collection's gid is
     `heads--kind--statistic--role`, and each point links to `#kind-layer-head`, the head's card in a page. `finders` are
-    larger, with an edge, over the others.
+    larger, outlined, and drawn on top.
     """
     heads = series.heads
     finding = finders or {}
@@ -102,9 +102,9 @@ def draw_heads(
     x, y = places(series, shift=shift, spread=spread), heads["value"].to_numpy(float)
     sizes, edges = marked(names, finding, size)
     drawn = []
-    # What is rarest is drawn last, over the many.
+    # Rare roles are drawn last, on top of the others.
     for role in by_frequency(shapes):
-        # Those that find something over the others.
+        # Heads that find a relation are drawn on top of the others.
         these = np.flatnonzero(shapes == role)
         these = these[np.argsort(edges[these], kind="stable")]
         points = ax.scatter(
@@ -118,7 +118,7 @@ def draw_heads(
 
 
 def draw_means(ax: Axes, series: Series, *, color: str = INK, shift: float = 0.0) -> None:
-    """Draw the layers' mean as a line, and its interval as a band where there is one."""
+    """Draw the layers' mean as a line, and its interval, if any, as a band."""
     means = series.means
     x = means["layer"].to_numpy(float) + shift
     gid = f"mean--{series.kind}--{series.statistic}"
@@ -131,21 +131,21 @@ def draw_means(ax: Axes, series: Series, *, color: str = INK, shift: float = 0.0
 
 
 def draw_uniform(ax: Axes, series: Series) -> None:
-    """Draw as a dashed line what uniform attention would give."""
+    """Draw the value under uniform attention as a dashed line."""
     means = series.means[series.means["uniform"].notna()]
     if means.empty:
         return
     x, y = means["layer"].to_numpy(float), means["uniform"].to_numpy(float)
-    if len(x) == 1:  # one layer: a line needs some length to be seen
+    if len(x) == 1:  # one layer: a line needs some length to be visible
         x, y = np.array([x[0] - 0.4, x[0] + 0.4]), np.repeat(y, 2)
     gid = f"uniform--{series.kind}--{series.statistic}"
     ax.plot(x, y, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2, gid=gid)
 
 
 def name_heads(ax: Axes, series: Series, *, bar: float, spread: float = 0.0) -> list[str]:
-    """Write `1-3` beside the three highest points, where the names do not collide, and return the names.
+    """Write `1-3` next to the three highest points, if the names do not collide, and return the names.
 
-    Named are points above one half, or else the highest alone, if it is above `bar` and above twice uniform.
+    Points above one half are named; if there are none, only the highest, if it exceeds `bar` and twice uniform.
     """
     heads = series.heads
     floor = np.maximum(bar, 2 * heads["uniform"].fillna(0.0).to_numpy(float))

@@ -1,4 +1,4 @@
-"""The last look at a finished figure: no label over another, and none cut."""
+"""Final layout of a finished figure, so that labels neither overlap nor are cut."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _FEWEST_LETTERS = 8
 
 @house_style()
 def settle(figure: Figure) -> None:
-    """Bring a figure's labels apart, before it is written, and fix its layout: as it was looked at it is written.
+    """Separate a figure's labels before it is saved, and fix its layout, so that it is saved as it was checked.
 
-    Titles and names of axes are broken into lines, numbers of an axis thinned, names at the ends of curves pushed
-    apart. Where that is not enough, names of single heads are left out, the least of them first, and the numbers
-    of a map's cells all together. On paper text has 7 to 9 points.
+    Titles and axis labels are broken into lines, axis numbers thinned, and names at the ends of curves separated. If
+    that is not enough, names of single heads are removed, the least important first, and the numbers in the cells of a
+    map all together. On paper, text has 7 to 9 points.
     """
     FigureCanvasAgg(figure)
     if paper_width() is not None:
         _legible(figure)
     figure.draw_without_rendering()
     if paper_width() is not None or crowded(figure):
-        # Drawing again, and laying out with it, is most of the work: only after a change.
+        # Drawing again, which includes the layout, takes most of the time: only after a change.
         if _break_lines(figure) | _thin(figure):
             figure.draw_without_rendering()
             if _thin(figure):
@@ -42,12 +42,12 @@ def settle(figure: Figure) -> None:
         for axes in figure.axes:
             _spread(axes)
         _drop(figure)
-    # With an engine that does nothing each form would still be drawn twice, the first time to lay it out.
+    # Even with a layout engine that does nothing, each format would be drawn twice, the first time for the layout.
     figure.set_layout_engine(None)
 
 
 def _legible(figure: Figure) -> None:
-    """Give every text the size of a paper's, ticks that are not made yet too."""
+    """Set every text to a paper's font sizes, including ticks that do not exist yet."""
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
         text.set_fontsize(min(max(float(text.get_fontsize()), LEAST_POINTS), MOST_POINTS))
@@ -59,10 +59,10 @@ def _legible(figure: Figure) -> None:
 
 
 def _break_lines(figure: Figure) -> bool:
-    """Break what is wider than its place: titles and names of axes within their column, the figure's own within it.
+    """Break text that is wider than its place: titles and axis labels within their column, figure texts within it.
 
     Returns:
-        Whether any was.
+        True if any text was broken.
     """
     broken = False
     edge = _EDGE * figure.dpi / 72
@@ -91,7 +91,7 @@ def _break_lines(figure: Figure) -> bool:
 
 
 def _fold(text: Text, width: float, height: float) -> bool:
-    """Break a text into lines until it is no longer than its place, along the way it is written; whether it was."""
+    """Break a text into lines until it fits its place along the direction of writing; return True if it changed."""
     before = text.get_text()
     said = " ".join(before.split())
     if not said:
@@ -101,7 +101,7 @@ def _fold(text: Text, width: float, height: float) -> bool:
     def length() -> float:
         return float(text.get_window_extent().size[along])
 
-    for within_words in (False, True):  # a word is broken only where nothing else helps
+    for within_words in (False, True):  # words are broken only as a last resort
         letters = len(said)
         while length() > room and letters > _FEWEST_LETTERS:
             letters = min(letters - 1, max(int(letters * room / length()) + 2, _FEWEST_LETTERS))
@@ -110,10 +110,10 @@ def _fold(text: Text, width: float, height: float) -> bool:
 
 
 def _thin(figure: Figure) -> bool:
-    """Keep every second number of an axis, or fewer, until no two lie over one another; names all stay.
+    """Keep every second number of an axis, or fewer, until none overlap; names all stay.
 
     Returns:
-        Whether any was left out.
+        True if any number was removed.
     """
     shown = [axes for axes in figure.axes if axes.axison]
     return sum(_thin_axis(axis) for axes in shown for axis in (axes.xaxis, axes.yaxis)) > 0
@@ -135,7 +135,7 @@ def _thin_axis(axis: Axis) -> bool:
 
 
 def _spread(axes: Axes) -> None:
-    """Move names in one column apart, such as those at the ends of curves, each by the least distance."""
+    """Separate names in one column, such as those at the ends of curves, each by the smallest distance."""
     columns: dict[float, list[Text]] = {}
     for name in axes.texts:
         if _is(name, "name--"):
@@ -175,7 +175,7 @@ def _drop(figure: Figure) -> None:
 
 
 def _leave_out(name: Text) -> None:
-    """Remove a name, and the line that leads to it from its mark."""
+    """Remove a name, and the line to it from its mark."""
     axes, lead = name.axes, str(name.get_gid() or "").replace("finder--", "lead--")
     for line in list(axes.lines) if axes is not None and lead.startswith("lead--") else ():
         if line.get_gid() == lead:
@@ -188,7 +188,7 @@ def _optional(text: Text) -> bool:
 
 
 def _rank(text: Text) -> tuple[bool, float]:
-    """The order in which labels are kept: names before numbers in marks, and the topmost of those first."""
+    """Return the sort key of labels to keep: names before numbers in marks, and the topmost numbers first."""
     return (_is(text, "mark--"), -float(text.get_zorder()) if _is(text, "mark--") else 0.0)
 
 

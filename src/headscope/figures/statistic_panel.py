@@ -1,4 +1,4 @@
-"""One statistic in a small panel: a point a head in its role's color and shape, and the layers' mean."""
+"""One statistic in a small panel: a point per head in its role's color and shape, and the layers' mean."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES: Mapping[str, str] = figure_names()
 ENTROPIES = of_topic("focus")
 NAMED_ABOVE = 0.25
 SPREAD = 0.62
-"""How much of a layer's width its heads take, side by side."""
+"""Share of a layer's width that its heads take, side by side."""
 
 
 @house_style()
@@ -35,17 +35,17 @@ def statistic_panel(
     top: float | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw one statistic of one kind: a point a head in its role's color and shape, side by side in head order.
+    """Draw one statistic of one kind: a point per head in its role's color and shape, side by side in head order.
 
     Args:
         stats: `tables/stats.parquet`.
         statistic: a share of attention, e.g. `previous`, or an entropy.
         kind: `encoder`, `decoder` or `cross`.
-        roles: `kind layer head role`; all points are ink without it.
-        names: what the statistics are called.
-        top: where the percent axis ends, as a fraction, so that neighboring panels can share it; the axis of entropies
-            is that of all of this kind.
-        ax: where to draw; made when not given.
+        roles: `kind layer head role`; without it all points are ink.
+        names: names of the statistics.
+        top: end of the percent axis, as a fraction, so that neighboring panels can share it; entropies share one axis
+            per kind.
+        ax: axes to draw on; created if None.
     """
     series = select(stats, statistic, kind=kind)
     ax = ax or new_figure(panel_width(series.layers), 2.7).subplots()
@@ -88,5 +88,5 @@ def _name_uniform(ax: Axes, series: Series) -> None:
 
 
 def panel_width(layers: int) -> float:
-    """Return a small panel's width in inches: wider for deep models, so that layers stay apart."""
+    """Return a small panel's width in inches: wider for deep models, so that layers stay separate."""
     return min(max(3.4, 0.16 * layers + 1.2), 9.0)

@@ -25,14 +25,14 @@ _SHAPE_OF = {row.name: row.shape or row.name for row in STATISTICS.values()}
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel of figure 2: what it compares, and its title."""
+    """A panel of figure 2: its title and the topic of its statistics."""
 
     title: str
     topic: Topic
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """The shares that the section of the report shows, too."""
+        """The shares of the panel, which are also those of the report's section."""
         return of_topic(self.topic)
 
 
@@ -50,15 +50,15 @@ def kinds_in(stats: pd.DataFrame) -> list[str]:
 
 
 def panel_title(title: str, kind: str, kinds: Sequence[str]) -> str:
-    """Return a panel's title, with its kind of attention where the figure has several."""
+    """Return a panel's title, with its kind of attention if the figure has several."""
     return f"{title} · {kind}" if len(kinds) > 1 else title
 
 
 def by_page(table: pd.DataFrame, *, each: float) -> list[tuple[str, pd.DataFrame]]:
-    """Part a table of several kinds for figures with a column a kind, where so many do not fit across the paper.
+    """Split a table of several kinds into figures with a column per kind, if the columns do not fit across the paper.
 
     Returns:
-        What comes after a file's name, and its rows; the first kind needs no name of its own.
+        The suffix of the file's name, and its rows; the first kind has no suffix.
     """
     kinds = kinds_in(table)
     if across(len(kinds), each=each) == len(kinds):
@@ -74,18 +74,18 @@ def stats_points(
     names: Mapping[str, str] = NAMES,
     axes: Sequence[Sequence[Axes]] | None = None,
 ) -> Figure:
-    """Draw figure 2: special tokens above, `[SEP]` from itself and from others, then positions; a column a kind.
+    """Draw figure 2: special tokens above, `[SEP]` from itself and from others, then positions; one column per kind.
 
     Args:
         stats: `tables/stats.parquet`: fractions; rows without a head are the layers' means.
-        roles: `kind layer head role finds`: heads that find something are larger, with an edge, and named at the
-            highest of their points where there is room; all are alike without it.
-        names: what the statistics are called, for a model whose special tokens are not `[CLS]` and `[SEP]`.
-        axes: three rows of axes, one column for each kind in the table; made when not given.
+        roles: `kind layer head role finds`: heads that find a relation are larger, outlined, and labeled at the highest
+            of their points if there is room; without it all heads look alike.
+        names: names of the statistics, for a model whose special tokens are not `[CLS]` and `[SEP]`.
+        axes: three rows of axes, one column for each kind in the table; created if None.
 
     Returns:
-        The figure. Series stand side by side within a layer; each is named at the end of its line. What cannot occur
-        is left out, and the panel says so.
+        The figure. Series are side by side within a layer; each is labeled at the end of its line. Statistics that
+        cannot occur are omitted, with a note in the panel.
 
     Raises:
         ValueError: `axes` has another shape than three rows by the kinds.
@@ -122,7 +122,7 @@ def _overlay(
     layers = max(series.layers for series in present)
     layer_axis(ax, layers)
     ax.set_ylabel("average attention")
-    step = min(0.26, 0.8 / max(len(present) - 1, 1))  # all of them within their layer
+    step = min(0.26, 0.8 / max(len(present) - 1, 1))  # keeps all series within their layer
     highest: dict[tuple[int, int], tuple[float, float]] = {}
     points: list[tuple[float, float]] = []
     for index, series in enumerate(present):

@@ -1,4 +1,4 @@
-"""The one look of the figures: fonts, ink, axes, role colors and role shapes.
+"""The common style of the figures: fonts, ink, axes, role colors and role shapes.
 
 Figures are made without pyplot, so nothing global is left behind and a server may draw in threads.
 """
@@ -43,21 +43,21 @@ LEAST_MARK = 33.0
 
 @cache
 def _fonts() -> list[str]:
-    """Fonts found here, the first for layout and the rest for scripts that it lacks."""
+    """Return the installed fonts, the first for layout and the others for scripts that it lacks."""
     installed = {font.name for font in font_manager.fontManager.ttflist}
     return [name for name in _WANTED_FONTS if name in installed] or ["sans-serif"]
 
 
 @cache
 def _defaults() -> dict[str, Any]:
-    """What matplotlib ships, but for how it opens windows: neither a `matplotlibrc` nor the caller's settings."""
+    """Return matplotlib's own defaults, without a `matplotlibrc`, the caller's settings or window backends."""
     defaults: Any = mpl.rcParamsDefault
     return {name: value for name, value in defaults.items() if not name.startswith(("backend", "interactive"))}
 
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Matplotlib's settings for every figure, while the figure is built or written."""
+    """Apply the style of all figures while a figure is built or written."""
     settings: dict[str, Any] = _defaults() | {
         "font.family": [name for name in (paper_font(), *_fonts()) if name],
         "font.size": 10,
@@ -96,12 +96,12 @@ def house_style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of `width` x `height` inches, laid out no label cut; as wide as the paper, if any."""
+    """Return an empty figure of `width` x `height` inches, laid out with no label cut; as wide as the paper, if any."""
     return Figure(figsize=(paper_width() or width, height), layout="constrained")
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Return the figure that an axes belongs to, also when it lies in a sub-figure."""
+    """Return the figure that an axes belongs to, even if it lies in a sub-figure."""
     figure = ax.get_figure(root=True)
     if figure is None:
         raise ValueError("Expected an axes that belongs to a figure, got one that was removed; make a new one.")
@@ -109,20 +109,20 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def role_color(role: str) -> str:
-    """Return the line color of a role on white (`data/palette.json`), or ink for a role the palette does not know."""
+    """Return the line color of a role on white (`data/palette.json`), or ink for a role that the palette lacks."""
     style = palette().roles.get(role)
     return INK if style is None else style.line.light
 
 
 @cache
 def role_outline(role: str) -> Outline:
-    """Return a role's shape as a marker, centered on 0 and y up; a role the palette does not know is a dot."""
+    """Return a role's shape as a marker, centered on 0 and y up; a dot for a role that the palette lacks."""
     style = palette().roles.get(role)
     return _outline(style.shape) if style else Outline.circle((0, 0), 0.5)
 
 
 def _outline(shape: str) -> Outline:
-    """Read the palette's `M x y L x y ... Z` into a path of unit height."""
+    """Convert the palette's `M x y L x y ... Z` to a path of unit height."""
     vertices: list[tuple[float, float]] = []
     codes: list[np.uint8] = []
     for command, numbers in re.findall(r"([MLZ])([^MLZ]*)", shape):
@@ -146,7 +146,7 @@ def layer_color(layer: int, layers: int) -> str:
 
 
 def on_layer(color: str) -> str:
-    """Return the color of text on a layer's color: of dark and light the one with more contrast."""
+    """Return the color of text on a layer's color: dark or light, whichever has more contrast."""
     return max(_ON, key=lambda ink: contrast(ink, color))
 
 

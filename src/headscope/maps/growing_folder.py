@@ -1,4 +1,4 @@
-"""A folder of saved attention maps under way: shards of limited size, then the index."""
+"""A folder of saved attention maps while it is written: shards of limited size, then the index."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,18 +19,18 @@ SHARD_BYTES = 256 << 20
 class MapsFolder:
     """Write maps segment by segment; use as a context manager.
 
-    The folder appears when the block ends without an error, whole: until then everything lies in
-    a part beside it, which an error or Ctrl-C removes.
+    The folder appears complete when the block ends without an error: until then everything is written to a temporary
+    folder next to it, which is removed after an error or Ctrl-C.
 
     Args:
-        path: the folder to make.
+        path: folder to make.
         index: what is known before the first segment.
-        shard_bytes: a shard is closed when it holds so many bytes; at most these are held in memory, or one
-            segment if that is more.
-        replace: whether a folder that stands there gives way.
+        shard_bytes: size at which a shard is closed; at most this many bytes are held in memory, or one segment if that
+            is more.
+        replace: whether an existing folder at `path` is replaced.
 
     Raises:
-        OutputError: something stands at `path` and may not be replaced.
+        OutputError: `path` exists and may not be replaced.
         ValueError: an unknown `store` in the index.
     """
 
@@ -75,7 +75,7 @@ class MapsFolder:
         return len(self._entries)
 
     def finished_index(self) -> MapsIndex:
-        """Return the index with what was added so far."""
+        """Return the index with the entries that were added so far."""
         return replace(self.index, shards=tuple(self._shards), masks=tuple(self._masks), entries=tuple(self._entries))
 
     def put_in_order(self, key: Callable[[MapEntry], int]) -> None:
@@ -88,10 +88,10 @@ class MapsFolder:
         """Add a segment.
 
         Args:
-            entry: what the index shall say of it; `shard`, `name` and `masks` are filled in here.
+            entry: entry of the index; `shard`, `name` and `masks` are filled in here.
             maps: for each kind of the layout, `[layer, head, query, key]`.
-            visible: for each kind, which keys a row may attend to, `[layer, query, key]`; the kinds' defaults
-                when None.
+            visible: for each kind, the keys that a row may attend to, `[layer, query, key]`; None for the kinds'
+                default masks.
         """
         name = str(len(self._entries) + 1)
         masks = {}
@@ -106,7 +106,7 @@ class MapsFolder:
             self._close_shard()
 
     def _mask_number(self, kind: str, visible: NDArray[np.bool_]) -> int | None:
-        """Return the number of a mask, storing it the first time; None for the kind's default."""
+        """Return the number of a mask, and store it the first time; None for the kind's default."""
         rows, keys = visible.shape
         if np.array_equal(visible, default_mask(kind, rows, keys)):
             return None
@@ -123,7 +123,7 @@ class MapsFolder:
             return
         from safetensors.numpy import save
 
-        # As bytes, not by save_file: that hides "no room on disk" in an error of its own.
+        # As bytes, not by save_file, which hides "no space left on device" in an error of its own.
         content = save(self._open)
         file = f"maps-{len(self._shards) + 1:05d}.safetensors"
         (self._folder / file).write_bytes(content)

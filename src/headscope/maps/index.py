@@ -1,4 +1,4 @@
-"""The index of a folder of saved attention maps: what is in it, and where."""
+"""The index of a folder of saved attention maps: its contents and where they are."""
 
 import json
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ STORES = ("float16", "float32")
 
 @dataclass(frozen=True, kw_only=True)
 class Tokens:
-    """What one side of a model (its encoder, or its decoder) read of a segment; lists of equal length.
+    """The input of one side of a model (its encoder, or its decoder) for a segment; lists of equal length.
 
     Attributes:
         tokens: names of the tokens, special tokens included.
-        ids: their ids.
-        classes: `KeyClass` of each.
+        ids: ids of the tokens.
+        classes: `KeyClass` of each token.
         word_ids: index of each token's word, `NO_WORD` for special tokens.
     """
 
@@ -38,7 +38,7 @@ class Tokens:
         return len(self.tokens)
 
     def rows(self, *, by_word: bool) -> int:
-        """Return how many rows a map has for them: one a token, or one a word and one a token of no word."""
+        """Return the number of rows of a map: one per token, or one per word and per token outside words."""
         if not by_word:
             return len(self)
         alone = self.word_ids.count(NO_WORD)
@@ -50,18 +50,18 @@ class MapEntry:
     """One segment of the maps.
 
     Attributes:
-        document: id of the document that it comes from.
-        index: which of the document's segments it is, from 0.
-        input: what the encoder, or a model without one, read.
-        decoder: what the decoder behind an encoder read; else None.
+        document: id of the document of the segment.
+        index: index of the segment in its document, from 0.
+        input: input of the encoder, or of a model without one.
+        decoder: input of the decoder of an encoder-decoder; else None.
         token_types: 0 or 1 for the texts of a pair, by token of `input`.
-        words: the words, where the corpus gave words.
+        words: the words, if the corpus has words.
         shortened: whether tokens were left out to make it fit.
         fields: further fields of the corpus entry.
-        shard: which file of the index it lies in.
-        name: of its tensors there: `NAME.KIND`, `[layer, head, query, key]`.
-        masks: for each kind, the mask of each layer, or None where it is what the kind has by default
-            (`default_mask`); kinds with nothing but defaults are left out.
+        shard: index of the file that holds the segment.
+        name: prefix of its tensors in that file: `NAME.KIND`, `[layer, head, query, key]`.
+        masks: for each kind, the mask of each layer, or None for the kind's default (`default_mask`); kinds with only
+            defaults are left out.
     """
 
     document: str
@@ -77,17 +77,17 @@ class MapEntry:
     masks: Mapping[str, list[int | None]] = field(default_factory=dict)
 
     def queries(self, kind: str) -> Tokens:
-        """Return the tokens that attend."""
+        """Return the attending tokens."""
         return self.input if self.decoder is None or kind == "encoder" else self.decoder
 
     def keys(self, kind: str) -> Tokens:
-        """Return the tokens attended to."""
+        """Return the attended tokens."""
         return self.decoder if self.decoder is not None and kind == "decoder" else self.input
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shard:
-    """A safetensors file: its name in the folder, its size in bytes, and BLAKE2b of them (32 hex digits)."""
+    """A safetensors file: its name in the folder, its size in bytes, and its BLAKE2b hash (32 hex digits)."""
 
     file: str
     bytes: int
@@ -96,7 +96,7 @@ class Shard:
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
-    """Where a mask lies: tensor `name` of a shard, bits of `[rows, keys]` packed row by row (1 = visible)."""
+    """The position of a mask: tensor `name` of a shard, bits of `[rows, keys]` packed row by row (1 = visible)."""
 
     shard: int
     name: str
@@ -106,15 +106,15 @@ class Mask:
 
 @dataclass(frozen=True, kw_only=True)
 class MapsIndex:
-    """Everything but the weights.
+    """The contents of a maps folder except the weights.
 
     Attributes:
-        model: what is known of the model: name, revision, weights (their hash), family.
-        special: how the `cls` and `sep` tokens are written; None where there is none.
+        model: facts about the model: name, revision, weights (their hash), family.
+        special: text of the `cls` and `sep` tokens; None if there is none.
         layout: the kinds of attention and their sizes.
         store: dtype of the maps, float16 or float32.
-        word_level: how attention from the pieces of a word was joined (mean, first, max), or None: by token.
-        signature: what the maps depend on, as a run's manifest has it.
+        word_level: how attention from the pieces of a word was pooled (mean, first, max), or None: by token.
+        signature: what the maps depend on, as in a run's manifest.
         shards: the files.
         masks: the masks that are not a kind's default.
         entries: the segments, in the order of the corpus.
@@ -131,26 +131,26 @@ class MapsIndex:
     entries: tuple[MapEntry, ...] = ()
 
     def size(self, entry: MapEntry, kind: str) -> tuple[int, int]:
-        """Return how many rows and keys a segment's maps of a kind have."""
+        """Return the numbers of rows and keys of a segment's maps of a kind."""
         by_word = self.word_level is not None
         return entry.queries(kind).rows(by_word=by_word), entry.keys(kind).rows(by_word=by_word)
 
 
 def default_mask(kind: str, rows: int, keys: int) -> NDArray[np.bool_]:
-    """Return what a kind sees where nothing else is said: all keys; a decoder itself and what is before it."""
+    """Return the default mask of a kind: all keys; in a decoder, a token and the tokens before it."""
     every = np.ones((rows, keys), dtype=bool)
     return np.tril(every) if kind == "decoder" else every
 
 
 def write_index(index: MapsIndex, folder: Path) -> None:
-    """Write `index.json`, an entry a line."""
+    """Write `index.json`, one entry per line."""
     head = {"format": FORMAT, "version": VERSION, **asdict(replace(index, entries=()))}
     head["layout"] = [part.record() for part in index.layout]
     del head["entries"]
     with (folder / INDEX).open("w", encoding="utf-8") as file:
         file.write(json.dumps(head)[:-1] + ', "entries": [\n')
         for number, entry in enumerate(index.entries):
-            # Not asdict, which copies every token.
+            # Not asdict, because it copies every token.
             sides = {"input": vars(entry.input), "decoder": entry.decoder and vars(entry.decoder)}
             separator = ",\n" if number else ""
             file.write(separator + json.dumps({**vars(entry), **sides}))

@@ -1,4 +1,4 @@
-"""Read the index of a folder of saved maps, every part of it checked, before anything is made of it."""
+"""Read the index of a folder of saved maps; every part is checked before it is used."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,10 +16,10 @@ from headscope.models.anatomy import KindLayout
 from headscope.storage.bounded import MOST_PARTS, UnreadableFileError, read_json
 
 _AGAIN = "extract the maps again"
-# An index takes some 80 bytes a token, the maps of any model in use over 10,000; reading 1 byte may take 20.
+# An index takes some 80 bytes per token, the maps of any real model over 10,000; reading 1 byte may take 20 of memory.
 _ALWAYS_READ = 32 << 20
-_BYTES_A_PART = 16  # that each list or object of an index takes at least
-_DEPTH = take.MOST_DEPTH + 8  # of a corpus entry's fields, and of the lists that these lie in
+_BYTES_A_PART = 16  # minimum size of each list or object of an index
+_DEPTH = take.MOST_DEPTH + 8  # for a corpus entry's fields, and the lists around them
 _SCALARS = (str, int, float, bool, type(None))
 _TOKENS = ("tokens", "ids", "classes", "word_ids")
 _ENTRY = (
@@ -32,7 +32,8 @@ def read_index(folder: Path) -> MapsIndex:
     """Read `index.json`.
 
     Raises:
-        InputError: no index, not one of saved maps, of another version, or damaged; the text says where.
+        InputError: the index is missing, not one of saved maps, of another version, or damaged; names the place of the
+            error.
     """
     path = folder / INDEX
     maps = sum(each.stat().st_size for each in folder.glob("*.safetensors") if each.is_file())
@@ -96,7 +97,7 @@ def _index(content: Mapping[str, Any]) -> MapsIndex:
 
 
 def _twice(values: list[Any]) -> Any:
-    """Return a value that comes twice, or None."""
+    """Return a value that occurs twice, or None."""
     earlier = set()
     for value in values:
         if value in earlier:
@@ -192,7 +193,7 @@ def _entry(value: Any, number: int, head: MapsIndex) -> MapEntry:
 
 def _tokens(value: Any, words: list[str], where: str) -> Tokens:
     part = take.record(value, _TOKENS, f"{where}, its tokens")
-    # A word id counts the words that were given; where none were, those of the text.
+    # Word ids refer to the given words, or to those of the text if none were given.
     most = len(words) or take.MOST_WORDS
     tokens = Tokens(
         tokens=take.texts(part["tokens"], f"{where}, tokens"),
@@ -208,7 +209,7 @@ def _tokens(value: Any, words: list[str], where: str) -> Tokens:
 
 
 def _mask_numbers(value: Any, where: str, head: MapsIndex) -> dict[str, list[int | None]]:
-    """Take the masks of a segment's layers; refuse those of layers or kinds that there are not, or that lie nowhere."""
+    """Return the masks of a segment's layers; refuse masks that are missing, or of unknown layers or kinds."""
     layers = {part.kind: part.layers for part in head.layout}
     masks = take.mapping(value, f"{where}, masks")
     for kind, numbers in masks.items():

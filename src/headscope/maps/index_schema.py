@@ -1,7 +1,7 @@
-"""What each part of an index of saved maps may hold: types and bounds, so that nothing odd is carried further.
+"""Types and bounds of each part of an index of saved maps, so that no unexpected value is used.
 
-An index is a file from anywhere. Everything here takes what JSON gave and returns it, or raises ValueError with
-what was expected and what was found.
+An index may come from anywhere. Every function here takes a JSON value and returns it, or raises ValueError with
+the expected and the actual value.
 """
 
 import re
@@ -11,8 +11,8 @@ from typing import Any
 from headscope.visible import shorten, titled
 
 MOST_DEPTH = 64
-MOST_HEADS = 1 << 16  # of a kind, all layers together; the largest models have about 16,000
-MOST_WORDS = 1 << 20  # of a segment whose words are not given: tables as long as the largest word id are made
+MOST_HEADS = 1 << 16  # heads of a kind over all layers; the largest models have about 16,000
+MOST_WORDS = 1 << 20  # words of a segment whose words are not given: tables are as long as the largest word id
 _LARGEST_ID = (1 << 31) - 1
 _SHOWN = 60
 _SHARD_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
@@ -20,7 +20,7 @@ _HASH = re.compile(r"[0-9a-f]{32}")
 
 
 def named(value: Any) -> str:
-    """Say in a few printable words what JSON gave."""
+    """Describe a JSON value in a few printable words."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
     if isinstance(value, int):
@@ -34,16 +34,16 @@ def named(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """Quote a text so that a message can hold it; say of anything else what it is."""
+    """Quote a text so that a message can contain it; describe any other value."""
     return repr(shorten(titled(value), _SHOWN)) if isinstance(value, str) else named(value)
 
 
 def record(value: Any, names: Sequence[str], what: str) -> dict[str, Any]:
-    """Take an object that has these parts and no others.
+    """Return an object that has exactly these parts.
 
     Raises:
         KeyError: a part is missing.
-        ValueError: it is no object, or has a part that is not known.
+        ValueError: the value is not an object, or has an unknown part.
     """
     parts = mapping(value, what)
     if missing := [name for name in names if name not in parts]:
@@ -54,28 +54,28 @@ def record(value: Any, names: Sequence[str], what: str) -> dict[str, Any]:
 
 
 def mapping(value: Any, what: str) -> dict[str, Any]:
-    """Take an object."""
+    """Return an object."""
     if not isinstance(value, dict):
         raise ValueError(f"{what}: expected an object, found {named(value)}")
     return value
 
 
 def listed(value: Any, what: str) -> list[Any]:
-    """Take a list."""
+    """Return a list."""
     if not isinstance(value, list):
         raise ValueError(f"{what}: expected a list, found {named(value)}")
     return value
 
 
 def whole(value: Any, what: str, *, low: int = 0, high: int = _LARGEST_ID) -> int:
-    """Take a whole number; true and 1.0 are none."""
+    """Return a whole number; true and 1.0 are not whole numbers."""
     if type(value) is not int or not low <= value <= high:
         raise ValueError(f"{what}: expected a whole number from {low:,} to {high:,}, found {named(value)}")
     return value
 
 
 def wholes(value: Any, what: str, *, low: int = 0, high: int = _LARGEST_ID) -> list[int]:
-    """Take a list of whole numbers."""
+    """Return a list of whole numbers."""
     numbers = listed(value, what)
     if numbers and (set(map(type, numbers)) != {int} or min(numbers) < low or max(numbers) > high):
         for each in numbers:
@@ -84,7 +84,7 @@ def wholes(value: Any, what: str, *, low: int = 0, high: int = _LARGEST_ID) -> l
 
 
 def text(value: Any, what: str) -> str:
-    """Take a text that can be written as UTF-8."""
+    """Return a text that can be written as UTF-8."""
     if not isinstance(value, str):
         raise ValueError(f"{what}: expected a text, found {named(value)}")
     if not value.isascii():
@@ -93,7 +93,7 @@ def text(value: Any, what: str) -> str:
 
 
 def texts(value: Any, what: str) -> list[str]:
-    """Take a list of texts that can be written as UTF-8."""
+    """Return a list of texts that can be written as UTF-8."""
     items = listed(value, what)
     if items and set(map(type, items)) != {str}:
         for each in items:
@@ -110,7 +110,7 @@ def _check_characters(value: str, what: str) -> None:
 
 
 def name_of(value: Any, what: str) -> str:
-    """Take a name that messages may hold: one line, nothing invisible."""
+    """Return a name that messages may contain: one line, nothing invisible."""
     name = text(value, what)
     if not name.isprintable() or len(name) > 200:
         raise ValueError(f"{what}: expected up to 200 printable characters, found {named(value)}")
@@ -118,19 +118,19 @@ def name_of(value: Any, what: str) -> str:
 
 
 def text_or_none(value: Any, what: str) -> str | None:
-    """Take a text or null."""
+    """Return a text or None."""
     return None if value is None else text(value, what)
 
 
 def flag(value: Any, what: str) -> bool:
-    """Take true or false."""
+    """Return True or False."""
     if not isinstance(value, bool):
         raise ValueError(f"{what}: expected true or false, found {named(value)}")
     return value
 
 
 def one_of(value: Any, known: Sequence[str | None], what: str) -> str | None:
-    """Take one of a few texts, or null where that is among them."""
+    """Return one of a few texts, or None if it is among them."""
     if value is None and None in known:
         return None
     if not isinstance(value, str) or value not in known:
@@ -140,21 +140,21 @@ def one_of(value: Any, known: Sequence[str | None], what: str) -> str | None:
 
 
 def shard_file(value: Any) -> str:
-    """Take the name of a file in the folder itself: an index from elsewhere must not lead out of it."""
+    """Return the name of a file in the folder itself: an index must not refer to files elsewhere."""
     if not isinstance(value, str) or _SHARD_FILE.fullmatch(value) is None:
         raise ValueError(f"a shard at {shown(value)}")
     return value
 
 
 def hash_of(value: Any, what: str) -> str:
-    """Take a hash: 32 hex digits."""
+    """Return a hash: 32 hex digits."""
     if not isinstance(value, str) or _HASH.fullmatch(value) is None:
         raise ValueError(f"{what}: expected 32 hex digits, found {named(value)}")
     return value
 
 
 def plain(value: Any, what: str) -> dict[str, Any]:
-    """Take an object of anything that is not nested so deeply that it could not be written again."""
+    """Return an object of any content that is not nested too deeply to be written again."""
     parts = mapping(value, what)
     level: list[Any] = [parts]
     for _ in range(MOST_DEPTH):

@@ -1,4 +1,4 @@
-"""The files of a folder of saved maps: opened only if they are what the index says, tensor by tensor."""
+"""The files of a folder of saved maps: opened only if they match the index, and read tensor by tensor."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,17 +20,17 @@ _DTYPES = {"float16": "F16", "float32": "F32"}
 
 
 class MapsShards:
-    """Hand out the tensors of a folder of maps.
+    """Read the tensors of a folder of maps.
 
-    That the files are there, of the right size, and hold what the index says, is looked up at once; it takes no more
-    than reading their headers. Their bytes are compared with the index's hash when a file is first read from.
+    The existence, size and tensors of the files are checked against the index at once, which only reads their headers.
+    Their bytes are compared with the hash in the index when a file is first read.
 
     Args:
-        folder: where they lie.
-        index: what they shall hold.
+        folder: folder of the files.
+        index: index of the folder, with the expected tensors.
 
     Raises:
-        InputError: a file is missing, cut off, leads out of the folder, or holds other tensors.
+        InputError: a file is missing, is cut off, is a link out of the folder, or holds other tensors.
     """
 
     def __init__(self, folder: Path, index: MapsIndex) -> None:
@@ -40,10 +40,10 @@ class MapsShards:
         self._check_headers()
 
     def open(self, number: int, stack: ExitStack) -> Any:
-        """Open a file, until the stack is left.
+        """Open a file; it is closed with the stack.
 
         Raises:
-            InputError: it is not, byte for byte, what was written.
+            InputError: the bytes of the file are not those that were written.
         """
         shard = self.index.shards[number]
         if number not in self._trusted:
@@ -54,15 +54,15 @@ class MapsShards:
         return stack.enter_context(self._opened(shard))
 
     def path(self, number: int) -> Path:
-        """Return where a file lies."""
+        """Return the path of a file."""
         return self.folder / self.index.shards[number].file
 
     def maps(self, file: Any, entry: MapEntry, kind: str) -> Any:
-        """Return a segment's stored maps of a kind `[layer, head, query, key]`, to be read layer by layer."""
+        """Return a segment's stored maps of a kind `[layer, head, query, key]`, which can be read layer by layer."""
         return file.get_slice(f"{entry.name}.{kind}")
 
     def mask(self, mask: Mask) -> NDArray[np.bool_]:
-        """Return which keys each row may attend to, `[row, key]`."""
+        """Return the keys that each row may attend to, `[row, key]`."""
         with ExitStack() as stack:
             bits = self.open(mask.shard, stack).get_tensor(mask.name)
         return np.unpackbits(bits, count=mask.rows * mask.keys).reshape(mask.rows, mask.keys).astype(bool)
@@ -121,7 +121,7 @@ class MapsShards:
 
 
 def _found(folder: Path, shard: Shard) -> tuple[Path, int]:
-    """Return a file's path and size, having refused one that is not there, lies elsewhere, or is no regular file."""
+    """Return a file's path and size; refuse a file that is missing, outside the folder, or not a regular file."""
     path = folder / shard.file
     try:
         size = check_regular(path)

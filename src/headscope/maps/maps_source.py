@@ -1,4 +1,4 @@
-"""Saved attention maps as a source of tiles, so that everything that reads a model also reads them."""
+"""Saved attention maps as a source of tiles, so that all code that reads a model can read them, too."""
 
 from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack
@@ -28,23 +28,23 @@ from headscope.models.anatomy import KindLayout
 
 
 class MapsSource:
-    """Stream saved maps as tiles, a layer of a few segments at a time.
+    """Stream saved maps as tiles, one layer of a few segments at a time.
 
     Where maps are by word, a tile's tokens are words: a word of one piece keeps its token's id and class, a
     longer one has its first piece's id and class `OTHER`.
 
     Args:
-        folder: as `MapsWriter` made it.
-        batch_size: segments in a batch at most; fewer where their maps are large.
-        tile_limit: weights in a tile at most, if a batch has more than one segment.
+        folder: folder written by `MapsWriter`.
+        batch_size: maximum number of segments in a batch; fewer if their maps are large.
+        tile_limit: maximum number of weights in a tile, if a batch has more than one segment.
 
     Attributes:
-        index: everything but the weights.
+        index: the contents of the folder except the weights.
         shards: the files with the weights.
         layout: the kinds of attention and their sizes.
 
     Raises:
-        InputError: no index, one of another version, or a damaged one; or a file is missing or damaged.
+        InputError: the index is missing, damaged, or has another version; or a file is missing or damaged.
     """
 
     def __init__(self, folder: str | Path, *, batch_size: int = 16, tile_limit: int = TILE_LIMIT) -> None:
@@ -56,7 +56,7 @@ class MapsSource:
         self.shards = MapsShards(self.folder, self.index)
 
     def only(self, places: Sequence[int]) -> "MapsSource":
-        """Return a source of some entries, by their place in `index.entries`."""
+        """Return a source of some entries, given their positions in `index.entries`."""
         chosen = copy(self)
         chosen.index = replace(self.index, entries=tuple(self.index.entries[index] for index in places))
         return chosen
@@ -65,7 +65,7 @@ class MapsSource:
         """Return a segment's maps as they are stored, for each kind `[layer, head, query, key]`.
 
         Raises:
-            InputError: a file is not what was written, or a row is no distribution over the keys it may look at.
+            InputError: a file is not as it was written, or a row is not a distribution over its visible keys.
         """
         by_kind = {}
         with ExitStack() as stack:
@@ -78,11 +78,11 @@ class MapsSource:
         return by_kind
 
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
-        """Feed every batch to the consumer; see `TileSource`. Tiles always have weights, never what
-        is written, nor vectors.
+        """Feed every batch to the consumer; see `TileSource`. Tiles always have weights, but never output norms
+        or vectors.
 
         Raises:
-            InputError: a file is not what was written, or a row is no distribution over the keys it may look at.
+            InputError: a file is not as it was written, or a row is not a distribution over its visible keys.
         """
         for entries in self._batches():
             self._feed(entries, consumer)
@@ -160,7 +160,7 @@ class MapsSource:
         consumer.end(batch)
 
     def _mask(self, entry: MapEntry, kind: str, layer: int) -> NDArray[np.bool_]:
-        """Return which keys each row of a layer may look at, `[row, key]`."""
+        """Return the keys that each row of a layer may attend to, `[row, key]`."""
         number = entry.masks[kind][layer] if kind in entry.masks else None
         if number is not None:
             return self.shards.mask(self.index.masks[number])
@@ -174,7 +174,7 @@ class MapsSource:
         part: KindLayout,
         layer: int,
     ) -> None:
-        # A learned sink's weight is what the tokens' leave.
+        # A learned sink has the weight that is not on tokens.
         if (wrong := wrong_row(weights, hidden=hidden, partly=layer in part.sinks)) is None:
             return
         head, row = wrong.index
@@ -188,7 +188,7 @@ class MapsSource:
 
 
 def _hidden(mask: NDArray[np.bool_]) -> NDArray[np.float32] | None:
-    """Return 1 for the keys that a row may not look at, or None where there are none."""
+    """Return 1 for the keys that are hidden from a row, or None if there are none."""
     return None if mask.all() else (~mask).astype(np.float32)
 
 

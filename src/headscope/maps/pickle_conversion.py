@@ -1,4 +1,4 @@
-"""From the original's pickles to a folder of maps, and back."""
+"""Convert the original's pickles to a folder of maps, and back."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from headscope.models.anatomy import KindLayout
 NO_PLACE_FOR_SINKS = (
     "holds attention beside a learned sink, and the original's pickle has no place for one: its rows sum to 1"
 )
-# As the original's BERT writes them.
+# As written by the original's BERT.
 _CLASSES = {"[CLS]": KeyClass.CLS, "[SEP]": KeyClass.SEP, ".": KeyClass.PERIOD_COMMA, ",": KeyClass.PERIOD_COMMA}
 
 
@@ -37,23 +37,23 @@ def pickle_to_maps(
     name: str | None = None,
     replace: bool = False,
 ) -> int:
-    """Write the maps of an original pickle as a folder of maps (float16), and return how many.
+    """Write the maps of an original pickle as a folder of maps (float16), and return their number.
 
-    Each entry is a document of its own. Maps that are zero above the diagonal throughout are a decoder's. Where
+    Each entry is a separate document. Maps that are all zero above the diagonal belong to a decoder. If
     an entry's attention is by word, its words and two special tokens become the tokens of the map, and its
     `tokens` stay in its fields.
 
     Args:
-        path: the pickle; held in memory.
-        folder: the folder to make.
-        encoder: of the model that made the maps, for the ids and classes of tokens. Without it, classes are
-            those of BERT's `[CLS]`, `[SEP]`, `.` and `,`, and ids number the tokens as they come.
-        name: of the model, for the record.
-        replace: whether a folder that stands there gives way.
+        path: the pickle; it is held in memory.
+        folder: folder to create.
+        encoder: encoder of the model that made the maps, for the ids and classes of tokens. Without it, classes are
+            those of BERT's `[CLS]`, `[SEP]`, `.` and `,`, and tokens are numbered in order of appearance.
+        name: name of the model, for the record.
+        replace: whether an existing folder at `folder` is replaced.
 
     Raises:
-        InputError: the pickle is not of this form; or a token is not in the encoder's vocabulary.
-        OutputError: something stands at `folder` and may not be replaced.
+        InputError: the pickle does not have this format; or a token is not in the encoder's vocabulary.
+        OutputError: `folder` exists and may not be replaced.
     """
     entries = read_original_pickle(path)
     layers, heads = entries[0]["attns"].shape[:2]
@@ -86,7 +86,8 @@ def pickle_to_maps(
             else:
                 tokens = _named_tokens(entry["tokens"], numbers, by_word=False)
             if words and len(set(tokens.word_ids) - {NO_WORD}) != len(words):
-                # The tokens do not tell which word they are of: kept, but not taken for the rows' words.
+                # The tokens do not show their words: the words are kept as a field, but not used as the words of the
+                # rows.
                 fields["words"] = words
                 words = []
             writer.add(
@@ -110,7 +111,7 @@ def _row_a_token(entry: dict[str, Any]) -> bool:
 
 
 def _check_all_by_word(entries: list[dict[str, Any]], path: str | Path) -> None:
-    """Refuse a pickle of both forms: an entry whose rows are tokens would be read as if they were words."""
+    """Refuse a pickle with both forms: an entry whose rows are tokens would be read as if they were words."""
     for number, entry in enumerate(entries, 1):
         if entry["attns"].shape[2] != len(entry.get("words", [])) + 2:
             other = next(position for position, each in enumerate(entries, 1) if not _row_a_token(each))
@@ -121,7 +122,7 @@ def _check_all_by_word(entries: list[dict[str, Any]], path: str | Path) -> None:
 
 
 def _named_tokens(names: list[str], numbers: dict[str, int], *, by_word: bool) -> Tokens:
-    """Describe tokens by their names alone."""
+    """Describe tokens by their names only."""
     word, word_ids = count(), []
     current, texts = NO_WORD, map(piece_text, piece_bytes(names))
     for position, name in enumerate(names):
@@ -149,7 +150,7 @@ def _known_tokens(names: list[str], encoder: Encoder, origin: str, *, causal: bo
 
 
 def _jsonable(value: Any) -> Any:
-    """Return a field as an index can hold it: arrays as lists."""
+    """Return a field in a form that JSON can hold: arrays as lists."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, list):
@@ -160,16 +161,16 @@ def _jsonable(value: Any) -> Any:
 
 
 def maps_to_pickle(folder: str | Path, path: str | Path, *, replace: bool = False) -> tuple[int, int]:
-    """Write a folder of maps as the original's code would have: float16, one segment held at a time.
+    """Write a folder of maps as the original's code would have: float16, with one segment at a time in memory.
 
     Returns:
-        How many entries were written, and how many left out: those by word in which a word has no row (it has
+        The number of entries written, and the number left out: entries by word in which a word has no row (it has
         no piece, or shares one), since the original's readers count rows as words.
 
     Raises:
-        OptionError: the model has more than one kind of attention, or a learned sink: the format has no place for them.
-        InputError: the folder is not one of whole maps.
-        OutputError: something stands at `path` and may not be replaced.
+        OptionError: the model has more than one kind of attention, or a learned sink, which the format cannot hold.
+        InputError: the folder is not a folder of complete maps.
+        OutputError: `path` exists and may not be replaced.
     """
     source = MapsSource(folder)
     if len(source.layout) != 1:

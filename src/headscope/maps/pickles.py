@@ -1,6 +1,6 @@
 """The pickles of Clark et al. 2019's code: a list of dicts with `attns` and `tokens`.
 
-Read without trusting them (`unpickling`), and written for the original's notebooks.
+They are read without trusting them (`unpickling`), and written for the original's notebooks.
 """
 
 import pickle
@@ -22,14 +22,14 @@ _LAYOUT = "[layers, heads, n, n]"
 
 
 def read_original_pickle(path: str | Path) -> list[dict[str, Any]]:
-    """Read the attention maps that the original's `extract_attention.py` wrote; held in memory.
+    """Read the attention maps that the original's `extract_attention.py` wrote; they are held in memory.
 
     Returns:
-        For each entry its fields as they came; `attns` is a float array `[layers, heads, n, n]` and `tokens`
-        a list of n strings, or, where attention is by word, `words` one of n - 2.
+        The fields of each entry, unchanged; `attns` is a float array `[layers, heads, n, n]` and `tokens`
+        a list of n strings, or, if attention is by word, `words` is a list of n - 2 strings.
 
     Raises:
-        InputError: as `read_plain_pickle`; or an entry is not of this form, or a row of it is no distribution.
+        InputError: as `read_plain_pickle`; or an entry does not have this form, or a row of it is not a distribution.
     """
     entries = read_plain_pickle(path)
     if not isinstance(entries, list) or not entries:
@@ -73,7 +73,7 @@ def _check_attns(attns: Any, where: str) -> NDArray[Any]:
 
 def _check_rows(attns: NDArray[Any], where: str) -> None:
     for layer, maps in enumerate(attns):
-        with np.errstate(over="ignore"):  # of a float64 beyond float32: infinite, which is wrong too
+        with np.errstate(over="ignore"):  # a float64 too large for float32 becomes infinite, which is wrong, too
             wrong = wrong_row(maps.astype(np.float32))
         if wrong is not None:
             head, row = wrong.index
@@ -97,21 +97,21 @@ def _named(value: Any) -> str:
 
 
 def write_original_pickle(path: str | Path, entries: Iterable[Mapping[str, Any]], *, replace: bool = False) -> int:
-    """Write entries one after another, so that one is held in memory, and return how many.
+    """Write entries one after another, with one at a time in memory, and return their number.
 
-    Arrays become float16. Protocol 2 and numpy's old module names, so that Python 2.7 and any numpy read it.
+    Arrays become float16. Protocol 2 and numpy's old module names make the file readable by Python 2.7 and any numpy.
 
     Args:
-        path: the file to make; it appears when it is whole.
+        path: file to create; it appears when it is complete.
         entries: dicts of strings, numbers, lists, dicts and arrays.
-        replace: whether a file that stands there gives way.
+        replace: whether an existing file is replaced.
 
     Raises:
-        OutputError: something stands at `path` and may not be replaced.
+        OutputError: `path` exists and may not be replaced.
     """
     number = 0
     with whole_or_absent(Path(path), replace=replace) as part, part.open("wb") as file:
-        # A list to which each entry is appended: the same pickle as that of the whole list, but never whole.
+        # Each entry is appended to an empty list: the same pickle as that of the whole list, which is never in memory.
         file.write(pickle.PROTO + b"\x02" + pickle.EMPTY_LIST)
         for entry in entries:
             _write_entry(file, entry)
@@ -133,7 +133,7 @@ def _write_entry(file: IO[bytes], entry: Mapping[str, Any]) -> None:
 
 
 def _instructions(value: Any) -> bytes:
-    """Return what puts a value on the stack: its pickle without its first and last instruction."""
+    """Return the instructions that put a value on the stack: its pickle without its first and last instruction."""
     return pickle.dumps(value, 2)[2:-1]
 
 
@@ -145,7 +145,7 @@ def _write_array(file: IO[bytes], array: NDArray[Any]) -> None:
         + pickle.NEWTRUE
         + pickle.TUPLE3
         + pickle.REDUCE
-        # its state: version 3, little-endian, no fields, no flags
+        # the state of the dtype: version 3, little-endian, no fields, no flags
         + b"(K\x03U\x01<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00t"
         + pickle.BUILD
     )

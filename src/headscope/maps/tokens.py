@@ -1,4 +1,4 @@
-"""The tokens, or words, that the rows and columns of saved maps stand for."""
+"""The tokens, or words, of the rows and columns of saved maps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from headscope.maps.index import MapEntry, Tokens
 
 
 def rows_of(side: Tokens, *, by_word: bool) -> Tokens:
-    """Return what the rows of a map stand for: the tokens themselves, or their words."""
+    """Return the tokens of a map's rows: the tokens themselves, or their words."""
     if not by_word:
         return side
     word_ids = torch.tensor([side.word_ids])
@@ -29,7 +29,7 @@ def rows_of(side: Tokens, *, by_word: bool) -> Tokens:
 
 
 def segment_of(entry: MapEntry, rows: Tokens) -> Segment:
-    """Return the segment whose rows these are."""
+    """Return the segment with these rows."""
     types = np.zeros(len(rows), dtype=np.int64)
     if len(entry.token_types) == len(rows):
         types[:] = entry.token_types
@@ -46,7 +46,7 @@ def segment_of(entry: MapEntry, rows: Tokens) -> Segment:
 
 
 def padded(rows: Sequence[Any], fill: int) -> torch.Tensor:
-    """Put rows of numbers under one another, filled up on the right."""
+    """Stack rows of numbers, padded on the right."""
     table = torch.full((len(rows), max(map(len, rows))), fill)
     for line, values in zip(table, rows):
         line[: len(values)] = torch.as_tensor(values)
@@ -54,7 +54,7 @@ def padded(rows: Sequence[Any], fill: int) -> torch.Tensor:
 
 
 def info_of(segments: Sequence[Segment], classes: Sequence[list[int]], word_ids: Sequence[list[int]]) -> SegmentInfo:
-    """Return the facts of a padded batch, with classes and words as they were saved."""
+    """Return the data of a padded batch, with classes and words as they were saved."""
     valid = padded([np.ones(len(segment)) for segment in segments], 0).bool()
     of_class = padded(classes, KeyClass.OTHER)
     return SegmentInfo(

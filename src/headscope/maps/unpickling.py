@@ -1,9 +1,9 @@
 """Read numbers, strings, lists, dicts and arrays of numbers from a pickle, and nothing else.
 
-Loading a pickle runs what it says, so a file is looked at twice. First its instructions are listed, which
-runs nothing: only those that plain data needs are let through, and no length may be more than the file has.
-Then it is loaded with stand-ins in place of numpy's functions: they take bytes that are in the file and make
-an array of numbers of them, so that nothing named in the file is ever imported or called.
+Loading a pickle runs its instructions, so a file is read twice. First its instructions are listed, which
+runs nothing: only those that plain data needs are accepted, and no length may exceed the size of the file.
+Then it is loaded with stand-ins for numpy's functions: they take bytes of the file and make
+an array of numbers, so that nothing named in the file is ever imported or called.
 """
 
 import math
@@ -42,16 +42,16 @@ _INSTRUCTIONS = frozenset(
 
 
 class _RefusedPickle(Exception):
-    """The file asks for more than data; the text says for what."""
+    """The file contains more than data; the text names the instruction or value."""
 
 
 def read_plain_pickle(path: str | Path) -> Any:
     """Read a pickle of plain data, from Python 2 or 3.
 
-    The whole file is held in memory. Byte strings come back as text (Python 2 wrote text so), tuples as lists.
+    The whole file is held in memory. Byte strings are returned as text (Python 2 wrote text so), tuples as lists.
 
     Raises:
-        InputError: no such file, no pickle, a broken one, or one that holds anything but plain data.
+        InputError: the file does not exist, is not a pickle, is broken, or holds anything but plain data.
     """
     path = Path(path)
     give = "give a pickle of the original code, as unlabeled_attn.pkl"
@@ -88,7 +88,7 @@ def _check_instructions(file: IO[bytes], size: int) -> None:
 
 
 class _StandIn:
-    """A function that a pickle may call; it cannot be changed from inside the file."""
+    """A function that a pickle may call; the file cannot change it."""
 
     __slots__ = ("_function", "_name")
 
@@ -106,7 +106,7 @@ class _StandIn:
 
 
 class _DType:
-    """numpy.dtype: numbers only."""
+    """A stand-in for numpy.dtype that allows only numbers."""
 
     __slots__ = ("code", "order")
 
@@ -128,7 +128,7 @@ class _DType:
 
 
 class _Array:
-    """numpy.ndarray: an array of the bytes that are in the file."""
+    """A stand-in for numpy.ndarray: an array of bytes from the file."""
 
     __slots__ = ("value",)
 
@@ -146,7 +146,7 @@ def _make_array(raw: Any, dtype: Any, shape: Any, order: Any) -> NDArray[Any]:
     numpy_type = dtype.numpy()
     if not all(type(side) is int and side >= 0 for side in shape) or len(shape) > 32:
         raise _RefusedPickle(f"holds an array of shape {shape}"[:80])
-    # Without a byte, a billion empty rows: a list of them has no room in memory.
+    # An array of a billion empty rows needs no bytes in the file, but as a list it would not fit into memory.
     if 0 in shape and max(shape) > _MOST_EMPTY:
         raise _RefusedPickle(f"holds an array of shape {shape} and no content"[:120])
     if math.prod(shape) * numpy_type.itemsize != len(raw):
@@ -173,10 +173,10 @@ def _scalar(dtype: Any, raw: Any) -> Any:
 
 
 class _Encode:
-    """_codecs.encode: Python 3 writes bytes so in protocol 2, each of them once.
+    """A stand-in for _codecs.encode, with which Python 3 writes bytes in protocol 2, once for each bytes object.
 
-    One text encoded many times over can come to more than any memory has, so no more bytes are made than the
-    file has.
+    One text encoded many times could exceed any memory, so the total of encoded bytes is limited by the size of the
+    file.
     """
 
     def __init__(self, most: int) -> None:
@@ -192,7 +192,7 @@ class _Encode:
 
 
 def _no_bytes(*arguments: Any) -> bytes:
-    """Python 3 writes bytes of length 0 so in protocol 2."""
+    """Return empty bytes, which Python 3 writes as this call in protocol 2."""
     if arguments:
         raise _RefusedPickle("calls bytes for something else than none")
     return b""
@@ -229,12 +229,12 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 class _Plain:
-    """Turn what was loaded into plain data.
+    """Convert a loaded value to plain data.
 
-    Lists that hold one another many times over can unfold to more than any memory has, so no more values are
-    taken than the file has bytes. So can one long string named many times: equal byte strings share one text,
-    and the text of all values and keys together has a limit, which tokens named again in two bytes stay below.
-    Arrays are taken once each: together they have no more bytes than the file.
+    Lists that contain each other many times could unfold to more than any memory, so the number of values is
+    limited by the file's size in bytes. So could one long string named many times: equal byte strings share one
+    text, and the text of all values and keys together has a limit, which repeated tokens of two bytes stay below.
+    Each array is used once: together they have no more bytes than the file.
     """
 
     def __init__(self, size: int) -> None:

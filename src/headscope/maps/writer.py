@@ -24,16 +24,16 @@ class MapsWriter:
     """Write every segment's maps, `[layer, head, query, key]` for each kind, without padding.
 
     An accumulator of a scan, and a context manager: the folder appears when the block ends without an error.
-    A batch's layers are held at once, for a segment's layers lie together.
+    A batch's layers are all kept in memory, because a segment's layers are stored together.
 
     Args:
-        folder: the folder to make.
-        index: layout, model, special tokens, signature; `store` and `word_level` say what is written.
-        names: turns token ids into the tokenizer's names of them.
+        folder: folder to create.
+        index: layout, model, special tokens and signature; `store` and `word_level` determine the format of the maps.
+        names: turns token ids into the tokenizer's names for them.
         shard_bytes, replace: as `MapsFolder` takes them.
 
     Raises:
-        OutputError: something stands at `folder` and may not be replaced.
+        OutputError: `folder` exists and may not be replaced.
     """
 
     needs: frozenset[str] = frozenset({"weights"})
@@ -75,7 +75,7 @@ class MapsWriter:
         self.folder.__exit__(kind, error, trace)
 
     def in_order(self, segments: Iterable[Segment]) -> Iterator[Segment]:
-        """Pass segments on and remember their order: the maps are read back in it, however batches are cut."""
+        """Pass segments on and remember their order: the maps are read back in this order, however batches are cut."""
         for segment in segments:
             self._order[segment.document, segment.index] = len(self._order)
             yield segment
@@ -104,7 +104,7 @@ class MapsWriter:
             self._visible[tile.kind][item][tile.layer, into] = visible_keys[item][row, key]
 
     def end(self, batch: Batch) -> None:
-        """Write the batch's segments out."""
+        """Write the batch's segments to the folder."""
         for item, segment in enumerate(batch.segments):
             self.folder.add(
                 MapEntry(
@@ -123,7 +123,7 @@ class MapsWriter:
         self._reset()
 
     def _block(self, tile: AttentionTile) -> tuple[Tensor, Tensor, Tensor]:
-        """Return weights, the place of each of their rows in its segment (-1: padding), and which keys count."""
+        """Return weights, the position of each of their rows in its segment (-1: padding), and which keys are valid."""
         if self._pooling is None:
             return tile.weights, tile.queries.positions[:, tile.rows], tile.keys.valid
         words = self._to_words(tile, tile.weights, pooling=self._pooling)
@@ -142,19 +142,19 @@ class MapsWriter:
         )
 
     def _visible_block(self, tile: AttentionTile) -> NDArray[np.bool_]:
-        """Return which keys each row may attend to, once for all layers that share a mask."""
+        """Return the keys that each row may attend to, read once for all layers that share a mask."""
         visibility = tile.visibility
         if id(visibility) not in self._seen:
             visible = visibility.visible
             if self._pooling is not None:  # a word sees another if one of its pieces sees one of the other's
                 words = self._to_words(tile, visible[:, None].float(), pooling="mean")
                 visible = words.weights[:, 0] > 0
-            # Kept with the tile's own object, so that its id stays its own.
+            # The tile's own object is kept alive, so that its id is not reused.
             self._seen[id(visibility)] = (visibility, visible.cpu().numpy())
         return self._seen[id(visibility)][1]
 
     def _allocate(self, tile: AttentionTile, *, heads: int) -> None:
-        """Make room for a kind's maps, of the batch's true lengths."""
+        """Allocate a kind's maps, with the batch's true lengths."""
         layers, dtype = self._layers[tile.kind], self.folder.dtype
         sizes = list(zip(self._counts(tile.queries), self._counts(tile.keys)))
         self._maps[tile.kind] = [np.zeros((layers, heads, *size), dtype=dtype) for size in sizes]
@@ -179,6 +179,6 @@ class MapsWriter:
 
 
 def _run(chosen: NDArray[np.bool_]) -> slice:
-    """Return the run of chosen places: padding stands on one side only."""
+    """Return the run of chosen positions, which are contiguous: padding is on one side only."""
     places = np.flatnonzero(chosen)
     return slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 0)

@@ -1,1 +1,1 @@
-"""Models: found, checked, loaded; what heads they have; random weights, task heads, losses, generation."""
+"""Models: finding, checking and loading them; their heads; random weights, task heads, losses, generation."""

@@ -1,6 +1,6 @@
-"""What was made of a model after it was trained: adapters beside its weights, and weights kept in fewer bits.
+"""Changes of a model after its training: adapters added to its weights, and quantized weights.
 
-Both change attention, so that both stand in a run's signature. They are found by what their parts hold (`base_layer`
+Both change attention, so both are part of a run's signature. They are recognized by attributes of modules (`base_layer`
 and `active_adapters` of PEFT, classes of quantized tensors), whichever package made them.
 """
 
@@ -12,20 +12,20 @@ from headscope.errors import ModelError
 
 
 def is_adapted(part: nn.Module) -> bool:
-    """Whether a part is a layer with adapters beside it: it computes as one, though it has parts."""
+    """Return True if a module is a layer with adapters: it computes as one layer, though it has parts."""
     return hasattr(part, "base_layer") and hasattr(part, "active_adapters")
 
 
 def is_quantized(part: nn.Module) -> bool:
-    """Whether weights of a part are kept in fewer bits, as tensors of a class of their own."""
+    """Return True if weights of a module are quantized, as tensors of a class of their own."""
     return bool(_classes(part))
 
 
 def without_wrappers(model: Any) -> Any:
-    """Return the transformers model that torch.compile and PEFT wrapped; its adapters stay in it and go on working.
+    """Return the transformers model inside the wrappers of torch.compile and PEFT; its adapters stay active in it.
 
     Raises:
-        ModelError: the adapter is one that writes into the prompt, which the model alone does without.
+        ModelError: the adapter adds tokens to the prompt, which the model alone would not do.
     """
     model = getattr(model, "_orig_mod", model)
     if not hasattr(model, "get_base_model") or not hasattr(model, "peft_config"):
@@ -40,10 +40,10 @@ def without_wrappers(model: Any) -> Any:
 
 
 def adaptation_facts(model: nn.Module) -> dict[str, Any]:
-    """Return a signature's facts on adapters and quantization; none for a model with neither.
+    """Return the facts about adapters and quantization for a signature; empty for a model with neither.
 
-    `adapters` names those that are on, `scaling` what layers multiply them by; `quantization` names the method and the
-    classes of the weights.
+    `adapters` holds the names of active adapters, `scaling` the factors of the layers; `quantization` holds the method
+    and the classes of the weights.
     """
     facts: dict[str, Any] = {}
     adapted: list[Any] = [part for part in model.modules() if is_adapted(part)]
@@ -69,5 +69,5 @@ def _quantization(model: nn.Module) -> str:
 
 
 def _classes(part: nn.Module) -> set[str]:
-    """Return the classes of a part's weights that are no plain tensors."""
+    """Return the classes of a module's weights that are not plain tensors."""
     return {type(each).__name__ for each in part.parameters() if type(each) not in (nn.Parameter, Tensor)}

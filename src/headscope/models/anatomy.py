@@ -1,4 +1,4 @@
-"""What a model's attention is made of: its kinds, layers and heads, and whose each call of a forward pass is."""
+"""The structure of a model's attention: its kinds, layers and heads, and the layer of each call in a forward pass."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ Together = Literal["padded", "equal", "alone"]
 
 @dataclass(frozen=True)
 class KindLayout:
-    """How many heads of a kind there are: `layers` layers of `heads` heads.
+    """The number of heads of a kind: `layers` layers of `heads` heads.
 
     Attributes:
         sinks: 0-based positions of the layers with a learned sink, within the kind.
-        model_layers: 1-based number that each layer has among all of the model's, where some of these have no attention
-            (hybrids); empty where they are counted alike.
+        model_layers: 1-based number of each layer among all layers of the model, if some of these have no attention
+            (hybrids); empty if the numbers are the same.
     """
 
     kind: str
@@ -25,14 +25,14 @@ class KindLayout:
     model_layers: tuple[int, ...] = field(default=(), repr=False, compare=False)
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON has it; what few models have is left out where there is none."""
+        """Return the layout for JSON; entries that few models have are left out if they are empty."""
         optional = {name: list(value) for name, value in (("sinks", self.sinks), ("own", self.model_layers)) if value}
         return {"kind": self.kind, "layers": self.layers, "heads": self.heads, **optional}
 
 
 @dataclass(frozen=True)
 class CallSite:
-    """Which layer of which kind a call of a forward pass belongs to, and the key/value group of each head.
+    """The kind and layer of a call in a forward pass, and the key/value group of each head.
 
     Attributes:
         sink: whether the layer has a learned sink.
@@ -51,21 +51,21 @@ class Anatomy:
     Attributes:
         layout: the kinds of attention, encoder first.
         path: `fused` (own scores and softmax), `eager` (the model's own function through the tap) or
-            `fallback` (`output_attentions=True`: the model never asks the interface).
-        calls: for the tap's paths, whose attention each call of a forward pass is, in order; None for one that is
-            no layer's of the layout (its keys are no tokens).
+            `fallback` (`output_attentions=True`: the model never uses the interface).
+        calls: for the paths with the tap, the layer of each call of a forward pass, in order; None for a call outside
+            the layout (its keys are not tokens).
         parameters: the names of the arguments that the model takes.
         encoder_decoder: whether the model has both an encoder and a decoder.
-        decoder_start: the id a decoder with an encoder begins with.
+        decoder_start: id with which the decoder of an encoder-decoder begins.
         decoder_wraps: whether that decoder reads the last token of a text first (mBART: the language code), instead of
             `decoder_start`.
-        has_token_types: whether texts of a pair are told apart by token types.
-        first_position: the position id of a segment's first token (RoBERTa counts from its pad id on).
-        together: which inputs may share a batch: any, `padded` to one length; those of `equal` length alone, where
-            padding changes a model's numbers (convolutions reach into it); or none, where the rest of a batch does.
-        map_layers: of each kind, which of the layers that `output_attentions=True` gives are maps of all keys.
-        path_note: how attention is computed, in a sentence, where it is not the fused path in the model's precision.
-        notes: what of the model's attention is not read.
+        has_token_types: whether token types distinguish the texts of a pair.
+        first_position: position id of a segment's first token (RoBERTa counts from its pad id on).
+        together: inputs that may share a batch: any, `padded` to one length; only those of `equal` length, if padding
+            changes a model's numbers (convolutions reach into it); or none (`alone`), if the rest of a batch does.
+        map_layers: for each kind, the layers of `output_attentions=True` that are maps of all keys.
+        path_note: how attention is computed, in a sentence, if it is not the fused path in the model's precision.
+        notes: parts of the model's attention that are not read.
     """
 
     layout: tuple[KindLayout, ...]
@@ -84,5 +84,5 @@ class Anatomy:
 
     @property
     def shift_start(self) -> int | None:
-        """The id that is put before a decoder's text as it is shifted right; None for the text's last token."""
+        """The id that is put before a decoder's text when it is shifted right; None for the text's last token."""
         return None if self.decoder_wraps else self.decoder_start

@@ -1,4 +1,4 @@
-"""A model in eval mode and with another attention implementation for a while, as it was afterwards."""
+"""Put a model temporarily into eval mode or another attention implementation, and restore it afterwards."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -8,7 +8,7 @@ from torch import nn
 
 @contextmanager
 def eager_evaluation(model: nn.Module) -> Iterator[None]:
-    """Put a model into eval mode with its eager attention for a while, for `output_attentions=True`."""
+    """Put a model into eval mode with eager attention inside the block, for `output_attentions=True`."""
     with ExitStack() as stack:
         stack.callback(evaluate(model))
         stack.callback(switch_attention(model, "eager"))
@@ -50,7 +50,8 @@ def switch_attention(model: nn.Module, name: str) -> Callable[[], None]:
     try:
         if settable():
             model.set_attn_implementation(name)  # type: ignore[operator]
-            # In some releases (transformers 5.17) T5's encoder and decoder keep a configuration of their own as it was.
+            # In some releases (transformers 5.17) the configurations of T5's encoder and decoder are not changed by the
+            # switch.
             for config, value in before:
                 if value is not None and type(config) is type(model.config):
                     setattr(config, "_attn_implementation_internal", name)  # noqa: B010

@@ -1,4 +1,4 @@
-"""What a model is called with: segments padded, and the tensors named as it takes them."""
+"""The arguments of a model: padded segments, and tensors with the names that the model expects."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.placement import device_of
 
 _FEW = 6
-"""Tokens of an input that shows how a model is built."""
+"""Tokens of a short input for trials of a model."""
 
 
 def model_inputs(
@@ -26,9 +26,9 @@ def model_inputs(
     padding_side: str = "right",
     decoders: list[Segment] | None = None,
 ) -> tuple[Batch, Mapping[str, Tensor], Batch | None]:
-    """Pad segments and name the tensors as the model takes them.
+    """Pad segments and name the tensors as the model expects.
 
-    A decoder that stands behind an encoder reads `decoders`, or else the same text, shifted right as the model does it,
+    The decoder of an encoder-decoder reads `decoders`, or else the same text, shifted right as the model does it,
     as in teacher-forced reconstruction.
 
     Returns:
@@ -56,7 +56,7 @@ def shift_right(segment: Segment, start: int | None) -> Segment:
 
     Args:
         segment: the text to reconstruct.
-        start: the id of the start token; None for the segment's last token (mBART).
+        start: id of the start token; None for the segment's last token (mBART).
     """
 
     def shift(values: np.ndarray, first: int) -> np.ndarray:
@@ -71,7 +71,7 @@ def shift_right(segment: Segment, start: int | None) -> Segment:
 
 
 def no_cache(anatomy: Anatomy) -> dict[str, bool]:
-    """Return the argument that keeps a model from remembering keys and values, where it has one."""
+    """Return the argument that turns off a model's cache of keys and values, if it has one."""
     return {"use_cache": False} if "use_cache" in anatomy.parameters else {}
 
 
@@ -79,10 +79,10 @@ def made_up_segment(length: int, vocabulary: Vocabulary, *, size: int, generator
     """Return an input of random tokens, none of them padding.
 
     Args:
-        length: in tokens.
-        vocabulary: of the tokenizer.
-        size: ids are below it.
-        generator: of the tokens.
+        length: number of tokens.
+        vocabulary: vocabulary of the tokenizer.
+        size: upper bound of ids, exclusive.
+        generator: generator of the random tokens.
     """
     ids = torch.randint(0, size, (length,), generator=generator)
     ids = torch.where(ids == vocabulary.pad_id, (ids + 1) % size, ids)
@@ -91,19 +91,19 @@ def made_up_segment(length: int, vocabulary: Vocabulary, *, size: int, generator
 
 
 def short_segment(vocabulary: Vocabulary) -> Segment:
-    """Return a made-up input of a few tokens, the same each time."""
+    """Return a synthetic input of a few tokens, the same on every call."""
     size = min(len(vocabulary.classes), 1 << 16)
     return made_up_segment(_FEW, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
 
 
 def short_inputs(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, copies: int = 1) -> dict[str, Any]:
-    """Return all arguments of a model for copies of one made-up input of a few tokens, where the model computes.
+    """Return all arguments of a model for copies of one synthetic input of a few tokens, on the model's device.
 
     Args:
         model: a transformers model.
-        anatomy: what `examine` found.
-        vocabulary: of the tokenizer.
-        copies: how often the input is in the batch.
+        anatomy: result of `examine`.
+        vocabulary: vocabulary of the tokenizer.
+        copies: number of copies of the input in the batch.
     """
     _, inputs, _ = model_inputs([short_segment(vocabulary)] * copies, anatomy, vocabulary)
     device = device_of(model)

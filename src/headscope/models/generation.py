@@ -1,4 +1,4 @@
-"""Text that a model writes itself, one likeliest token after the other."""
+"""Text written by a model, always with the most likely next token."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def generate(loaded: LoadedModel, anatomy: Anatomy, inputs: Mapping[str, Tensor]
 
     Args:
         loaded: a model with a head that predicts tokens.
-        anatomy: what `examine` found.
-        inputs: the model's arguments for one input without padding; for an encoder-decoder with what the decoder has
-            read so far.
-        tokens: how many to write; fewer come where the model ends its text.
+        anatomy: result of `examine`.
+        inputs: the model's arguments for one input without padding; for an encoder-decoder including the decoder's
+            input so far.
+        tokens: maximum number of tokens to write; fewer are returned if the model ends its text.
 
     Raises:
-        ModelError: the model cannot write.
+        ModelError: the model cannot generate text.
     """
     model: Any = loaded.model
     reads_on = anatomy.encoder_decoder or all(part.kind == "decoder" for part in anatomy.layout)
@@ -44,10 +44,10 @@ def generate(loaded: LoadedModel, anatomy: Anatomy, inputs: Mapping[str, Tensor]
     arguments = {name: inputs[name] for name in ("input_ids", "attention_mask", "decoder_input_ids") if name in inputs}
     before = arguments["decoder_input_ids" if anatomy.encoder_decoder else "input_ids"].shape[1]
     pad = loaded.tokenizer.pad_token_id
-    # transformers lays T5's cache out by the encoder's layers: one with more in its decoder writes without.
+    # transformers allocates T5's cache by the encoder's layers, so a model with more decoder layers generates without.
     decoders = getattr(model.config, "num_decoder_layers", None)
     with quiet_libraries(), warnings.catch_warnings(), eager_evaluation(model), torch.inference_mode():
-        warnings.simplefilter("ignore")  # of sampling options in the checkpoint, which greedy search leaves aside
+        warnings.simplefilter("ignore")  # about sampling options in the checkpoint, which greedy search ignores
         out = model.generate(
             **arguments,
             max_new_tokens=tokens,

@@ -1,18 +1,18 @@
-"""Heads that training showed where to look, as a model's configuration names them."""
+"""The heads whose attention was guided in training, as named in a model's configuration."""
 
 import re
 from typing import Any
 
 GUIDED = "guided_heads"
-"""The field of a configuration: `{"heads": ["1-1", "2-8"], "share": 0.2}`, the share being that of the first steps."""
+"""The field of a configuration: `{"heads": ["1-1", "2-8"], "share": 0.2}`, with the share in the first steps."""
 _HEAD = re.compile(r"[1-9]\d{0,5}-[1-9]\d{0,5}")
 
 
 def guided_heads(config: Any) -> dict[str, Any] | None:
-    """Return the field where it is there and as it should be; a configuration may come from anywhere.
+    """Return the field if it is present and valid; a configuration may come from anywhere.
 
     Args:
-        config: of a transformers model.
+        config: configuration of a transformers model.
     """
     field = getattr(config, GUIDED, None)
     heads, share = (field.get("heads"), field.get("share")) if isinstance(field, dict) else (None, None)

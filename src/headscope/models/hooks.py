@@ -8,11 +8,11 @@ from torch.utils.hooks import RemovableHandle
 
 @contextmanager
 def hooked(handles: Iterable[RemovableHandle]) -> Iterator[None]:
-    """Keep hooks for as long as the `with` block lasts.
+    """Keep hooks inside the `with` block.
 
     Args:
-        handles: what registering them returns; best a generator, so that an error in registering one removes those
-            before it.
+        handles: handles of the registered hooks; best a generator, so that an error in registering one removes the
+            earlier ones.
     """
     with ExitStack() as hooks:
         for handle in handles:

@@ -1,6 +1,6 @@
-"""Whether a model reads inputs padded on the left as it reads them alone: found by reading two both ways.
+"""Check that padding on the left does not change a model's numbers, by running two inputs with and without it.
 
-Batches are padded in `encoding.batching`; which inputs may share one says `attention.model.shared_batches`.
+Batches are padded in `encoding.batching`; `attention.model.shared_batches` finds the inputs that may share a batch.
 """
 
 import torch
@@ -16,7 +16,7 @@ from headscope.models.placement import device_of
 from headscope.models.returned_weights import weights_in
 
 _LENGTHS = (11, 5)
-_TOLERANCE = 1e-4  # of a weight, and of the largest final state; another shape of batch moves them by 1e-5
+_TOLERANCE = 1e-4  # for a weight, and relative to the largest final state; another batch shape changes them by 1e-5
 _HALF_TOLERANCE = 0.02
 
 
@@ -24,7 +24,7 @@ def check_padding(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, pa
     """Refuse left padding of a model whose numbers it changes.
 
     Raises:
-        ModelError: it was chosen, and an input padded so is read otherwise than alone.
+        ModelError: left padding was chosen, and it changes the model's numbers.
     """
     if padding_side == "left" and not left_padding_works(model, anatomy, vocabulary):
         raise ModelError(
@@ -33,21 +33,21 @@ def check_padding(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, pa
 
 
 def left_padding_works(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> bool:
-    """Whether attention weights and final states of inputs padded on the left are those of each input alone.
+    """Return True if weights and final states of inputs padded on the left equal those of each input alone.
 
     Args:
         model: a transformers model.
-        anatomy: what `examine` found.
-        vocabulary: of the tokenizer.
+        anatomy: result of `examine`.
+        vocabulary: vocabulary of the tokenizer.
     """
     size, generator = min(len(vocabulary.classes), 1 << 16), torch.Generator().manual_seed(0)
     segments = [made_up_segment(n, vocabulary, size=size, generator=generator) for n in _LENGTHS]
     alone = [_values(model, anatomy, vocabulary, [segment], side="right")[0] for segment in segments]
-    # By itself, too, an input is read with position ids then, and its model may count otherwise (Nystromformer).
+    # Single inputs, too, are run with position ids for left padding, and the model may count otherwise (Nystromformer).
     batches = [segments] if anatomy.together == "padded" else [[segment] for segment in segments]
     try:
         padded = [values for batch in batches for values in _values(model, anatomy, vocabulary, batch, side="left")]
-    except Exception:  # whatever a model's own code stumbles over
+    except Exception:  # the model's own code may raise anything
         return False
     return all(all(map(_same, *both)) for both in zip(padded, alone, strict=True))
 
@@ -78,4 +78,4 @@ def _values(
 def _same(padded: Tensor, alone: Tensor) -> bool:
     exact = alone.dtype in (torch.float32, torch.float64)
     most = (_TOLERANCE if exact else _HALF_TOLERANCE) * float(alone.abs().max().clamp(min=1.0))
-    return float((padded - alone).abs().max()) <= most  # False where something is not a number
+    return float((padded - alone).abs().max()) <= most  # False if there are NaNs

@@ -1,4 +1,4 @@
-"""The losses that gradients are taken of: the loss of a model, its targets, and its sum."""
+"""The losses whose gradients are taken: the loss that fits a model, its targets, and its sum."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,29 +17,29 @@ from headscope.errors import ModelError, OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.hooks import hooked
 
-# What each is for, and what such a model is, in words.
+# The kind of model that each loss is for, in words: plural, and with an article.
 _FOR = {"mlm": "encoders", "clm": "decoders", "denoise": "encoder-decoders"}
 _IS = {"mlm": "an encoder", "clm": "a decoder", "denoise": "an encoder-decoder"}
 
 
 def loss_of(anatomy: Anatomy) -> str:
-    """Return the loss that a model was trained with, by its kind: `mlm`, `clm` or `denoise`."""
+    """Return the loss that a kind of model was trained with: `mlm`, `clm` or `denoise`."""
     if anatomy.encoder_decoder:
         return "denoise"
     return "clm" if any(part.kind == "decoder" for part in anatomy.layout) else "mlm"
 
 
 def choose_loss(wanted: str, anatomy: Anatomy, *, name: str, labels: str | None = None) -> str:
-    """Return the wanted loss, or the loss of the model where `none` is wanted; that of labels where these are given.
+    """Return the wanted loss, the model's own loss for `none`, or the classification loss if labels are given.
 
     Args:
         wanted: one of `encoding.choices.LOSSES`, or `none`.
-        anatomy: of the model.
-        name: of the model, for people.
-        labels: the field of documents that holds their labels; None where none are given.
+        anatomy: anatomy of the model.
+        name: name of the model in messages.
+        labels: field of documents that holds their labels; None without labels.
 
     Raises:
-        OptionError: the loss is for another kind of model, or contradicts labels; names the one that fits.
+        OptionError: the loss is for another kind of model (the message names the fitting one), or contradicts labels.
     """
     if labels is not None:
         if wanted != "none":
@@ -59,14 +59,14 @@ def choose_loss(wanted: str, anatomy: Anatomy, *, name: str, labels: str | None 
 
 
 def classes_of(model: Any, *, name: str) -> dict[str, int]:
-    """Return the number of each class that a classifier tells apart, by its name.
+    """Return the number of each class of a classifier, by class name.
 
     Args:
-        model: a transformers model with a head for classes.
-        name: of the model, for people.
+        model: a transformers model with a classification head.
+        name: name of the model in messages.
 
     Raises:
-        ModelError: it tells no classes apart: a regression, or several labels at once.
+        ModelError: the model is a regression, or predicts several labels at once.
     """
     config = model.config
     kind = config.problem_type
@@ -80,16 +80,16 @@ def classes_of(model: Any, *, name: str) -> dict[str, int]:
 
 
 def ask_of(loss: str, tokenizer: Any, anatomy: Anatomy, *, seed: int = 0) -> Ask:
-    """Return what makes the questions of a loss that a text alone answers.
+    """Return the function that makes the questions of a loss that needs only text.
 
     Args:
         loss: one of `encoding.choices.LOSSES`.
         tokenizer: a transformers tokenizer.
-        anatomy: of the model.
-        seed: of what is hidden.
+        anatomy: anatomy of the model.
+        seed: seed of the random choice of hidden tokens.
 
     Raises:
-        ModelError: the tokenizer has no token to hide others behind.
+        ModelError: the tokenizer has no mask or sentinel token.
     """
     if loss == "mlm":
         return MaskedTokens(tokenizer, seed=seed)
@@ -103,11 +103,11 @@ def segment_losses(
 ) -> Float[Tensor, " batch"]:
     """Return each segment's cross entropy, the mean over its targets, in nats; 0 for a segment without any.
 
-    A batch's loss is their sum, so that the gradient of a segment does not depend on who is in its batch.
+    The loss of a batch is their sum, so that a segment's gradient does not depend on the other segments in its batch.
 
     Args:
-        logits: the model's scores of every token at the positions that are asked for, row by row, `[asked, token]`.
-        targets: the right tokens, `NO_TARGET` where nothing is asked, `[batch, position]`.
+        logits: the model's scores of every token at the positions with a target, row by row, `[asked, token]`.
+        targets: the right tokens, `NO_TARGET` at positions without a target, `[batch, position]`.
     """
     has_target = targets != NO_TARGET
     exact = logits if logits.dtype == torch.float64 else logits.float()
@@ -121,8 +121,8 @@ def segment_losses(
 def asked_logits(model: nn.Module, has_target: Bool[Tensor, "batch position"]) -> Iterator[None]:
     """Let a model score only the positions with a target: its logits become `[asked, token]`.
 
-    Scores of every token of a large vocabulary at every position are most of the work and memory of a small model.
-    Where the last layer is not found, or is given something else, logits stay `[batch, position, token]`.
+    In a small model, scoring every token of a large vocabulary at every position takes most of the work and memory.
+    If the last layer is not found, or gets another input, logits stay `[batch, position, token]`.
     """
     head = model.get_output_embeddings()  # type: ignore[operator]
     heads = [] if head is None else [head]
@@ -131,7 +131,7 @@ def asked_logits(model: nn.Module, has_target: Bool[Tensor, "batch position"]) -
 
 
 def _pick(has_target: Tensor, _: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Keep of a layer's input `[batch, position, width]` what is asked for, `[asked, width]`."""
+    """Keep only the positions with a target of a layer's input: `[batch, position, width]` -> `[asked, width]`."""
     states = arguments[0]
     if states.ndim != 3 or states.shape[:2] != has_target.shape:
         return None
@@ -140,7 +140,7 @@ def _pick(has_target: Tensor, _: nn.Module, arguments: tuple[Any, ...]) -> tuple
 
 @contextmanager
 def frozen(model: nn.Module) -> Iterator[None]:
-    """Take no gradients of a model's parameters for a while; each gets its own flag back, also after an error."""
+    """Turn off the gradients of a model's parameters; restore the flag of each afterwards, also after an error."""
     flags = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
     try:
         for parameter, _ in flags:

@@ -1,7 +1,7 @@
-"""Where a model computes, and where its numbers lie: on one device, or offloaded until they are used.
+"""The device on which a model computes, and where its weights are: on this device, or offloaded until they are used.
 
 accelerate offloads a part of a model by leaving an empty shell of its weights behind, on torch's meta device, and a
-hook that fills it before each call. The hook is found by what it holds, so that accelerate need not be installed.
+hook that fills it before each call. The hook is recognized by its attributes, so that accelerate need not be installed.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,23 +15,23 @@ from headscope.errors import ModelError
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Return the device that a model computes on, to which its inputs go."""
+    """Return the device that a model computes on, to which its inputs are sent."""
     hooked = next(iter(_devices(model)), None)
     return next(model.parameters()).device if hooked is None else hooked
 
 
 def precision_of(model: nn.Module) -> torch.dtype:
-    """Return the type that a model computes in: that of its first weights that are not kept in fewer bits."""
+    """Return the dtype that a model computes in: the dtype of its first weights that are not quantized."""
     return next(each.dtype for each in model.parameters() if each.is_floating_point())
 
 
 def weight_bytes(model: nn.Module) -> int:
-    """Return how many bytes a model's weights take."""
+    """Return the size of a model's weights in bytes."""
     return sum(each.numel() * each.element_size() for each in model.parameters())
 
 
 def is_offloaded(model: nn.Module) -> bool:
-    """Whether parts of a model are fetched before each call, and let go of after it."""
+    """Return True if parts of a model are fetched before each call, and released after it."""
     return any(_offloads(part) for part in model.modules())
 
 
@@ -50,10 +50,10 @@ def named_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 
 def check_placement(model: nn.Module) -> None:
-    """Refuse a model whose weights are nowhere, on several devices, or split over processes.
+    """Refuse a model whose weights are not loaded, are on several devices, or are split over processes.
 
     Raises:
-        ModelError: says what to do.
+        ModelError: the model is refused; tells the user what to do.
     """
     name = type(model).__name__
     if any(hasattr(part, "placements") for part in model.parameters()):  # a DTensor
@@ -77,7 +77,7 @@ def check_placement(model: nn.Module) -> None:
 
 
 def _hooks(part: nn.Module) -> list[Any]:
-    """Return accelerate's hooks of a part."""
+    """Return accelerate's hooks of a module."""
     hook = getattr(part, "_hf_hook", None)
     return [each for each in getattr(hook, "hooks", (hook,)) if hasattr(each, "execution_device")]
 
@@ -87,7 +87,7 @@ def _offloads(part: nn.Module) -> bool:
 
 
 def _devices(model: nn.Module) -> Iterator[torch.device]:
-    """Yield the devices to which hooks bring weights and inputs."""
+    """Yield the devices to which hooks move weights and inputs."""
     for part in model.modules():
         for hook in _hooks(part):
             if hook.execution_device is not None:

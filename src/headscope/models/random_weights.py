@@ -1,4 +1,4 @@
-"""The control of a trained model: the same architecture with random weights, its embeddings kept."""
+"""The control of a trained model: the same architecture with random weights, but the same embeddings."""
 
 import copy
 import re
@@ -17,17 +17,17 @@ _EMBEDDING = re.compile(r"embed|^wte$|^wpe$|^shared$")
 def with_random_weights(model: nn.Module, *, seed: int = 0) -> nn.Module:
     """Return a model of the same configuration from its own initializer; embeddings and their norm are copied.
 
-    What the heads of such a model seem to find comes from positions, token identities and chance alone.
+    Any behavior of the heads of such a model comes from positions, token identities and chance alone.
 
     Args:
         model: a transformers model; it is not changed, and shares nothing with the new one.
-        seed: of the initializer; torch's own state of randomness is left as it was.
+        seed: seed of the initializer; torch's own random state does not change.
     """
     cls: Any = type(model)
     config: Any = model.config
     device = device_of(model)
     dtype = precision_of(model)
-    # Made where it computes and in its precision: one of 7 billion parameters in single precision takes 28 GB.
+    # Made on the final device and in its precision: 7 billion parameters in single precision take 28 GB.
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), device, _default(dtype):
         torch.default_generator.manual_seed(seed)
         if device.type == "cuda":
@@ -44,7 +44,7 @@ def with_random_weights(model: nn.Module, *, seed: int = 0) -> nn.Module:
 
 @contextmanager
 def _default(dtype: torch.dtype) -> Iterator[None]:
-    """Make floating tensors of a type, as long as the block lasts."""
+    """Set torch's default dtype while the block runs."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
@@ -54,7 +54,7 @@ def _default(dtype: torch.dtype) -> Iterator[None]:
 
 
 def is_embedding(name: str, module: nn.Module) -> bool:
-    """Whether a module is part of the embeddings: a table of them, or the norm beside it; never within a layer."""
+    """Return True if a module is part of the embeddings: a table of them, or their norm; never inside a layer."""
     path = name.split(".")
     if any(part.isdigit() for part in path) or not any(_EMBEDDING.search(part) for part in path):
         return False

@@ -23,7 +23,7 @@ def fallback_weights(
 
 
 def weights_in(out: Mapping[str, Any], anatomy: Anatomy) -> Iterator[tuple[CallSite, Tensor]]:
-    """Yield each layer's weights from what a model returned with `output_attentions=True`."""
+    """Yield each layer's weights from the output of a model with `output_attentions=True`."""
     for part in anatomy.layout:
         layers = out[_NAMES[part.kind] if anatomy.encoder_decoder else "attentions"]
         for layer, index in enumerate(anatomy.map_layers[part.kind]):

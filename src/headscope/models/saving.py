@@ -1,4 +1,4 @@
-"""Save a model and its tokenizer as a folder that plain transformers loads."""
+"""Save a model and its tokenizer as a folder that plain transformers can load."""
 
 import os
 import re
@@ -19,15 +19,15 @@ def save_folder(folder: Path, model: Any, tokenizer: Any, *, weights: Mapping[st
         folder: the folder.
         model: a transformers model.
         tokenizer: its tokenizer.
-        weights: the weights to write; the model's own when None.
+        weights: weights to write; the model's own if None.
 
     Raises:
-        OSError: the system refused a file, also where the library hides that in an error of its own.
+        OSError: the system refused a file, even if the library replaces that error by its own.
     """
     with quiet_libraries(), _system_errors(folder):
         model.save_pretrained(folder, **({} if weights is None else {"state_dict": weights}))
         tokenizer.save_pretrained(folder)
-        # safetensors lets nobody else read what it writes; Python's own files follow the umask.
+        # Files of safetensors can be read only by their owner; Python's own files follow the umask.
         mode = (folder / "config.json").stat().st_mode & 0o777
         for path in folder.iterdir():
             if path.is_file():

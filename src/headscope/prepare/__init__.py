@@ -1,1 +1,1 @@
-"""What a run measures, made ready: the corpora, a model or saved maps, and the signature."""
+"""Preparation of a run: the corpora, a model or saved maps, and the signature."""

@@ -28,7 +28,7 @@ DEMO_NAME = "synthetic English, 250 documents"
 
 @cache
 def demo_documents() -> tuple[AnnotatedDocument, ...]:
-    """Read the demonstration's treebank; cached, because several corpora use it."""
+    """Read the demonstration treebank; cached, because several corpora use it."""
     return tuple(read_conllu(demo_treebank()))
 
 
@@ -37,20 +37,20 @@ def _demonstration() -> Iterator[AnnotatedDocument]:
 
 
 class AnnotatedCorpus:
-    """Documents with trees or mentions, which every reading reads from the files.
+    """Documents with trees or mentions, read again from the files at each reading.
 
     Args:
-        read: opens the corpus.
-        name: shown to the user.
-        strict: whether a bracket of a mention that matches no other is an error.
-        spacing: whether words are joined as they are `written`, or by spaces (`words`).
+        read: function that opens the corpus.
+        name: name shown to the user.
+        strict: whether an unmatched bracket of a mention is an error.
+        spacing: whether words are joined as they are `written` or by spaces (`words`).
 
     Attributes:
-        documents, sentences, words, mentions: their numbers; known after `digest`.
+        documents, sentences, words, mentions: number of each; known after `digest`.
         relations: count of each label; known after `digest`.
         trees: whether any sentence has a tree; known after `digest`.
         hash: the last result of `digest`; empty before.
-        files: the name of each file by the hash of its sentences (`study.overlap`); known after `digest`.
+        files: name of each file by the hash of its sentences (`study.overlap`); known after `digest`.
     """
 
     def __init__(
@@ -72,13 +72,13 @@ class AnnotatedCorpus:
 
     @classmethod
     def treebank(cls, paths: tuple[str, ...], **how: Any) -> "AnnotatedCorpus":
-        """Open a treebank; the synthetic one where no path is given. The paths are files, folders or names."""
+        """Open a treebank from files, folders or names; open the synthetic one if no path is given."""
         read = CorpusFiles(paths, read_treebank, locate=resolve) if paths else _demonstration
         return cls(read, name=named(paths) or DEMO_NAME, **how)
 
     @classmethod
     def coreference(cls, paths: tuple[str, ...], **how: Any) -> "AnnotatedCorpus":
-        """Open files with mentions, or folders of them; the synthetic ones where no path is given."""
+        """Open files with mentions, or folders of them; open the synthetic ones if no path is given."""
         read = CorpusFiles(paths, read_coreference) if paths else _demonstration
         return cls(read, name=named(paths) or DEMO_NAME, **how)
 
@@ -107,11 +107,11 @@ class AnnotatedCorpus:
         return self.hash
 
     def read(self, *, sentences: int | None = None, seed: int = 0) -> Iterator[AnnotatedDocument]:
-        """Yield the documents; with a limit, only the sentences drawn from each, and no document without one.
+        """Yield the documents; with a limit, yield only the drawn sentences and the documents that have one.
 
         Args:
-            sentences: number of sentences at most, spread over the documents (`draw_inputs`); all when None.
-            seed: of the draw.
+            sentences: maximum number of sentences, spread over the documents (`draw_inputs`); None for all.
+            seed: seed of the random draw.
 
         Raises:
             InputError: the documents differ from an earlier reading, because the files are being written.
@@ -136,7 +136,7 @@ class AnnotatedText:
     """The sentences of annotated corpora as plain text, for a run without other text.
 
     Attributes:
-        of_one_line, of_several_lines, lines: 0, as these documents are not counted by their lines.
+        of_one_line, of_several_lines, lines: 0, because these documents are not counted by line.
     """
 
     of_one_line = 0
@@ -174,7 +174,7 @@ class AnnotatedText:
 
 
 class GapCorpus:
-    """Rows of GAP, counted and hashed as `AnnotatedCorpus` is."""
+    """Rows of GAP, counted and hashed like an `AnnotatedCorpus`."""
 
     def __init__(self, paths: tuple[str, ...], *, spacing: str = "written") -> None:
         self.name = named(paths)
@@ -212,9 +212,10 @@ class GapCorpus:
 def mention_corpora(
     paths: tuple[str, ...], *, strict: bool = False, spacing: str = "written"
 ) -> tuple[AnnotatedCorpus | None, GapCorpus | None]:
-    """Open coreference files: those with annotated mentions, and those of GAP, each None where there are none.
+    """Open coreference files: those with annotated mentions and those of GAP; None for a kind without files.
 
-    No file at all stands for the synthetic corpus, which has mentions; `strict` and `spacing` as `AnnotatedCorpus`.
+    Without any file the synthetic corpus is opened, which has mentions. `strict` and `spacing` are as in
+    `AnnotatedCorpus`.
     """
     annotated = AnnotatedCorpus.coreference(paths, strict=strict, spacing=spacing)
     if not paths:

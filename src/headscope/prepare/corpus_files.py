@@ -1,4 +1,4 @@
-"""The files of a corpus, found when they are read for the first time and opened anew at each reading."""
+"""Files of a corpus, located at the first reading and opened anew at each reading."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -12,14 +12,15 @@ Item = TypeVar("Item")
 
 
 class CorpusFiles(Generic[Item]):
-    """What files contain, read anew at each call.
+    """Contents of files, read anew at each call.
 
-    What comes from standard input or a pipe, which can be read only once, is kept in memory.
+    Contents of standard input or a pipe, which can be read only once, are kept in memory.
 
     Args:
-        paths: as the user gave them.
-        read: yields what files contain.
-        locate: finds the files of the paths, and fetches those that are named; the paths are files when not given.
+        paths: paths as the user gave them.
+        read: function that yields the contents of files.
+        locate: function that finds the files of the paths and fetches corpora given by name; by default the paths are
+            files.
     """
 
     def __init__(
@@ -33,10 +34,10 @@ class CorpusFiles(Generic[Item]):
         self._kept: list[Item] = []
 
     def __call__(self) -> Iterator[Item]:
-        """Return what the files contain.
+        """Return the contents of the files.
 
         Raises:
-            InputError: standard input or a pipe has nothing in it.
+            InputError: standard input or a pipe is empty.
         """
         if not read_once(self._paths):
             return self._read(self._located)
@@ -52,6 +53,6 @@ class CorpusFiles(Generic[Item]):
 
 
 def named(paths: tuple[str, ...]) -> str:
-    """Return the names of files without folders, shown to the user."""
+    """Return the file names without folders, shown to the user."""
     names = [source_name(path if path == "-" else Path(path).name) for path in paths]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

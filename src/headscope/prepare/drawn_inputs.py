@@ -1,4 +1,4 @@
-"""Some inputs of a run as the corpus of a scan, for the model or for one with random weights."""
+"""A sample of a run's inputs as the corpus of a scan, for the model or for one with random weights."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,14 @@ from headscope.scans.scan_declaration import ScanCorpus
 
 @dataclass(frozen=True)
 class DrawnInputs(ScanCorpus):
-    """Inputs that were drawn of a run, or made for it.
+    """Inputs that were drawn from a run or made for it.
 
     Attributes:
-        run: whose model reads them.
-        draw: returns the inputs; it is called whenever they are needed, so several scans may share what it returns.
-        control: seed of the model with random weights that reads them in place of the run's.
-        fitted: whether the size of batches follows from the longest of them, in place of the longest allowed.
+        run: run whose model reads the inputs.
+        draw: function that returns the inputs; it is called whenever they are needed, so several scans may share its
+            result.
+        control: seed of the model with random weights that reads the inputs in place of the run's model.
+        fitted: whether the batch size follows from the longest input, in place of the longest allowed.
     """
 
     run: ModelRun
@@ -32,12 +33,12 @@ class DrawnInputs(ScanCorpus):
         return self.run.over(self._inputs(), length=length, control=self.control)
 
     def documents_read(self, inputs: int) -> int:
-        """Return about how many documents so many of the inputs make up."""
+        """Return the approximate number of documents that a number of inputs covers."""
         return self.total * inputs // max(1, self.limit)
 
     @cached_property
     def total(self) -> int:
-        """The number of documents that the inputs are of; every progress line needs it."""
+        """The number of documents that the inputs come from; every progress line needs it."""
         return len({segment.document for segment in self.draw()})
 
     @property
@@ -46,5 +47,5 @@ class DrawnInputs(ScanCorpus):
         return len(self.draw())
 
     def _inputs(self) -> Iterator[Segment]:
-        """Draw when the first input is read: a worker, which is handed its inputs, draws none."""
+        """Draw the inputs when the first is read: a worker receives its inputs and draws none."""
         yield from self.draw()

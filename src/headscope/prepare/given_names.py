@@ -19,7 +19,7 @@ _NAMES = ("text", "treebank", "treebank_train", "coref", "column", "maps", "vect
 
 
 def check_option_names(options: Any) -> None:
-    """Look up the files of a run's or a training's options, and the folder of its model; see `check_names`."""
+    """Check the files of a run's or a training's options, and the folder of its model; see `check_names`."""
     check_names(**{name: value for name in _NAMES if (value := getattr(options, name, None)) is not None})
 
 
@@ -34,7 +34,7 @@ def check_names(
     vectors: Path | None = None,
     model: str | None = None,
 ) -> None:
-    """Refuse a file or folder that is not there; nothing is read or fetched, so names on a hub are passed over.
+    """Raise an error for a missing file or folder; nothing is read or fetched, so names on a hub are not checked.
 
     Args:
         text, treebank, treebank_train, coref: files and folders, as the options take them.
@@ -44,7 +44,7 @@ def check_names(
         model: hub name or folder; None for the embedded model.
 
     Raises:
-        HeadscopeError: as the reader of each would raise.
+        HeadscopeError: a name is missing or unusable; the error is the one that its reader would raise.
     """
     if files := _local(text):
         read_corpus(files, column=column)
@@ -62,5 +62,5 @@ def check_names(
 
 
 def _local(paths: Sequence[str]) -> list[str]:
-    """Return the paths that are neither fetched by name nor by address."""
+    """Return the local paths: those that are neither hub names nor addresses."""
     return [path for path in paths if not is_address(path) and not is_remote(path)]

@@ -9,7 +9,7 @@ from headscope.models.placement import device_of
 _TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 _WEIGHTS_AT_ONCE = 1 << 26
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
-_NUMBERS_OF_INPUT = 1 << 30  # the same of a single input, at most
+_NUMBERS_OF_INPUT = 1 << 30  # weights and scores of a single input, at most
 
 
 def auto_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
@@ -24,8 +24,8 @@ def gradient_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) 
     """Return the number of inputs per batch such that weights of all layers and scores of all tokens fit into memory.
 
     Args:
-        max_length: number of tokens in an input at most.
-        anatomy: of the model.
+        max_length: maximum number of tokens in an input.
+        anatomy: anatomy of the model.
         loaded: the model with its head.
     """
     fitting = _NUMBERS_AT_ONCE // _gradient_numbers(max_length, anatomy, loaded)
@@ -33,12 +33,12 @@ def gradient_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) 
 
 
 def gradient_fits(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> bool:
-    """Whether the same of a single input takes no more memory than a usual machine has."""
+    """Return True if weights and scores of a single input take no more memory than a usual machine has."""
     return _gradient_numbers(max_length, anatomy, loaded) <= _NUMBERS_OF_INPUT
 
 
 def _gradient_numbers(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
-    """Return how many weights and scores of tokens there are in an input."""
+    """Return the number of attention weights and token scores of an input."""
     weights = sum(part.layers * part.heads for part in anatomy.layout) * max_length**2
     return weights + max_length * int(loaded.model.get_input_embeddings().weight.shape[0])
 
@@ -47,13 +47,13 @@ def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder, anatomy
     """Check that the model and its special tokens allow a length.
 
     Args:
-        max_length: number of tokens in an input at most.
+        max_length: maximum number of tokens in an input.
         loaded: the model.
-        encoder: wraps its tokenizer.
-        anatomy: knows the positions that the model reserves (RoBERTa and its relatives).
+        encoder: encoder that wraps the model's tokenizer.
+        anatomy: anatomy that knows the positions that the model reserves (RoBERTa and its relatives).
 
     Raises:
-        OptionError: the length is not allowed; the message names lengths that are.
+        OptionError: the length is not allowed; the message names allowed lengths.
     """
     most = longest_input(loaded, anatomy)
     if max_length > most:

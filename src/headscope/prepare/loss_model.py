@@ -1,4 +1,4 @@
-"""The model of a run with its head, whose loss is taken; it is loaded when it is needed."""
+"""The run's model with its head, used to compute a loss; it is loaded when it is needed."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,9 @@ class LossModel:
     """A model that returns logits.
 
     Attributes:
-        loss: its name, one of `encoding.choices.LOSSES`, or `LABELS`.
+        loss: name of the loss, one of `encoding.choices.LOSSES`, or `LABELS`.
         loaded: the model with its tokenizer.
-        anatomy: what `examine` found of it.
+        anatomy: result of `examine` for the model.
     """
 
     loss: str
@@ -30,24 +30,24 @@ class LossModel:
 
 
 def loss_of(run: ModelRun) -> str:
-    """Return the name of the loss of a run: its option `loss`, or where that is `none` the loss of the model's kind.
+    """Return the name of a run's loss: its option `loss`, or if that is `none` the loss of the model's kind.
 
     Raises:
-        OptionError: the option is for another kind of model, or `labels` are.
+        OptionError: `loss` or `labels` is for another kind of model.
     """
     options = run.options
     return choose_loss(options.loss, run.anatomy, name=run.loaded.name, labels=options.labels)
 
 
 def ask_of_run(run: ModelRun, model: LossModel) -> Ask:
-    """Return what makes the questions of a run's loss.
+    """Return the function that makes the questions of a run's loss.
 
     Args:
-        run: whose options say what is asked.
-        model: `loss_model` of it.
+        run: run whose options choose the questions.
+        model: result of `loss_model` for this run.
 
     Raises:
-        ModelError: the tokenizer has no token to hide others behind, or the model tells no classes apart.
+        ModelError: the tokenizer has no mask token, or the model does not distinguish classes.
     """
     options, loaded, anatomy = run.options, model.loaded, model.anatomy
     if options.labels is None:
@@ -61,7 +61,7 @@ def loss_model(run: ModelRun) -> LossModel:
 
     Raises:
         OptionError: the option `loss` is for another kind of model.
-        ModelError: the checkpoint has no trained head for it, or a classifier of texts cannot tell where one ends.
+        ModelError: the checkpoint has no trained head for the loss, or a text classifier cannot tell where a text ends.
     """
     options = run.options
     loss = loss_of(run)

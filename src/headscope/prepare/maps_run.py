@@ -1,4 +1,4 @@
-"""A run over saved attention maps: no model, no tokenizer, the same tables."""
+"""A run over saved attention maps: the same tables without a model or a tokenizer."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ from headscope.prepare.signature import make_signature
 from headscope.statistics.inference.confidence import too_few
 
 _MOST_EXAMPLES = 48
-# What maps of other makers may not say of their model.
+# Fields that maps made by other programs may lack.
 _UNKNOWN = {"name": "unknown", "revision": None, "weights": None, "family": None}
 
 
@@ -28,11 +28,11 @@ class MapsRun:
     """Saved maps, ready to be scanned.
 
     Args:
-        options: what is asked; `maps` names the folder.
+        options: options of the run; `maps` names the folder.
 
     Raises:
-        InputError: the folder holds no maps, or damaged ones.
-        OptionError: pieces pooled otherwise than in maps by word.
+        InputError: the folder has no maps, or damaged ones.
+        OptionError: the option for pooling differs from the pooling of maps by word.
     """
 
     def __init__(self, options: RunOptions) -> None:
@@ -44,7 +44,7 @@ class MapsRun:
         if options.max_inputs is not None:
             self._source = self._source.only(_drawn(index.entries, limit=options.max_inputs, seed=options.seed))
         self.entries = self._source.index.entries
-        # Thousands of rows are named: an input is found at once, the first of those of one name.
+        # Thousands of rows are named, so inputs are looked up by key; of several with one key the first is used.
         self._by_name = {(entry.document, entry.index): entry for entry in reversed(self.entries)}
         self._documents = {entry.document for entry in self.entries}
         saved = dict(index.signature)
@@ -62,7 +62,7 @@ class MapsRun:
                 "maps": index.store,
                 "word_level": index.word_level,
                 **options.shaping,
-                # The files' own hashes: what was read, whatever the index says of its origin.
+                # The files' own hashes: they identify the data that was read, whatever the index says of its origin.
                 "shards": [shard.hash for shard in index.shards],
             },
             seed=options.seed,
@@ -75,16 +75,16 @@ class MapsRun:
 
     @property
     def lacking(self) -> frozenset[str]:
-        """Saved maps hold text, and trees where they are of a treebank; no mentions, so neither coreference nor GAP."""
+        """Kinds of annotation that maps cannot have: they have text and trees (from a treebank), but no mentions."""
         return frozenset({"coreference", "gap"})
 
     @property
     def total(self) -> int | None:
-        """Documents in the maps."""
+        """The number of documents in the maps."""
         return len(self._documents)
 
     def done(self, segments: int) -> int:
-        """About how many documents so many segments make up."""
+        """Return the approximate number of documents that a number of segments covers."""
         return len(self._documents) * segments // max(1, len(self.entries))
 
     def source(self) -> MapsSource:
@@ -92,7 +92,7 @@ class MapsRun:
         return self._source
 
     def only(self, indices: Sequence[int]) -> MapsSource:
-        """Return the stream of tiles over some of the entries."""
+        """Return the stream of tiles over a selection of the entries."""
         return self._source.only(indices)
 
     def example_source(self) -> MapsSource:
@@ -102,7 +102,7 @@ class MapsRun:
         return self._source.only((short or indices[:8])[:_MOST_EXAMPLES])
 
     def names(self, maps: ExampleMaps) -> MapTokens:
-        """Return readable tokens of a map's rows and columns, as many as it has."""
+        """Return readable tokens of a map's rows and columns, cut to the size of the map."""
         entry = self._by_name[maps.document, maps.segment]
         by_word = self._source.index.word_level is not None
         rows = rows_of(entry.queries(maps.kind), by_word=by_word).tokens
@@ -111,13 +111,13 @@ class MapsRun:
         return MapTokens(rows[: len(maps.queries)], keys[: len(maps.keys)], pieces)
 
     def again(self, segments: Iterable[Segment]) -> MapsSource:
-        """Return the stream of tiles over segments that a scan kept, for what it did not keep of them."""
+        """Return the stream of tiles over segments that a scan kept, to read values that it did not keep."""
         wanted = {(segment.document, segment.index) for segment in segments}
         indices = enumerate((entry.document, entry.index) for entry in self.entries)
         return self.only([index for index, key in indices if key in wanted])
 
     def excerpt_words(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
-        """Return tokens of an excerpt's rows and columns, and what the model read of it as text."""
+        """Return tokens of an excerpt's rows and columns, and the text that the model read there."""
         kind, by_word = excerpt.wanted.kind, self._source.index.word_level is not None
         entry = self._by_name[excerpt.wanted.document, excerpt.wanted.segment]
         sides = (entry.queries(kind), entry.keys(kind))
@@ -136,7 +136,7 @@ class MapsRun:
         return rows, keys, " ".join(named.text or named.tokens)
 
     def joined(self, excerpt: Excerpt) -> list[int]:
-        """Return which of an excerpt's rows, from 0, go on with the word of the row before them; words never do."""
+        """Return the 0-based indices of rows that continue the previous row's word; an empty list for maps by word."""
         if self._source.index.word_level is not None:
             return []
         entry = self._by_name[excerpt.wanted.document, excerpt.wanted.segment]
@@ -144,7 +144,7 @@ class MapsRun:
         return joined_tokens([tokens[index] for index in excerpt.rows.tolist()])
 
     def facts(self) -> dict[str, Any]:
-        """Return what the manifest says of the run beyond its signature."""
+        """Return the manifest's facts on the run beyond its signature."""
         notes = [f"read from saved maps ({self._source.index.store})"]
         if self._source.index.word_level is not None:
             notes.append("the maps are by word, so positions count words")
@@ -163,6 +163,6 @@ class MapsRun:
 
 
 def _drawn(entries: Sequence[MapEntry], *, limit: int, seed: int) -> list[int]:
-    """Return the indices of the entries that a limit lets in."""
+    """Return the indices of the entries that a limit selects."""
     drawn = draw_inputs(((entry.document, entry.index) for entry in entries), limit=limit, seed=seed)
     return [index for index, entry in enumerate(entries) if (entry.document, entry.index) in drawn]

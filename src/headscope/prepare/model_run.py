@@ -26,14 +26,14 @@ class ModelRun:
     """A model and corpora, ready to be scanned.
 
     Args:
-        options: of the run.
-        corpora: what is read.
-        model: what reads it.
-        chosen: notes for the user on what was chosen for this text because the options leave it open.
+        options: options of the run.
+        corpora: corpora that the run reads.
+        model: model that reads them.
+        chosen: notes for the user on choices made for this text because the options leave them open.
 
     Attributes:
-        inputs: what the model reads of the text.
-        signature: what the numbers depend on.
+        inputs: inputs that the model reads from the text.
+        signature: record of everything that the numbers depend on.
     """
 
     def __init__(
@@ -57,21 +57,21 @@ class ModelRun:
 
     @property
     def controls(self) -> int:
-        """How many models with random weights are measured beside the trained one."""
+        """The number of models with random weights that are measured along with the trained one."""
         return self.options.controls or 0
 
     @property
     def lacking(self) -> frozenset[str]:
-        """What the files with mentions do not hold, where they are read: coreference, or GAP."""
+        """Annotations that the files with mentions lack, if they are read: coreference or GAP."""
         return frozenset(name for name in ("coreference", "gap") if getattr(self.corpora, name) is None)
 
     @property
     def total(self) -> int | None:
-        """Documents in the text; None where a limit makes the number meaningless."""
+        """The number of documents in the text; None if a limit makes it meaningless."""
         return self.corpora.documents if self.options.max_inputs is None else None
 
     def done(self, segments: int) -> int:
-        """Return about how many documents so many computed segments make up."""
+        """Return the approximate number of documents that a number of computed segments covers."""
         return self.inputs.documents_in(segments)
 
     def segments(self) -> Iterator[Segment]:
@@ -83,7 +83,7 @@ class ModelRun:
         return ShardedBatches(self.inputs.in_shards(), batch_size=batch_size)
 
     def sample(self, most: int, *, changed: Callable[[Document], Document] | None = None) -> list[Segment]:
-        """Return some of the inputs, spread over the documents; see `RunInputs.sample`."""
+        """Return a sample of the inputs, spread over the documents; see `RunInputs.sample`."""
         return self.inputs.sample(most, changed=changed)
 
     def source(self) -> ModelSource:
@@ -91,7 +91,7 @@ class ModelRun:
         return self.model.source(self.inputs.in_shards())
 
     def over(self, inputs: Iterable[Segment], *, length: int | None = None, control: int | None = None) -> ModelSource:
-        """Return the stream of tiles over inputs; see `ReadingModel.source`."""
+        """Return the stream of tiles over the given inputs; see `ReadingModel.source`."""
         return self.model.source(inputs, length=length, control=control)
 
     def example_source(self) -> ModelSource:
@@ -99,7 +99,7 @@ class ModelRun:
         return self.over(self.inputs.short_sentences())
 
     def again(self, segments: Iterable[Segment]) -> ModelSource:
-        """Return the stream of tiles over segments that a scan kept, for what it did not keep of them."""
+        """Return the stream of tiles over segments that a scan kept, to read values that it did not keep."""
         return self.over(segments)
 
     def names(self, maps: ExampleMaps) -> MapTokens:
@@ -109,20 +109,20 @@ class ModelRun:
         return MapTokens(queries, keys, joined_pieces(tokenizer, maps.keys))
 
     def excerpt_words(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
-        """Return readable tokens of an excerpt's rows and columns, and what the model read of it as text."""
+        """Return readable tokens of an excerpt's rows and columns, and the text that the model read there."""
         tokenizer = self.loaded.tokenizer
         rows, keys = readable_tokens(tokenizer, excerpt.queries), readable_tokens(tokenizer, excerpt.keys)
-        # Across attention it is the keys that stand for the text; what the decoder reads is the same text again.
+        # In cross-attention the keys are the tokens of the text; the decoder reads the same text again.
         ids = excerpt.keys if excerpt.wanted.kind == "cross" else excerpt.queries
         known = [int(number) for number in ids if number < len(tokenizer)]
         return rows, keys, str(tokenizer.decode(known, skip_special_tokens=True)).strip()
 
     def joined(self, excerpt: Excerpt) -> list[int]:
-        """Return which of an excerpt's rows, from 0, go on with the word of the row before them."""
+        """Return the indices, from 0, of an excerpt's rows that continue the previous row's word."""
         return joined_pieces(self.loaded.tokenizer, excerpt.queries)
 
     def early_notes(self) -> list[str]:
-        """Return what the user should know of the text before it is measured; nothing where it is not read."""
+        """Return notes for the user on the text before it is measured; an empty list if it is not read."""
         return [*self._chosen, *self.inputs.early_notes(self.corpora.documents), *self._on_controls()]
 
     def _on_controls(self) -> list[str]:
@@ -131,7 +131,7 @@ class ModelRun:
         return [_NO_CONTROLS] * left_out
 
     def facts(self) -> dict[str, Any]:
-        """Return what the manifest says of the run beyond its signature; complete once it was scanned."""
+        """Return the manifest's facts on the run beyond its signature; complete after the scan."""
         return {
             "counts": self.inputs.counts(),
             "tap": self.anatomy.path,

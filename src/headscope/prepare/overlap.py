@@ -1,4 +1,4 @@
-"""The overlap of the treebanks on which probes are trained and measured."""
+"""Overlap of the treebanks on which probes are trained and evaluated."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,13 +11,13 @@ from headscope.errors import OptionError
 
 
 class FileContents:
-    """Hashes the sentences of each file of a treebank, and of all its files together.
+    """Hashes of the sentences of each file of a treebank, and of all its files together.
 
-    Only the words in their order count. The same text under another name, compressed, in another format or with other
-    trees has the same hash, because probes see the same attention over it.
+    Only the words and their order count. The same text under another name, compressed, in another format or with
+    other trees has the same hash, because probes see the same attention over it.
 
     Args:
-        name: of the treebank, in messages.
+        name: name of the treebank in messages.
     """
 
     def __init__(self, name: str) -> None:
@@ -35,13 +35,13 @@ class FileContents:
                 self._hashes.setdefault(each, blake2b(digest_size=16)).update(words)
 
     def names(self) -> dict[str, str]:
-        """Return the names of each file and of the whole treebank, by hash."""
+        """Return the name of each file and of the whole treebank, by hash."""
         whole = {self._hashes[-1].hexdigest(): self.name}
         return whole | {self._hashes[number].hexdigest(): name for number, name in self._names.items()}
 
 
 def shared_files(train: Mapping[str, str], evaluated: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the names of the files of both treebanks that contain the same sentences.
+    """Return the pairs of files, one of each treebank, that contain the same sentences.
 
     Args:
         train, evaluated: names by hash, from `FileContents.names`.
@@ -50,7 +50,7 @@ def shared_files(train: Mapping[str, str], evaluated: Mapping[str, str]) -> list
 
 
 def check_overlap(train: Mapping[str, str], evaluated: Mapping[str, str]) -> None:
-    """Check that probes are not measured on their training data; arguments as `shared_files`.
+    """Check that probes are not evaluated on their training data; arguments as in `shared_files`.
 
     Raises:
         OptionError: both treebanks, or a file of each, contain the same sentences; the message names them.
@@ -66,12 +66,12 @@ def check_overlap(train: Mapping[str, str], evaluated: Mapping[str, str]) -> Non
 def overlap_facts(
     train: Iterable[Sequence[str]], evaluated: Iterable[Sequence[str]], files: Iterable[tuple[str, str]]
 ) -> dict[str, Any]:
-    """Return the manifest's facts on measured sentences that are also training sentences, word for word.
+    """Return the manifest's facts on evaluated sentences that are also training sentences, word for word.
 
     Args:
-        train: the words of each training sentence.
-        evaluated: the words of each measured sentence.
-        files: from `shared_files`.
+        train: words of each training sentence.
+        evaluated: words of each evaluated sentence.
+        files: result of `shared_files`.
     """
     trained = set(map(tuple, train))
     sentences = [tuple(words) for words in evaluated]
@@ -88,7 +88,7 @@ def overlap_facts(
 
 
 def overlap_line(facts: Mapping[str, Any]) -> str:
-    """Return a sentence on the measured sentences that are training sentences, from `overlap_facts`."""
+    """Return a sentence on the evaluated sentences that are also training sentences, from `overlap_facts`."""
     number = int(facts["sentences"])
     if not number:
         return "no measured sentence is in train"

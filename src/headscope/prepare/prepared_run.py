@@ -17,7 +17,7 @@ from headscope.scans.scan_declaration import ReadableRun
 
 @runtime_checkable
 class Stream(ReadableRun, Protocol):
-    """What one scan of a run's text asks of it."""
+    """The parts of a run that a scan of its text needs."""
 
     @property
     def layout(self) -> tuple[KindLayout, ...]:
@@ -25,15 +25,15 @@ class Stream(ReadableRun, Protocol):
 
 
 Run = ModelRun | MapsRun
-"""What can be measured."""
+"""A run that can be measured: a model over corpora, or saved maps."""
 
 
 def prepare(options: RunOptions, *, watch: Watcher | None = None) -> Run:
-    """Load the model and the corpora, and compute the run's signature, without a scan.
+    """Load the model and the corpora and compute the run's signature, without a scan.
 
     Args:
-        options: of the run.
-        watch: called with what is read and loaded.
+        options: options of the run.
+        watch: function that receives the name of each thing that is read and loaded.
 
     Raises:
         HeadscopeError: the model, a corpus or an option is invalid.
@@ -47,20 +47,20 @@ def prepare(options: RunOptions, *, watch: Watcher | None = None) -> Run:
 def prepare_model_run(
     options: RunOptions, *, watch: Watcher | None = None, text_read: tuple[int, str] | None = None
 ) -> ModelRun:
-    """Open the corpora, load the model, and put the run of it together; see `prepare`.
+    """Open the corpora, load the model and build the run; see `prepare`.
 
     Args:
-        options: of the run.
-        watch: called with what is read and loaded.
-        text_read: number of documents and hash of the text, where it was read before and is not read here.
+        options: options of the run.
+        watch: function that receives the name of each thing that is read and loaded.
+        text_read: number of documents and hash of the text, if it was read before and is not read here.
     """
     tell(watch, "reading the corpus")
-    # The corpora first: a broken file is found before a large model is loaded.
+    # Corpora are opened first, so that a broken file is found before a large model is loaded.
     corpora = open_corpora(options, text_read=text_read)
     if options.loaded_model is None:
         tell(watch, "loading the model")
     model = open_model(options)
-    # What the options leave to the model is known now, and is what the signature names.
+    # The choices that the options leave to the model are known now; the signature names the result.
     controls = controls_of(model.loaded.model) if options.controls is None else options.controls
     text = corpora.text
     packed = with_packing(options, model.anatomy, only_single_lines=text.of_one_line > 0 == text.of_several_lines)

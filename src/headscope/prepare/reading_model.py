@@ -1,4 +1,4 @@
-"""The model of a run, examined and ready to read inputs, and models like it with random weights."""
+"""The model of a run, examined and ready to read inputs, and models with the same shape and random weights."""
 
 from copy import copy
 
@@ -18,7 +18,7 @@ from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.signature import model_facts
 
 _CONTROL_BYTES = 1 << 30
-"""Models with random weights are kept for all stages as long as they are no larger together."""
+"""Models with random weights are kept for all stages while together they take no more bytes than this."""
 
 
 class ReadingModel:
@@ -26,18 +26,18 @@ class ReadingModel:
 
     Args:
         with_head: the model as it was loaded.
-        token_types: of pairs, as `Encoder` takes them.
-        max_length: number of tokens in an input at most.
-        batch_size: number of inputs per batch; None chooses by length and device.
+        token_types: token types of pairs, as in `Encoder`.
+        max_length: maximum number of tokens in an input.
+        batch_size: number of inputs per batch; None chooses it by length and device.
 
     Attributes:
         loaded: the model, below its vocabulary head.
-        encoder: wraps its tokenizer.
+        encoder: encoder that wraps its tokenizer.
         anatomy: its heads.
         facts: its part of the signature.
 
     Raises:
-        HeadscopeError: the model has no heads to look at, or cannot read inputs of that length.
+        HeadscopeError: the model has no attention heads, or cannot read inputs of that length.
     """
 
     def __init__(self, with_head: LoadedModel, *, token_types: str, max_length: int, batch_size: int | None) -> None:
@@ -55,8 +55,8 @@ class ReadingModel:
         """Return the stream of tiles over inputs.
 
         Args:
-            inputs: segments, or shards of them.
-            length: about how long they are, for the size of batches; the longest allowed when None.
+            inputs: segments, or shards of segments.
+            length: approximate length of the inputs, for the batch size; the longest allowed when None.
             control: seed of the model with random weights that reads them in place of the trained one.
         """
         size = self._batch_size or auto_batch_size(length or self._max_length, self.anatomy, self.loaded)
@@ -65,18 +65,18 @@ class ReadingModel:
         return source
 
     def _control(self, seed: int) -> ModelSource:
-        """Return what reads with the random weights of a seed: made once for all stages, where memory allows it."""
+        """Return the source with the random weights of a seed; it is made once for all stages if memory allows."""
         if seed not in self._controls:
             if (len(self._controls) + 1) * weight_bytes(self.loaded.model) > _CONTROL_BYTES:
                 self._controls.clear()
             model = with_random_weights(self.loaded.model, seed=seed)
-            # Of the same architecture, so that it is read as the trained one is.
+            # The architecture is the same, so the anatomy of the trained model applies.
             self._controls[seed] = ModelSource(model, self.anatomy, self.encoder.vocabulary, ())
         return self._controls[seed]
 
     @property
     def device(self) -> str:
-        """Where it computes."""
+        """Name of the device that computes."""
         return str(device_of(self.loaded.model))
 
     def notes(self) -> list[str]:
@@ -91,10 +91,10 @@ class ReadingModel:
 
 
 def open_model(options: RunOptions) -> ReadingModel:
-    """Load the model of a run, where it is not in memory, and examine it.
+    """Load the model of a run, unless it is already in memory, and examine it.
 
     Raises:
-        HeadscopeError: it cannot be loaded, has no heads to look at, or cannot read inputs of that length.
+        HeadscopeError: it cannot be loaded, has no attention heads, or cannot read inputs of that length.
     """
     loaded = options.loaded_model or load_model(options.model, **options.loading)
     return ReadingModel(

@@ -1,4 +1,4 @@
-"""The corpora of a run, opened and hashed: its text, and what is annotated."""
+"""The corpora of a run, opened and hashed: its text and the annotated corpora."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,17 +18,17 @@ Text = TextCorpus | TextInMemory | AnnotatedText
 
 @dataclass(frozen=True, kw_only=True)
 class RunCorpora:
-    """The corpora of a run; None where the run does not read one, or the files contain none.
+    """The corpora of a run; None for a corpus that the run does not read or that the files do not contain.
 
     Attributes:
-        text: on which heads are read.
-        treebank: to measure on.
-        treebank_train: to train probes on.
+        text: text on which heads are read.
+        treebank: treebank to measure on.
+        treebank_train: treebank to train probes on.
         coreference: documents with mentions.
         gap: rows of GAP.
-        documents: number of documents in the text; 0 where the run does not read it.
-        facts: their part of the signature: name and hash of each corpus that is read.
-        lines_chosen: a note for the user where each line is read as a document because there are few documents.
+        documents: number of documents in the text; 0 if the run does not read it.
+        facts: part of the signature: name and hash of each corpus that is read.
+        lines_chosen: note for the user if each line is read as a document because there are few documents.
     """
 
     text: Text
@@ -43,7 +43,7 @@ class RunCorpora:
     def notes(self) -> list[str]:
         """Return notes on the corpora for the user."""
         corpora = (self.text, self.treebank, self.treebank_train, self.coreference, self.gap)
-        # A file of trees and mentions is two corpora.
+        # A file with trees and mentions is two corpora.
         return list(dict.fromkeys(note for corpus in corpora if corpus is not None for note in corpus.notes()))
 
 
@@ -51,8 +51,8 @@ def open_corpora(options: RunOptions, *, text_read: tuple[int, str] | None = Non
     """Open the corpora that a run reads, and read each once for its hash.
 
     Args:
-        options: of the run.
-        text_read: number of documents and hash of the text, where it was read before and is not read here.
+        options: options of the run.
+        text_read: number of documents and hash of the text, if it was read before and is not read here.
 
     Raises:
         InputError: a corpus cannot be read, or the treebanks for training and measuring overlap.
@@ -90,14 +90,14 @@ def open_corpora(options: RunOptions, *, text_read: tuple[int, str] | None = Non
 
 
 def _lines_are_better(options: RunOptions, text: Text, documents: int) -> bool:
-    """Return True if the options leave open what a document is, and lines are enough documents for intervals."""
+    """Return True if the options do not define documents, and splitting by line gives enough for intervals."""
     is_open = options.documents == UNSET and options.packing in (UNSET, "single") and options.compat is None
     return is_open and documents < FEWEST_DOCUMENTS <= text.lines
 
 
 def _open_text(options: RunOptions, *, treebank: AnnotatedCorpus | None, coreference: AnnotatedCorpus | None) -> Text:
-    """Open the text: that of the options, else the sentences of the annotated corpora, else the demonstration."""
-    as_written = options.compat is not None  # whose cuts are drawn from one stream over the corpus
+    """Open the text of the options, else the sentences of the annotated corpora, else the demonstration."""
+    as_written = options.compat is not None  # with compat, cuts are drawn from one stream over the corpus
     if options.documents_in_memory:
         in_memory = TextInMemory(options.documents_in_memory, as_written=as_written)
         if options.documents == "lines":

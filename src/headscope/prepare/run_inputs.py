@@ -25,15 +25,15 @@ BY_LINES = "blank lines part documents; where each line is a text of its own, gi
 
 
 class RunInputs:
-    """The inputs that a run makes of its text.
+    """The inputs that a run makes from its text.
 
-    Several stages may read them, each from the start of the text; unknown pieces are counted, and short sentences
-    kept, as they are read for the first time.
+    Several stages may read them, each from the start of the text. Unknown pieces are counted and short sentences are
+    kept at the first reading.
 
     Args:
-        text: of the run.
-        encoder: wraps the tokenizer.
-        options: of the run.
+        text: text of the run.
+        encoder: encoder that wraps the tokenizer.
+        options: options of the run.
     """
 
     def __init__(self, text: Text, encoder: Encoder, options: RunOptions) -> None:
@@ -41,13 +41,13 @@ class RunInputs:
         self._packer = self._new_packer()
         self._sentences = SentenceKeeper()
         self._known = KnownPieces(encoder, "text")
-        self._passed_over = 0  # documents of which the latest reading made no inputs: they are another part's
+        self._passed_over = 0  # documents without inputs in the latest reading, because they belong to another part
 
     def segments(self) -> Iterator[Segment]:
         """Yield the inputs.
 
         Raises:
-            InputError: no input could be made of the text; says why.
+            InputError: no input could be made from the text; the message gives the reason.
         """
         segments = self._packed()
         first = next(segments, None)
@@ -61,13 +61,13 @@ class RunInputs:
         yield from segments if again else self._known.watch(segments)
 
     def in_shards(self) -> Iterator[Segment] | Iterator[Shard]:
-        """Return the inputs as they are scanned.
+        """Return the inputs in the form in which they are scanned.
 
-        Without a limit shards are cut by the documents' length, so that a part of a run makes inputs of its own alone;
-        a limit draws among all inputs, and the original's one stream of draws goes through all of them.
+        Without a limit, shards are cut by the documents' length, so that a part of a run makes only its own inputs. A
+        limit draws from all inputs, and the original code has a single stream of draws over all of them.
 
         Raises:
-            InputError: no input could be made of the text; says why.
+            InputError: no input could be made from the text; the message gives the reason.
         """
         if self.options.max_inputs is not None or self.options.compat is not None:
             return self.segments()
@@ -98,7 +98,7 @@ class RunInputs:
             raise self._no_input(self._packer.counts.documents, self._packer.counts.skipped)
 
     def _read(self) -> tuple[Iterable[Document], bool]:
-        """Read the text from its start; return its documents, and whether it was read before."""
+        """Read the text from its start; return its documents, and True if it was read before."""
         if not self._packer.counts.documents:
             return self._sentences.watch(self.text.read()), False
         self._packer = self._new_packer()
@@ -116,11 +116,11 @@ class RunInputs:
         )
 
     def sample(self, most: int, *, changed: Callable[[Document], Document] | None = None) -> list[Segment]:
-        """Return some of the inputs, spread over the documents; the run's counts leave them out.
+        """Return a sample of the inputs, spread over the documents; the run's counts do not include them.
 
         Args:
-            most: how many at most; no more than the run's limit.
-            changed: makes another document of each, such as one of its words in another order.
+            most: maximum number of inputs, further limited by the run's own limit.
+            changed: function that makes another document from each, for example with its words in another order.
         """
         max_inputs = most if self.options.max_inputs is None else min(most, self.options.max_inputs)
         documents = self.text.read()
@@ -130,7 +130,7 @@ class RunInputs:
     def short_sentences(self) -> list[Segment]:
         """Return a few short sentences of the text, to draw heads on.
 
-        Where the text has no short sentence, its shortest inputs stand in, few of them if they are long.
+        If the text has no short sentence, return its shortest inputs, few of them if they are long.
         """
         packer = Packer(self.encoder, packing="single", max_length=MOST_TOKENS, too_long="skip")
         sentences = [Document(id=document, lines=lines, whole=True) for document, lines in self._sentences.candidates()]
@@ -140,7 +140,7 @@ class RunInputs:
         return within_tokens(sorted(self.sample(32), key=len)[:8], most=most)
 
     def documents_in(self, segments: int) -> int:
-        """Return about how many documents so many computed segments make up: reading runs ahead of computing."""
+        """Return the approximate number of documents of the computed segments, as reading runs ahead of computing."""
         counts = self._packer.counts
         return self._passed_over + counts.documents * segments // max(1, counts.segments)
 
@@ -151,7 +151,7 @@ class RunInputs:
         return {**vars(counts), "skipped": sum(why.values()), "skipped_why": why}
 
     def check(self, documents: int) -> None:
-        """Refuse a text of so many documents that makes no input, which is known before it is read by the model.
+        """Raise an error if a text with this number of documents makes no input, before the model reads it.
 
         Raises:
             InputError: each document is a single line, and the packing makes pairs.
@@ -160,7 +160,7 @@ class RunInputs:
             raise self._no_input(documents, {NO_PAIR[self.options.packing]: documents})
 
     def early_notes(self, documents: int) -> list[str]:
-        """Return notes on a text of so many documents, which are known before it becomes inputs."""
+        """Return notes on a text with this number of documents that are known before it becomes inputs."""
         if not documents:
             return []
         left_out = self._left_out()
@@ -168,13 +168,13 @@ class RunInputs:
         return list(filter(None, [left_out, *self._few(used)]))
 
     def _few(self, documents: int) -> list[str]:
-        """Return notes where so many documents are too few for intervals."""
+        """Return notes if there are too few documents for intervals."""
         few = too_few(documents)
         lines_help = self.options.documents == UNSET and self.text.lines >= FEWEST_DOCUMENTS
         return [] if few is None else [few, *([BY_LINES] if lines_help else [])]
 
     def _left_out(self) -> str | None:
-        """Say that documents are left out because a line alone makes no pair; None where none is."""
+        """Return a note on documents left out because a single line makes no pair; None if there are none."""
         number = self.text.of_one_line if self.options.packing in NO_PAIR else 0
         if not number:
             return None
@@ -185,10 +185,10 @@ class RunInputs:
         )
 
     def notes(self) -> list[str]:
-        """Return notes on the inputs for the user; complete once they were read."""
+        """Return notes on the inputs for the user; complete after they were read."""
         notes = list(filter(None, [self._left_out()]))
         documents = self._packer.counts.documents_used
-        # A run that goes on after a stop learns this last: before the scan nothing has been used.
+        # A resumed run learns this last: before the scan nothing has been used.
         if documents:
             notes += self._few(documents)
         return notes + self._known.notes()

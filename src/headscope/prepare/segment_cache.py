@@ -1,18 +1,18 @@
-"""A cache of the inputs that several models read one after another, where they fit into memory."""
+"""A cache of inputs that several models read one after another, if they fit into memory."""
 
 from collections.abc import Callable, Iterable, Iterator
 
 from headscope.encoding.segment import Segment
 
 MOST_TOKENS = 1 << 19
-"""Number of tokens in the cache at most, about 60 MB with words and trees; a longer corpus is read again."""
+"""Maximum number of tokens in the cache, about 60 MB with words and trees; a longer corpus is read again."""
 
 
 class SegmentCache:
     """Keeps the segments that pass through it, for further readings.
 
     Args:
-        most: number of tokens at most; a longer corpus is not kept at all.
+        most: maximum number of tokens; a longer corpus is not kept at all.
     """
 
     def __init__(self, *, most: int = MOST_TOKENS) -> None:
@@ -33,5 +33,5 @@ class SegmentCache:
         self._segments = kept
 
     def again(self, make: Callable[[], Iterable[Segment]]) -> Iterator[Segment]:
-        """Yield the kept segments; where there are none, those that `make` returns."""
+        """Yield the kept segments; if there are none, yield those that `make` returns."""
         yield from make() if self._segments is None else self._segments

@@ -1,4 +1,4 @@
-"""The signature of a run: a record of all that its numbers depend on, with an id."""
+"""The signature of a run: a record of everything that its numbers depend on, with an id."""
 
 import json
 import platform
@@ -16,12 +16,12 @@ from headscope.models.loading.load_model import LoadedModel
 from headscope.storage.signature_id import signature_id
 from headscope.version import __version__
 
-# Commit, machine and batch size are no part of it, because they change numbers only by rounding.
+# Commit, machine and batch size are excluded, because they change numbers only by rounding.
 _LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
 
 
 def model_facts(loaded: LoadedModel, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Return the facts on a model in a signature: its names and origin, hashes of its weights and configuration."""
+    """Return a signature's facts on a model: its names and origin, hashes of its weights and configuration."""
     return {
         "name": loaded.name,
         "revision": loaded.revision,
@@ -43,8 +43,8 @@ def make_signature(
         model: from `model_facts`.
         tokenizer: hash of the tokenizer.
         corpus: name, hash and number of documents of the text; name and hash of each annotated corpus.
-        options: that change numbers.
-        seed: of every random choice.
+        options: options that change numbers.
+        seed: seed of every random choice.
     """
     content = {
         "model": dict(model),
@@ -55,7 +55,7 @@ def make_signature(
     }
     versions = {"python": platform.python_version(), "headscope": __version__}
     versions |= {name: version(name) for name in _LIBRARIES}
-    # Names are left out of the id: the same weights or text under another name are the same run.
+    # The id ignores names: the same weights or text under another name are the same run.
     essential = {
         **content,
         "model": {k: v for k, v in model.items() if k not in ("name", "revision", "special", "origin")},

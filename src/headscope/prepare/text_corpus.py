@@ -18,18 +18,18 @@ from headscope.prepare.corpus_files import named
 
 
 class _Text:
-    """Documents that are hashed and counted when they are read for the first time.
+    """Documents that are hashed and counted at the first reading.
 
     Args:
-        read: opens the corpus.
-        name: shown to the user.
-        as_written: whether documents keep the order of the files instead of that of their ids (`Ordered`).
+        read: function that opens the corpus.
+        name: name shown to the user.
+        as_written: whether documents keep the order of the files instead of the order of their ids (`Ordered`).
 
     Attributes:
-        of_one_line: how many documents are one line, which makes no pair; known after `digest`.
-        of_several_lines: how many are several.
-        lines: how many documents there are where each line is one; known after `digest`.
-        characters: how many characters they have together.
+        of_one_line: number of documents with one line, which makes no pair; known after `digest`.
+        of_several_lines: number of documents with several lines.
+        lines: number of documents if each line is one; known after `digest`.
+        characters: total number of characters.
     """
 
     def __init__(self, read: Callable[[], Iterator[Document]], *, name: str, as_written: bool) -> None:
@@ -40,7 +40,7 @@ class _Text:
         self._corpus = Ordered(read, name=name, as_written=as_written)
 
     def split_lines(self) -> None:
-        """Read each line as a document by itself from now on; call `digest` again."""
+        """Read each line as a separate document from now on; call `digest` again."""
 
         def read() -> Iterator[Document]:
             documents = distinct(each for block in self._read_blocks() for each in _lines_of(block))
@@ -73,7 +73,7 @@ class _Text:
 
 
 def _lines_of(document: Document) -> Iterator[Document]:
-    """Yield each line of a document as a document; one that is an input by itself stays whole."""
+    """Yield each line of a document as a document; a document that is a single input stays whole."""
     if document.whole or not document.lines:
         yield document
         return
@@ -85,9 +85,9 @@ class TextCorpus(_Text):
     """Documents of files, or of standard input and pipes, which a temporary file buffers.
 
     Args:
-        paths, by_line, column, labels: as `read_corpus` takes them.
-        as_written: whether documents keep the order of the files instead of that of their ids (`Ordered`).
-        max_inputs: how many inputs are wanted; `read_enough` says how many documents are read for them.
+        paths, by_line, column, labels: arguments of `read_corpus`.
+        as_written: whether documents keep the order of the files instead of the order of their ids (`Ordered`).
+        max_inputs: number of inputs requested; `read_enough` decides how many documents are read for them.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class TextCorpus(_Text):
 
     @cached_property
     def _located(self) -> tuple[str, ...]:
-        # Found, and fetched where they are named, when the corpus is read for the first time.
+        # Paths are found, and names fetched, when the corpus is read for the first time.
         return resolve(self._paths)
 
     def notes(self) -> list[str]:
@@ -130,7 +130,7 @@ class TextCorpus(_Text):
         if not read_once(self._located):
             yield from documents
             return
-        # It stays open as long as the corpus exists; the system removes it with the last reference.
+        # The spool stays open as long as the corpus exists; the system removes it with the last reference.
         spool = tempfile.TemporaryFile("w+", encoding="utf-8", prefix="headscope-")  # noqa: SIM115
         for document in documents:
             spool.write(json.dumps(vars(document), default=dict) + "\n")
@@ -139,7 +139,7 @@ class TextCorpus(_Text):
 
 
 class TextInMemory(_Text):
-    """Documents in memory, hashed as those of files are, so that the same text is the same run."""
+    """Documents in memory, hashed like those of files, so that the same text is the same run."""
 
     def __init__(self, documents: tuple[Document, ...], *, as_written: bool = False) -> None:
         name = count(len(documents), "text in memory", "texts in memory")

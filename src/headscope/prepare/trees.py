@@ -1,4 +1,4 @@
-"""The sentences with trees of a run: a treebank read by a model, or saved maps of one."""
+"""The sentences with trees of a run: a treebank read by a model, or saved maps of a treebank."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,9 +30,9 @@ class TreebankTrees:
     """A treebank, the model that reads it, and its controls.
 
     Attributes:
-        control_documents: the documents that controls read.
+        control_documents: documents that controls read.
         relations: count of each label.
-        documents, sentences: their numbers.
+        documents, sentences: number of each.
         special: names of the special tokens before and after the words.
     """
 
@@ -68,7 +68,7 @@ class TreebankTrees:
         return self.run.over(segments, length=_USUAL_LENGTH)
 
     def controls(self) -> Iterator[tuple[str, int | None, Callable[[], TileSource]]]:
-        """Yield each control's name, its number and what opens the stream of its tiles."""
+        """Yield each control's name, its number, and a function that opens the stream of its tiles."""
         for seed in range(self.run.controls):
             yield "control", seed, partial(self._control, seed)
         if self.run.options.shuffled:
@@ -83,7 +83,7 @@ class TreebankTrees:
         return self.run.over(segments, length=_USUAL_LENGTH)
 
     def example_source(self) -> TileSource:
-        """Return the tiles of short sentences, of as many documents as there are."""
+        """Return the tiles of the first short sentences, at most `example_inputs` of them."""
         short = (s for s in self._again() if FEWEST_WORDS <= len(s.words) <= MOST_WORDS)
         return self.run.over(islice(short, example_inputs(self.sentences)), length=_USUAL_LENGTH)
 
@@ -101,7 +101,7 @@ class TreebankTrees:
         return f"no sentence of {self.treebank.name} fits into --max-length {most} tokens; raise it"
 
     def _again(self) -> Iterator[Segment]:
-        """Yield the same inputs as those of the trained model."""
+        """Yield the inputs that the trained model reads."""
         return self._cache.again(lambda: self._segments(self._packer()))
 
     def _packer(self, *, shuffle: bool = False) -> SentencePacker:
@@ -138,7 +138,7 @@ class MapsTrees:
         return self.run.source()
 
     def controls(self) -> Iterator[tuple[str, int | None, Callable[[], TileSource]]]:
-        """Maps have none."""
+        """Return an empty iterator, because maps have no controls."""
         return iter(())
 
     def example_source(self) -> TileSource:
@@ -170,9 +170,9 @@ class TreesCorpus(ScanCorpus):
     """Sentences with trees as the corpus of a scan.
 
     Attributes:
-        run: that they are of.
-        trees: the sentences.
-        read: opens the stream of their tiles: `trees.source`, or that of a control.
+        run: run that the sentences belong to.
+        trees: sentences with trees.
+        read: function that opens the stream of their tiles: `trees.source`, or that of a control.
     """
 
     run: Run
@@ -184,7 +184,7 @@ class TreesCorpus(ScanCorpus):
         return self.read()
 
     def documents_read(self, inputs: int) -> int:
-        """Return about how many documents so many sentences make up."""
+        """Return the approximate number of documents that a number of sentences covers."""
         return self.trees.documents * inputs // max(1, self.trees.sentences)
 
     @property
@@ -194,7 +194,7 @@ class TreesCorpus(ScanCorpus):
 
     @property
     def limit(self) -> int | None:
-        """The largest number of sentences."""
+        """The maximum number of sentences."""
         return self.run.options.max_inputs
 
 

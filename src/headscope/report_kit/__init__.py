@@ -1,1 +1,1 @@
-"""What every section of the report is made with: numbers in words, sentences, tables, links."""
+"""Building blocks of the report's sections: numbers in words, sentences, tables, links."""

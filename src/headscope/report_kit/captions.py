@@ -1,4 +1,4 @@
-"""What explains a figure or a table: in the right third beside it, below it where the screen has no room for that."""
+"""Captions of figures and tables: in a third of the page to their right, or below them on narrow screens."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from headscope.views.markup import Child, Html, el
 
 
 def caption(*words: Child) -> Html | None:
-    """Return a caption; None where there is nothing to say."""
+    """Return a caption; None if it has no text."""
     return el("p", words, class_="caption") if any(words) else None
 
 
 def captioned(parts: Child, *notes: Html | None) -> Html:
-    """Return what is explained, and beside it what explains it.
+    """Return a figure or table together with its explanation next to it.
 
     Args:
         parts: a figure, a table, or the sentences above a table that is as wide as the page.
-        notes: captions and links to files, in order; what is None is left out.
+        notes: captions and links to files, in order; None is skipped.
     """
     return el("div", el("div", parts), el("div", notes, class_="notes"), class_="captioned")

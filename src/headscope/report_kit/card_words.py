@@ -1,4 +1,4 @@
-"""Words of rows on the atlas's cards: each once for all cards of a kind, rows naming them by number."""
+"""Words of rows on the atlas's cards, stored once for all cards of a kind; rows refer to them by number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GOES_ON = "##"
 
 
 class CardWords:
-    """The words of some rows, numbered as they come."""
+    """The words of several rows, numbered in order of appearance."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -24,12 +24,12 @@ class CardWords:
         return self._numbers.setdefault(str(token), len(self._numbers))
 
     def row(self, tokens: Iterable[Any], joined: Iterable[Any] | None = None) -> list[int]:
-        """Return the numbers of tokens one after another; `~number` of one that goes on with the word before it.
+        """Return the numbers of a row's tokens; `~number` for a token that continues the word before it.
 
         Args:
-            tokens: of the row.
-            joined: the places of those that go on, as a table has them; None for a table of before they were told.
-                Those that say so by a `##` of their own keep their number.
+            tokens: tokens of the row.
+            joined: positions of the continuing tokens, from the table; None for older tables without them. Tokens that
+                are marked by their own `##` keep their number.
         """
         goes_on = set() if joined is None else {int(position) for position in joined}
         return [
@@ -38,10 +38,11 @@ class CardWords:
         ]
 
     def attending(self, row: Mapping[Any, Any]) -> list[Any]:
-        """Return a row as the card has it, of a table of rows with the tokens around them.
+        """Return a row of a table with the tokens around it, in the form of the card.
 
-        The weight of its strongest key, that key's word (-1 for a learned sink), how many tokens the key is behind it
-        (None across attention and for a sink), which of its words attends, and its words as `row` numbers them.
+        The fields are the weight of its strongest key, the key's word (-1 for a learned sink), its distance behind the
+        query in tokens (None for cross attention and for a sink), the index of the query among the words, and the words
+        as numbered by `row`.
         """
         on_token = not pd.isna(row["key"])
         return [
@@ -53,5 +54,5 @@ class CardWords:
         ]
 
     def drawn(self) -> list[list[str]]:
-        """Return every word by its number: as it is drawn, and in full where that differs."""
+        """Return every word by its number: as it is drawn, and in full if that differs."""
         return [list(dict.fromkeys((label(word), titled(word)))) for word in self._numbers]

@@ -1,4 +1,4 @@
-"""The rules of `statistics.inference.worth_saying` for the numbers of tables: what stands out, what is above a bar."""
+"""The rules of `statistics.inference.worth_saying` for the numbers of tables: large shares, numbers above a bar."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from headscope.statistics.statistic_catalog import STATISTICS
 def above(
     cells: Sequence[Cell], bars: float | Sequence[float] = 0.0, *, least: float = 0.0, documents: int = FEWEST_DOCUMENTS
 ) -> list[bool]:
-    """Return which numbers of one kind are shown to lie above a bar, by at least the smallest size.
+    """Return True for each number of one kind that lies significantly above a bar, by at least the smallest size.
 
     Args:
         cells: every number that the sentence could be about.
-        bars: the bar of each, or of all.
-        least: the smallest size, of `worth_saying`.
-        documents: number of documents that the intervals are over, at least.
+        bars: the bar of each number, or one bar for all.
+        least: the smallest size, a constant of `worth_saying`.
+        documents: smallest number of documents behind the intervals.
     """
     every = [bars] * len(cells) if isinstance(bars, float) else bars
     gaps = [tuple(end - bar for end in (cell.value, cell.ci_low, cell.ci_high)) for cell, bar in zip(cells, every)]
@@ -36,15 +36,15 @@ def above(
 def below(
     cells: Sequence[Cell], bars: float | Sequence[float] = 0.0, *, least: float = 0.0, documents: int = FEWEST_DOCUMENTS
 ) -> list[bool]:
-    """Return which numbers of one kind are shown to lie below a bar; as `above` takes them."""
+    """Return True for each number of one kind that lies significantly below a bar; arguments as for `above`."""
     negated = -bars if isinstance(bars, float) else [-bar for bar in bars]
     return above([turned(cell) for cell in cells], negated, least=least, documents=documents)
 
 
 def stand_out(cells: Sequence[Cell], *, documents: int = FEWEST_DOCUMENTS) -> list[bool]:
-    """Return which shares of one kind are large: above a quarter, and above twice what uniform attention gives.
+    """Return True for each large share of one kind: above a quarter, and above twice the share of uniform attention.
 
-    A share without an interval is held to both as it is; one that cannot occur does not stand out.
+    A share without an interval is compared by its value; a share that cannot occur is not large.
     """
     bars = [max(LARGE_SHARE, TIMES_UNIFORM * (0.0 if isnan(cell.uniform) else cell.uniform)) for cell in cells]
     tested = above(cells, bars, documents=documents)
@@ -54,24 +54,24 @@ def stand_out(cells: Sequence[Cell], *, documents: int = FEWEST_DOCUMENTS) -> li
 
 
 def standing_out(kind: Kind, statistic: str) -> list[tuple[int, int, Cell]]:
-    """Return (layer, head, cell) of each head whose share stands out, of all heads of a kind."""
+    """Return (layer, head, cell) of each head with a large share, among all heads of a kind."""
     every = list(kind.each(statistic))
     return list(compress(every, stand_out([cell for _, _, cell in every], documents=kind.documents)))
 
 
 def layers_standing_out(kind: Kind, statistic: str) -> list[tuple[int, Cell]]:
-    """Return (layer, mean) of each layer whose mean share stands out, of all layers of a kind."""
+    """Return (layer, mean) of each layer with a large mean share, among all layers of a kind."""
     every = kind.each_layer(statistic)
     return list(compress(every, stand_out([cell for _, cell in every], documents=kind.documents)))
 
 
 def leading(cells: Sequence[Cell], *, least: float, most: int = 1) -> int:
-    """Return how many of the first numbers may be named as the largest: each is shown to lie above all others.
+    """Return the number of leading values that can be called the largest: each lies significantly above all others.
 
     Args:
-        cells: in their order, the largest first.
-        least: the smallest size by which they lie above, of `worth_saying`.
-        most: how many may be named.
+        cells: the values in descending order.
+        least: the smallest difference to the others, a constant of `worth_saying`.
+        most: largest number to return.
     """
 
     def lead(number: int) -> bool:
@@ -86,10 +86,10 @@ def leading(cells: Sequence[Cell], *, least: float, most: int = 1) -> int:
 
 
 def turned(cell: Cell) -> Cell:
-    """Return a number with its sign turned, for a rule about the smallest."""
+    """Return a number with its sign reversed, for a rule about the smallest."""
     return Cell(-cell.value, -cell.ci_high, -cell.ci_low, cell.uniform, cell.n)
 
 
 def target(statistic: str, words: Words) -> str:
-    """Return what a share is on, as a sentence says it."""
+    """Return the target of a share, worded for a sentence."""
     return words.fill(STATISTICS[statistic].target)

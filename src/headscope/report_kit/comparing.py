@@ -1,6 +1,6 @@
-"""Two numbers measured on the same documents, compared: by the interval of their difference and by nothing else.
+"""Comparison of two numbers measured on the same documents, only by the interval of their difference.
 
-Whether a difference is worth a sentence is decided by `statistics.inference.worth_saying`.
+`statistics.inference.worth_saying` decides if a difference gets a sentence.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Verdict = Literal["more", "less", "same", "untested"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """One number less another with the 95% interval of the difference, in the unit of both; bounds NaN where untested.
+    """The difference of two numbers with its 95% interval, in the unit of both; bounds are NaN if it was not tested.
 
-    Whether two intervals overlap is never asked: on the same documents a difference can be sure while each of the two
+    Overlap of the two intervals is never used: on the same documents a difference can be certain while each of the two
     numbers is not.
     """
 
@@ -34,28 +34,28 @@ class Comparison:
 
     @classmethod
     def of(cls, cell: Cell) -> Comparison:
-        """Take a difference that a table holds as a number with its interval."""
+        """Build a comparison from a difference that a table stores as a number with its interval."""
         return cls(cell.value, cell.ci_low, cell.ci_high)
 
     @property
     def is_tested(self) -> bool:
-        """Whether there were documents enough for an interval."""
+        """True if there were enough documents for an interval."""
         return not (isnan(self.low) or isnan(self.high))
 
     def turned(self) -> Comparison:
-        """Return the second less the first."""
+        """Return the second number minus the first."""
         return Comparison(-self.difference, -self.high, -self.low)
 
     @property
     def bound(self) -> float:
-        """How large the difference can be either way, by the interval."""
+        """Largest absolute difference within the interval."""
         return max(abs(self.low), abs(self.high))
 
     def points(self, *, signed: bool = True) -> str:
         """Return a difference of shares in points, `+3.4 points (1.7 to 5.2)`, or without an interval `+3.4 points`.
 
         Args:
-            signed: with a plus where it is above 0.
+            signed: True to write a plus sign above 0.
         """
         value, low, high = (points(each) for each in (self.difference, self.low, self.high))
         sign = "+" if signed and self.difference > 0 else ""
@@ -63,20 +63,20 @@ class Comparison:
         return f"{sign}{value} points{ends}"
 
     def at_most(self) -> str:
-        """Return how far apart the two can be, `no difference larger than 1.2 points`, or than the smallest size."""
+        """Return the bound in words, `no difference larger than 1.2 points`, at least the smallest size."""
         return f"no difference larger than {points(max(self.bound, LEAST_SHARE))} points"
 
 
 def verdicts(gaps: Sequence[Comparison], *, least: float, documents: int = FEWEST_DOCUMENTS) -> list[Verdict]:
-    """Return the verdict on each of some differences of one kind.
+    """Return the verdict on each of several differences of one kind.
 
     Args:
         gaps: every difference that the sentence could be about.
-        least: the smallest size, of `worth_saying`.
-        documents: number of documents that the intervals are over, at least.
+        least: the smallest size, a constant of `worth_saying`.
+        documents: smallest number of documents behind the intervals.
 
     Returns:
-        `more` or `less` of a difference that is shown and as large as that, `same` of others, or `untested`.
+        `more` or `less` for a difference that is significant and at least `least`, `same` for others, or `untested`.
     """
     ends = ([getattr(gap, end) for gap in gaps] for end in ("difference", "low", "high"))
     is_shown = shown(*ends, least=least, documents=documents)
@@ -87,17 +87,17 @@ def verdicts(gaps: Sequence[Comparison], *, least: float, documents: int = FEWES
 
 
 def compared(table: pd.DataFrame | None, **keys: Any) -> Comparison | None:
-    """Read a comparison from a table of differences; None where it was not made.
+    """Read a comparison from a table of differences; None if the table does not have it.
 
     Args:
         table: one of `*_differences.parquet`, with `difference ci_low ci_high`.
-        keys: columns and what they must be; None for null.
+        keys: columns and their required values; None for null.
     """
     return next((comparison for _, comparison in comparisons(table, **keys)), None)
 
 
 def comparisons(table: pd.DataFrame | None, **keys: Any) -> list[tuple[dict[str, Any], Comparison]]:
-    """Read every comparison that has these keys, with its row."""
+    """Read every comparison with these keys, together with its row."""
     return [
         (row, Comparison(number(row["difference"]), number(row["ci_low"]), number(row["ci_high"])))
         for row in records(table)

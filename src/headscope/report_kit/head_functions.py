@@ -1,4 +1,4 @@
-"""What heads do: relations that they find and behaviors that they show, with the numbers of every head of a run."""
+"""Functions of heads: relations that they find and behaviors that they show, with the numbers of every head."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ DIRECTIONS = ("dependent->head", "head->dependent")
 
 @dataclass(frozen=True, kw_only=True)
 class HeadFunction:
-    """Something that a head can do, as people know it.
+    """A function that a head can have.
 
     Attributes:
-        name: of a relation that in its tables; of a behavior that of its column in `study.heads`.
-        label: as it is drawn.
-        description: what it is, in a few words; empty where nobody has described it.
-        search_words: by which heads are searched for it; none where it cannot be searched for by itself.
-        role: the color of heads that do it, by its name in the palette.
-        is_relation: whether it is a relation that heads find; otherwise it is a behavior that they show.
+        name: name of a relation in its tables; name of a behavior's column in `study.heads`.
+        label: label in figures and pages.
+        description: description in a few words; empty if there is none.
+        search_words: words that find its heads; empty if it cannot be searched for.
+        role: the color of heads that have it, by its name in the palette.
+        is_relation: True for a relation that heads find, False for a behavior that they show.
     """
 
     name: str
@@ -36,14 +36,14 @@ class HeadFunction:
 
 @dataclass(frozen=True, kw_only=True)
 class BestHead:
-    """The head that was chosen for a function.
+    """The head that was selected for a function.
 
     Attributes:
-        layer, head: which, 1-based.
-        value: its value on documents that did not choose it; None where it was not measured.
-        chance: what the same choice is worth with random weights; NaN where that is not known.
-        tested: whether there were enough documents for a test.
-        passes: whether the test is passed: the choice beats the baseline, or the head shows the behavior.
+        layer, head: position of the head, 1-based.
+        value: its value on documents that did not select it; None if it was not measured.
+        chance: value of the same selection with random weights; NaN if unknown.
+        tested: True if there were enough documents for a test.
+        passes: True if the test is passed: the selection beats the baseline, or the head shows the behavior.
     """
 
     layer: int
@@ -56,17 +56,17 @@ class BestHead:
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionScores:
-    """How well the heads of a run fulfill a function.
+    """The scores of a run's heads for a function.
 
     Attributes:
-        function: what it is.
-        heads: a row for each head: `kind layer head value ci_low ci_high`; of a behavior also `uniform shows` (True,
-            False, or missing: not tested) and `norm`, the norm-weighted value, missing where it is not known; with
-            `direction` (of `DIRECTIONS`) where a head has a row for each. None where they were not kept.
-        best: the chosen head by kind of attention; a relation has one of all kinds.
+        function: the function.
+        heads: a row for each head: `kind layer head value ci_low ci_high`; for a behavior also `uniform shows` (True,
+            False, or missing: not tested) and `norm`, the norm-weighted value, missing if unknown; with `direction`
+            (of `DIRECTIONS`) if a head has a row for each. None if the rows were not stored.
+        best: the selected head by kind of attention; a relation has one for all kinds.
         n_cases: number of cases of a relation.
-        baseline: accuracy of what needs no attention; NaN where there is none.
-        overall: whether it takes others of the list together, and is not listed by itself.
+        baseline: accuracy without attention; NaN if there is no such baseline.
+        overall: True if it summarizes other functions of the list, and is not listed separately.
     """
 
     function: HeadFunction

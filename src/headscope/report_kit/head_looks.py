@@ -1,4 +1,4 @@
-"""What heads look at, as pages color them: the categories, and the one of each head."""
+"""Attention targets of heads, as colored on pages: the categories, and the category of each head."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 RESTS, BROAD, UNEXPLAINED = "cls", "broad", "mixed"
-"""Colors of heads that rest on the sink, that attend broadly, and that are not explained."""
+"""Colors of heads that attend to the sink, that attend broadly, and that are not explained."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeadLook:
-    """What a head looks at.
+    """The attention target of a head.
 
     Attributes:
         color: its category, by the name of its color in the palette.
-        explained: the share of its attention off the sink that is predicted; NaN where that was not measured.
+        explained: the predicted share of its non-sink attention; NaN if that was not measured.
         sink: the share of its attention on the sink.
     """
 
@@ -27,12 +27,12 @@ class HeadLook:
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """A category of what heads look at.
+    """A category of attention targets.
 
     Attributes:
         color: its name in the palette.
-        label: on pages, `nearby tokens`; `{cls}` stands for the name of the first token.
-        search_words: by which its heads are found in the atlas.
+        label: label on pages, `nearby tokens`; `{cls}` is replaced by the name of the first token.
+        search_words: words that find its heads in the atlas.
     """
 
     color: str

@@ -1,4 +1,4 @@
-"""The table of statistics as arrays: every statistic of every head, and of every layer's mean, by position."""
+"""The table of statistics as arrays: every statistic of every head and the mean of every layer, by position."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n_inputs")
 class Kind:
     """One kind of attention: `heads[statistic]` is `[layers, heads, 5]`, `means[statistic]` `[layers, 5]`.
 
-    `model_layers` has each layer's number among all of the model's layers where some of these have no attention, and
-    is empty otherwise. `prefix` stands before the names of its heads, and is empty for a model's only kind;
-    `ending` ends the names of its figures' files, and is empty for a model's first kind. `documents` is how many
-    documents of text it read, which intervals are over. In a run without statistics every number is NaN and every
-    role is empty.
+    `model_layers` has each layer's number in the whole model if some of the model's layers have no attention, and is
+    empty otherwise. `prefix` precedes the names of its heads, and is empty for a model's only kind; `ending` is the
+    last part of the file names of its figures, and is empty for a model's first kind. `documents` is the number of text
+    documents behind its intervals. In a run without statistics every number is NaN and every role is empty.
     """
 
     name: str
@@ -50,37 +49,37 @@ class Kind:
 
     @property
     def noun(self) -> str:
-        """What its heads are called: `head`, or `decoder head` where the model has other kinds."""
+        """The noun for its heads: `head`, or `decoder head` if the model has other kinds."""
         return f"{self.prefix}head"
 
     @property
     def of_kind(self) -> str:
-        """Ends what is said of its heads or layers: ` of the decoder`, or nothing for a model's only kind."""
+        """Suffix for phrases about its heads or layers: ` of the decoder`, or empty for a model's only kind."""
         return f" of {_WHERE[self.name]}" if self.prefix else ""
 
     @property
     def in_brackets(self) -> str:
-        """Ends the title of a table: ` (decoder)`, or nothing for a model's only kind."""
+        """Suffix for the title of a table: ` (decoder)`, or empty for a model's only kind."""
         return f" ({self.name})" if self.prefix else ""
 
     def findings(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """Return sentences as those on this kind."""
+        """Return the sentences, labeled with this kind."""
         return [replace(each, kind=self.name) for each in sentences]
 
     def heading(self, tag: str = "h3") -> list[Html]:
-        """Return the heading of what a section shows of it; none for a model's only kind."""
+        """Return the heading for its part of a section; empty for a model's only kind."""
         return [el(tag, capital(self.name))] if self.prefix else []
 
     def head_label(self, layer: SupportsInt, head: SupportsInt) -> str:
-        """Return `1-3`, or `decoder 1-3` where the model has other kinds."""
+        """Return `1-3`, or `decoder 1-3` if the model has other kinds."""
         return self.prefix + head_label(int(layer), int(head))
 
     def head_name(self, layer: SupportsInt, head: SupportsInt) -> str:
-        """Return `head 1-3`, or `decoder head 1-3` where the model has other kinds."""
+        """Return `head 1-3`, or `decoder head 1-3` if the model has other kinds."""
         return f"{self.noun} {head_label(int(layer), int(head))}"
 
     def head(self, layer: SupportsInt, head: SupportsInt) -> HeadRef:
-        """Refer to a head by its name."""
+        """Return a reference to a head by its name."""
         return HeadRef(self.name, int(layer), int(head), self.head_name(layer, head))
 
     def head_link(self, layer: SupportsInt, head: SupportsInt) -> Html:
@@ -90,36 +89,36 @@ class Kind:
 
     @property
     def size(self) -> int:
-        """How many heads there are."""
+        """Number of heads."""
         return self.layers * self.heads_per_layer
 
     def layer_name(self, layer: int) -> str:
-        """Write a layer's number as tables have it: `2`, or `2 (model’s 5)` where the model counts otherwise."""
+        """Return a layer's number as in tables: `2`, or `2 (model’s 5)` if the model counts layers differently."""
         return f"{layer} (model’s {self.model_layers[layer - 1]})" if self.model_layers else str(layer)
 
     def shades(self, statistic: str, *, of_uniform: bool = False) -> Shades:
-        """Return how much of a statistic each head has, for a small figure.
+        """Return the shade of each head by a statistic, for a small figure.
 
         Args:
-            statistic: a share; with `of_uniform` any.
-            of_uniform: whether in relation to uniform attention.
+            statistic: a share; any statistic with `of_uniform`.
+            of_uniform: True to divide by the value under uniform attention.
         """
         values = self.heads[statistic].reshape(-1, len(COLUMNS))
         return shades(values[:, 0] / values[:, 3] if of_uniform else values[:, 0])
 
     def shaded(self, amounts: Mapping[tuple[int, int], SupportsFloat]) -> Shades:
-        """Return how much of something each head has by (layer, head), 1-based, for a small figure; others none."""
+        """Return the shade of each head by (layer, head), 1-based, for a small figure; other heads get 0."""
         heads = np.ndindex(self.layers, self.heads_per_layer)
         return shades(amounts.get((layer + 1, head + 1), 0.0) for layer, head in heads)
 
     def cell(self, statistic: str, layer: int, head: int | None = None) -> Cell:
-        """Return one number; `layer` and `head` are 1-based, no head is the layer's mean."""
+        """Return one number; `layer` and `head` are 1-based, without `head` it is the layer's mean."""
         row = self.means[statistic][layer - 1] if head is None else self.heads[statistic][layer - 1, head - 1]
         n = 0 if np.isnan(row[4]) else int(row[4])
         return Cell(float(row[0]), float(row[1]), float(row[2]), float(row[3]), n)
 
     def occurs(self, statistic: str) -> bool:
-        """Whether any head or layer has a value."""
+        """Return True if any head or layer has a value."""
         both = (self.heads[statistic][..., 0], self.means[statistic][..., 0])
         return any(bool(np.isfinite(values).any()) for values in both)
 
@@ -140,20 +139,20 @@ class Kind:
         return self.roles[self.head_index(layer, head)]
 
     def has_values(self, table: pd.DataFrame) -> bool:
-        """Whether a table with `kind` and `value` has a number of this kind."""
+        """Return True if a table with `kind` and `value` has a number for this kind."""
         return bool(table.loc[table["kind"] == self.name, "value"].notna().any())
 
     def head_index(self, layer: SupportsInt, head: SupportsInt) -> int:
-        """Return where a head stands in head order, from 0; `layer` and `head` are 1-based."""
+        """Return a head's index in head order, from 0; `layer` and `head` are 1-based."""
         return (int(layer) - 1) * self.heads_per_layer + int(head) - 1
 
     def head_indices(self, rows: pd.DataFrame) -> NDArray[np.int64]:
-        """Return where the head of each row stands in head order, of rows with `layer` and `head` (from 1)."""
+        """Return the index in head order of the head of each row; `rows` has `layer` and `head` (from 1)."""
         layer, head = (rows[name].to_numpy(np.int64) for name in ("layer", "head"))
         return np.asarray((layer - 1) * self.heads_per_layer + head - 1)
 
     def in_head_order(self, rows: pd.DataFrame, column: str) -> NDArray[np.float64]:
-        """Lay out a column of rows with `kind`, `layer` and `head` (from 1) in head order; NaN where no row is."""
+        """Return a column in head order, from rows with `kind`, `layer` and `head` (from 1); NaN for missing heads."""
         values = np.full(self.size, np.nan)
         of_kind = rows[rows["kind"] == self.name]
         values[self.head_indices(of_kind)] = of_kind[column].to_numpy(np.float64, na_value=np.nan)
@@ -162,7 +161,7 @@ class Kind:
 
 @once_a_study
 def kinds_of(run: Study) -> tuple[Kind, ...]:
-    """Lay out every kind that the manifest names, in its order."""
+    """Return every kind in the manifest, in its order."""
     entries = run.manifest["kinds"]
     prefixes = kind_prefixes(str(entry["kind"]) for entry in entries)
     kinds = (_kind(run, entry, prefixes[str(entry["kind"])]) for entry in entries)

@@ -12,7 +12,7 @@ from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import capital
 
 MOST_LISTED = 3
-"""Heads, relations or behaviors that a sentence names of a longer list; the table below it has them all."""
+"""Largest number of heads, relations or behaviors that a sentence lists; the table below the sentence has all."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Sentence:
     """One finding in at most 25 words, with at most two numbers that have intervals.
 
     Attributes:
-        topic: what it is about: position, special, noop, focus, roles, none, intervals ...
+        topic: its topic: position, special, noop, focus, roles, none, intervals ...
         parts: its text.
-        kind: of attention; empty where it is about the model as a whole.
-        goes_on: whether it says more of the finding before it, such as on what condition that holds. It follows that
-            finding in its paragraph, and never stands on the first screen.
-        figure: what is drawn beside it in the story; a sentence that names heads needs none to have its grid.
+        kind: kind of attention; empty if it is about the model as a whole.
+        goes_on: True if it adds to the preceding finding, such as a condition. It follows that finding in its
+            paragraph, and never appears on the first screen.
+        figure: its figure in the story; a sentence that names heads has a grid without it.
     """
 
     topic: str
@@ -56,7 +56,7 @@ class Sentence:
 
 
 def sentence(topic: str, *parts: str | HeadRef, goes_on: bool = False, figure: SmallFigure | None = None) -> Sentence:
-    """Make a sentence, its first letter a capital; it `goes_on` where it says more of the one before it."""
+    """Return a sentence with a capital first letter; it `goes_on` if it adds to the preceding one."""
     first, *rest = parts
     if isinstance(first, HeadRef):
         first = HeadRef(first.kind, first.layer, first.head, capital(first.text))
@@ -66,17 +66,17 @@ def sentence(topic: str, *parts: str | HeadRef, goes_on: bool = False, figure: S
 
 
 def continued(topic: str, *parts: str | HeadRef) -> Sentence:
-    """Make a sentence that says more of the one before it."""
+    """Return a sentence that adds to the preceding one."""
     return sentence(topic, *parts, goes_on=True)
 
 
 def numbered(kind: str, layer: int, head: int) -> HeadRef:
-    """Refer to a head by its number alone, in a list that has said "heads"."""
+    """Return a reference to a head by its number only, for a list introduced by "heads"."""
     return HeadRef(kind, layer, head, head_label(layer, head))
 
 
 def listed(refs: Iterable[HeadRef], *, most: int = MOST_LISTED) -> list[str | HeadRef]:
-    """Write `1-3, 2-10 and 4-1`, or the first `most` and how many more."""
+    """Return `1-3, 2-10 and 4-1`, or the first `most` and the number of the others."""
     every = list(refs)
     shown = every[:most]
     more = len(every) - len(shown)
@@ -93,7 +93,7 @@ def listed(refs: Iterable[HeadRef], *, most: int = MOST_LISTED) -> list[str | He
 def measured(cell: Cell, statistic: str, *, long: bool = True) -> tuple[str, str]:
     """Return a value in words and its interval in brackets, `("98%", " (95% interval 97 to 98)")`.
 
-    Both have the same decimals, so that rounding never puts a value outside its interval.
+    Both have the same number of decimals, so that rounding never puts a value outside its interval.
     """
     if not cell.has_interval:
         return amount(cell.value, statistic), ""

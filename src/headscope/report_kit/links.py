@@ -1,4 +1,4 @@
-"""What the page links to: heads to their cards, figures to their files."""
+"""Links of the page: heads to their cards, figures to their files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headscope.views.markup import Html, el
 
 
 def linked(sentences: Sequence[Sentence], *, tag: str = "p", class_: str | None = "finding") -> list[Html]:
-    """Return sentences with each head linked to its card, each with those that go on from it in one paragraph."""
+    """Return sentences with each head linked to its card; sentences that continue another share its paragraph."""
     paragraphs: list[list[Sentence]] = []
     for each in sentences:
         if each.goes_on and paragraphs:
@@ -38,16 +38,16 @@ def paper_figure(about: Context, number: int) -> Html | None:
 
 
 def file_link(about: Context, file: str, what: str) -> Html | None:
-    """Link a figure's file under a few words on what it is; None where no figures lie beside the page."""
+    """Link a figure's file, with a short description; None if figures are not saved next to the page."""
     link = el("a", "SVG", href=f"figures/{file}.svg")
     return el("p", f"{what}: ", link, class_="files") if about.links else None
 
 
 def kind_link(about: Context, figure: Figure, kind: Kind, what: str) -> Html | None:
-    """Link the file of a figure that has one for each kind of attention, under a few words on what it is.
+    """Link the file of a figure that has one for each kind of attention, with a short description.
 
     Returns:
-        None where no figures lie beside the page, or the kind has no numbers.
+        None if figures are not saved next to the page, or the kind has no numbers.
     """
     file = figure.name + kind.ending
     return file_link(about, file, what) if about.links and file in figure.drawings(about) else None

@@ -1,7 +1,7 @@
 """Numbers as text, for sentences, tables and the terminal: shares, intervals, q, p, offsets, nats, thousandths.
 
-Every function that writes a number for a reader stands here. The page marks what is missing with `DASH` and negative
-numbers with a true minus sign; a terminal, which may lack both, gets `HYPHEN`.
+This module has every function that writes a number for a reader. The page marks missing numbers with `DASH` and
+negative numbers with a true minus sign; a terminal, which may lack both characters, gets `HYPHEN`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DASH, HYPHEN = "–", "-"
 
 
 def formatted(value: float, form: str, *, missing: str = DASH) -> str:
-    """Return a number in a form of `format`, or what stands for a missing one; `HYPHEN` for a terminal."""
+    """Return a number in a form of `format`, or the mark for a missing one; `HYPHEN` for a terminal."""
     if isnan(value):
         return missing
     text = f"{value:{form}}"
@@ -26,26 +26,26 @@ def formatted(value: float, form: str, *, missing: str = DASH) -> str:
 
 
 def share(value: float, *, missing: str = DASH) -> str:
-    """Return a fraction as tables print it, `75.2`, or what stands for a missing one; `HYPHEN` for a terminal."""
+    """Return a fraction as tables print it, `75.2`, or the mark for a missing one; `HYPHEN` for a terminal."""
     return formatted(100 * value, ".1f", missing=missing)
 
 
 def points(value: float, *, signed: bool = False) -> str:
-    """Return a difference of shares in points, `3.4`; `+3.4` where it is to have its sign."""
+    """Return a difference of shares in points, `3.4`; `+3.4` with `signed`."""
     return formatted(100 * value, "+.1f" if signed else ".1f")
 
 
 def joined(
     low: float, high: float, write: Callable[[float], str] = share, *, between: str = "–", missing: str = ""
 ) -> str:
-    """Return the ends of an interval, each as `write` writes it; ` to ` between them where one has a minus sign."""
+    """Return the ends of an interval, each formatted by `write`; ` to ` between them if one has a minus sign."""
     if isnan(low) or isnan(high):
         return missing
     return f"{write(low)}{' to ' if low < 0 else between}{write(high)}"
 
 
 def ends(cell: Cell, write: Callable[[float], str] = share, *, between: str = "–", missing: str = "") -> str:
-    """Return the interval of a cell, `72.9–77.4`, or what stands for a missing one."""
+    """Return the interval of a cell, `72.9–77.4`, or the mark for a missing one."""
     return joined(cell.ci_low, cell.ci_high, write, between=between, missing=missing)
 
 
@@ -56,7 +56,7 @@ def with_ends(cell: Cell, write: Callable[[float], str]) -> str:
 
 
 def q_words(q: float) -> str:
-    """Return a q-value: `<0.001`, `0.013`, or that nothing was tested."""
+    """Return a q-value: `<0.001`, `0.013`, or `not tested`."""
     if isnan(q):
         return "not tested"
     return "<0.001" if q < 0.001 else f"{q:.3f}"
@@ -68,17 +68,17 @@ def offset_words(offset: int | None) -> str:
 
 
 def two_decimals(value: float) -> str:
-    """Return a number with two digits after the point."""
+    """Return a number with two decimals."""
     return formatted(value, ".2f")
 
 
 def nats(value: float) -> str:
-    """Return a divergence with three digits after the point, `0.092`; small ones with two that count, `0.00031`."""
+    """Return a divergence with three decimals, `0.092`; below 0.01 with two significant digits, `0.00031`."""
     return f"{value:.3f}" if abs(value) >= 0.01 or value == 0 else f"{value:.2g}"
 
 
 def span(low: float, high: float) -> str:
-    """Return an interval, `0.091 to 0.093`, with a digit more where its ends would look the same; empty without one."""
+    """Return an interval, `0.091 to 0.093`, with one more digit if its ends would look equal; empty without one."""
     if isnan(low) or isnan(high):
         return ""
     shown = nats(low), nats(high)
@@ -86,12 +86,12 @@ def span(low: float, high: float) -> str:
 
 
 def p_words(p: float) -> str:
-    """Return a p with four digits after the point below 0.01, else two."""
+    """Return a p with four decimals below 0.01, otherwise two."""
     return f"p = {p:.4f}" if p < 0.01 else f"p = {p:.2f}"
 
 
 def accuracy_words(cell: Cell, *, long: bool = False) -> str:
-    """Return an accuracy with its interval, `75.2% (72.9 to 77.4)`; `long` says that it is the 95% interval."""
+    """Return an accuracy with its interval, `75.2% (72.9 to 77.4)`; `long` adds that it is the 95% interval."""
     if not cell.has_interval:
         return percent(cell.value, 1)
     what = "95% interval " if long else ""
@@ -99,7 +99,7 @@ def accuracy_words(cell: Cell, *, long: bool = False) -> str:
 
 
 def percent(share: float, decimals: int | None = None) -> str:
-    """Return a fraction as `98%`, `1.3%` or `under 0.1%`: no decimals from 10% up, one below, unless told."""
+    """Return a fraction as `98%`, `1.3%` or `under 0.1%`: by default no decimals from 10% up, one below."""
     if decimals is None:
         decimals = 0 if abs(share) >= 0.0995 or share == 0 else 1
     shown = f"{100 * share:.{decimals}f}%"
@@ -107,17 +107,17 @@ def percent(share: float, decimals: int | None = None) -> str:
 
 
 def amount(value: float, statistic: str, decimals: int | None = None) -> str:
-    """Return a value as the report's sentences write it: percent for shares, `3.86 nats` for entropies."""
+    """Return a value as in the report's sentences: percent for shares, `3.86 nats` for entropies."""
     return percent(value, decimals) if is_share(statistic) else f"{value:.2f} nats"
 
 
 def interval_decimals(low: float, high: float) -> int:
-    """Return how many decimals the percents of an interval need: one below 10% or where none would show no width."""
+    """Return the number of decimals for an interval in percent: one below 10% or if the ends would look equal."""
     return 1 if low < 0.0995 or f"{100 * low:.0f}" == f"{100 * high:.0f}" else 0
 
 
 def interval(low: float, high: float, statistic: str) -> str:
-    """Return `97 to 98` or, where whole percents would show no width, `97.6 to 97.9`; empty without an interval."""
+    """Return `97 to 98`, or `97.6 to 97.9` if whole percents would look equal; empty without an interval."""
     if isnan(low) or isnan(high):
         return ""
     if not is_share(statistic):
@@ -132,45 +132,45 @@ def table_number(value: float, statistic: str, *, missing: str = DASH) -> str:
 
 
 def terminal_share(value: float) -> str:
-    """Return a share as a terminal shows it, which may have neither a dash nor a true minus sign."""
+    """Return a share for a terminal, which may have neither a dash nor a true minus sign."""
     return share(value, missing=HYPHEN)
 
 
 def terminal_ends(low: float, high: float) -> str:
-    """Return an interval of a share as a terminal shows it, `72.9 to 77.4`."""
+    """Return an interval of a share for a terminal, `72.9 to 77.4`."""
     return joined(low, high, terminal_share, between=" to ", missing=HYPHEN)
 
 
 def nats_to_four(value: float) -> str:
-    """Write a divergence with four digits after the point, a digit more than the page; small ones with three."""
+    """Return a divergence with four decimals, one more than the page; below 0.01 with three significant digits."""
     return f"{value:.4f}" if abs(value) >= 0.01 or value == 0 else f"{value:.3g}"
 
 
 def bracketed_interval(low: float, high: float, *, form: str, scale: float = 1.0) -> str:
-    """Return ` (2.31 to 2.35)`, each end times `scale`, as it follows a number; empty without an interval."""
+    """Return ` (2.31 to 2.35)`, each end times `scale`, to append to a number; empty without an interval."""
     return "" if isnan(low) else f" ({scale * low:{form}} to {scale * high:{form}})"
 
 
 def rounded(value: float, *, whole_from: float = inf) -> str:
-    """Return three digits that count below 1, two digits after the point above, and none from `whole_from` up."""
+    """Return three significant digits below 1, two decimals above, and none from `whole_from` up."""
     if isnan(value):
         return DASH
     return f"{value:.3g}" if value < 1 else f"{value:.2f}" if value < whole_from else f"{value:.0f}"
 
 
 def correlation(value: float) -> str:
-    """Return a correlation with three digits, or a dash where it is null."""
+    """Return a correlation with three decimals, or a dash if it is NaN."""
     return formatted(value, ".3f")
 
 
 def thousandths(value: float) -> str:
-    """Return a value in thousandths with three digits that count."""
+    """Return a value in thousandths with three significant digits."""
     text = np.format_float_positional(1000 * value, precision=3, fractional=False, trim="k").rstrip(".")
     return text.replace("-", "−")
 
 
 def two_digits(value: float) -> str:
-    """Return a number for a terminal with two digits that count below 10, and whole from there."""
+    """Return a number for a terminal with two significant digits below 10, and whole from there."""
     return HYPHEN if isnan(value) else f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 

@@ -1,4 +1,4 @@
-"""What an analysis adds to the report and the atlas: sentences, sections, figures, terms, what its heads find."""
+"""The contributions of an analysis to the report and the atlas: sentences, sections, figures, terms, head functions."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ GROUPS: Mapping[str, str] = {
     "alike": "Which heads are alike",
     "worth": "What heads are worth",
 }
-"""The groups of the page in their order, each with its heading: every analysis belongs to one."""
+"""The groups of the page in their order, each with its heading. Every analysis belongs to one."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What every part of a report is made from.
+    """The inputs of every part of a report.
 
     Attributes:
-        run: its manifest and tables.
-        kinds: its kinds of attention.
-        words: what its model's tokens are called.
-        findings: the sentences, once they are made.
-        links: whether figures lie beside the page.
-        pictures: these figures as SVG, by the names of their files, where they were drawn.
+        run: the run's manifest and tables.
+        kinds: the run's kinds of attention.
+        words: names of the model's tokens.
+        findings: the report's sentences, once they are written.
+        links: True if figure files are saved next to the page.
+        pictures: these figures as SVG, by file name, if they were drawn.
     """
 
     run: Study
@@ -54,20 +54,20 @@ class Context:
 
     @classmethod
     def of(cls, run: Study) -> Context:
-        """Read what a run has."""
+        """Build the context of a run."""
         return cls(run=run, kinds=kinds_of(run), words=words_for(run.manifest))
 
     @property
     def roles(self) -> pd.DataFrame | None:
-        """The role of each head, `Study.roles`; None in a run without statistics."""
+        """The role of each head, `Study.roles`; None for a run without statistics."""
         return self.run.roles if "stats" in self.run.tables else None
 
     def kind(self, name: str) -> Kind:
-        """Return the kind of attention of this name."""
+        """Return the kind of attention with this name."""
         return next(kind for kind in self.kinds if kind.name == name)
 
     def findings_on(self, *topics: str, kind: Kind | None = None) -> list[Sentence]:
-        """Return the sentences on these topics, of one kind those on it and on the model as a whole."""
+        """Return the sentences on these topics; with `kind`, those about that kind or about the whole model."""
         kinds = None if kind is None else ("", kind.name)
         return [each for each in self.findings if each.topic in topics and (kinds is None or each.kind in kinds)]
 
@@ -77,8 +77,8 @@ class Section:
     """A section of the page.
 
     Attributes:
-        name: in its address.
-        title: in the contents list.
+        name: name in the section's address.
+        title: title in the contents list.
         html: the section itself.
     """
 
@@ -88,16 +88,16 @@ class Section:
 
 
 def section(name: str, title: str, why: str, parts: Iterable[Html | None]) -> list[Section]:
-    """Put a section together: its heading, why it is there, its parts.
+    """Put a section together: its heading, the question that it answers, its parts.
 
     Args:
-        name: in its address.
+        name: name in the section's address.
         title: its heading, also in the contents list.
         why: the question, in a sentence or two.
-        parts: what it shows, in order; `captions.captioned` puts what explains a part beside it.
+        parts: contents of the section, in order; `captions.captioned` adds an explanation to a part.
 
     Returns:
-        The section alone; none where there are no parts.
+        A list with the section; an empty list if there are no parts.
     """
     parts = list(parts)
     if not parts:
@@ -107,7 +107,7 @@ def section(name: str, title: str, why: str, parts: Iterable[Html | None]) -> li
 
 
 def corpus_line(corpus: Mapping[str, Any] | None, unit: str) -> tuple[str, ...]:
-    """Name a corpus of the manifest with its size, `litbank, 1,630 windows`; nothing where the run has none."""
+    """Return a corpus of the manifest with its size, `litbank, 1,630 windows`; empty if the run has none."""
     of = corpus or {}
     size = count(int(of[f"{unit}s"]), unit) if f"{unit}s" in of else ""
     said = ", ".join(part for part in (plain(of.get("name", "")), size) if part)
@@ -116,13 +116,13 @@ def corpus_line(corpus: Mapping[str, Any] | None, unit: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure: its files beside the page and in a paper, and its pictures in the page, where a section places it.
+    """A figure: its files next to the page and in a paper, and its pictures in the page, placed by a section.
 
     Attributes:
-        name: begins the names of its files.
-        tables: that it is drawn from; a run that lacks one of them has no such figure.
-        draw: yields for each file, from the run and these tables, what its name ends in (the kind of attention, the
-            probe; empty for the first) and what draws it. Files with the same ending are pages, which are numbered.
+        name: first part of its file names.
+        tables: tables that it is drawn from; a run that lacks one of them has no such figure.
+        draw: yields the ending of the file name (the kind of attention, the probe; empty for the first) and the
+            drawing function of each file, given the run and these tables. Files with one ending are numbered pages.
     """
 
     name: str
@@ -130,7 +130,7 @@ class Figure:
     draw: Callable[..., Iterable[tuple[str, Drawing]]]
 
     def drawings(self, about: Context) -> dict[str, Drawing]:
-        """Return what draws each file, by its name; none where there is nothing to draw."""
+        """Return the drawing function of each file, by file name; empty if there is nothing to draw."""
         tables = [about.run.tables.get(name) for name in self.tables]
         if any(table is None for table in tables):
             return {}
@@ -145,30 +145,31 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What an analysis adds.
+    """The contributions of an analysis.
 
     Attributes:
         findings: its sentences.
-        sections: its sections, in order; none where the run has nothing to show in them.
+        sections: its sections, in order; none if the run has nothing to show in them.
         figures: its figures.
-        terms: what its numbers mean, for the list of definitions.
-        explained: tables that its terms speak of; a run that has none of them needs no definition.
-        group: of the page that its sections belong to, of `GROUPS`.
-        headline: which of its topics may stand on the first screen; the lowest number comes first.
-        decoder_headline: the same where the model has no attention but a decoder's, for topics that come earlier there.
-        read: what it read, in a few words each, for the page's first line.
-        closing: what stands after its sections and the table of all heads.
-        functions: what it looked for in heads, with the numbers of every head.
-        known_functions: what it looks for in any run, so that a search understands it where this one did not.
-        arcs: its table of sentences on which heads find something, with gold arcs; empty where it has none.
-        role: the color of what its heads find.
-        behavior_examples: its sentences on which heads show a behavior: a head, the `behavior`, `value` and what that
-            is `on`, `role` (a color), `tokens`, `weights`, the clearest `queries` and their `keys`, `text`.
-        head_sentences: a sentence for each head of a kind, by the head's index, for cards whose head has no other name.
-        card_lines: a line for each head of a kind on what it does to the model, by the head's index, for its card.
-        looks: what each head of a kind looks at, by the head's index; none where the run does not know.
-        cards: what it adds to the atlas's cards of the heads of a kind, by name.
-        needed: what a run may lack of the cards: name -> (the table it is made of, what to do for it).
+        terms: definitions of its numbers, for the list of definitions.
+        explained: tables that its terms describe; a run that has none of them needs no definition.
+        group: group of the page that its sections belong to, a key of `GROUPS`.
+        headline: topics that may appear on the first screen; the lowest number comes first.
+        decoder_headline: the same for models with decoder attention only, for topics that come earlier there.
+        read: descriptions of its input, a few words each, for the page's first line.
+        closing: HTML after its sections and the table of all heads.
+        functions: the functions that it looked for in heads, with the numbers of every head.
+        known_functions: functions that it looks for in any run, so that a search knows them even if this run did not.
+        arcs: its table of sentences on which heads find a relation, with gold arcs; empty if it has none.
+        role: the color of the functions that it finds in heads.
+        behavior_examples: its sentences on which heads show a behavior: a head, the `behavior`, its `value` and `on`,
+            the input that the value refers to, `role` (a color), `tokens`, `weights`, the clearest `queries` and their
+            `keys`, `text`.
+        head_sentences: a sentence for each head of a kind, by head index, for cards of heads without another name.
+        card_lines: a line for each head of a kind about its effect on the model, by head index, for its card.
+        looks: attention targets of each head of a kind, by head index; empty if the run has no such data.
+        cards: its additions to the atlas's cards of the heads of a kind, by name.
+        needed: contents of cards that a run may lack: name -> (source table, instruction to get it).
     """
 
     findings: Callable[[Context], list[Sentence]] = lambda _: []

@@ -1,4 +1,4 @@
-"""The small figure beside a sentence of the story: the head grid with what it speaks of, or a few bars."""
+"""The small figure next to a sentence of the story: a grid of the heads that it describes, or a few bars."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from headscope.views.markup import Html, el
 
 CELL, STEP = 8, 10
 SMALLEST_GRID, LEAST_CELL = 84, 5
-"""Pixels: the least width of a grid, and of a cell."""
+"""Smallest width of a grid and of a cell, in pixels."""
 MOST_DRAWN = 512
-"""Of a kind with more heads no grid is drawn: its cells could not be seen."""
+"""Largest number of heads of a kind for which a grid is drawn: smaller cells would be invisible."""
 
 
 @dataclass(frozen=True)
 class Shades:
-    """How much of something each head has, from 0 to 1, layer by layer: the grid's cells are as full; none of any."""
+    """The amount of a quantity for each head, from 0 to 1, layer by layer, drawn as the fill of grid cells."""
 
     amounts: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Bars:
-    """Values side by side, each with its label and as it is written; the longest bar is the largest value."""
+    """Values side by side, each with its label and its text; the longest bar is the largest value."""
 
     rows: tuple[tuple[str, float, str], ...]
 
@@ -34,20 +34,19 @@ SmallFigure = Shades | Bars
 
 
 def shades(amounts: Iterable[SupportsFloat]) -> Shades:
-    """Return how full the cells of a kind's heads are, layer by layer; what is no number is empty."""
+    """Return the fill of the cells of a kind's heads, layer by layer; NaN and infinity give an empty cell."""
     numbers = (float(amount) for amount in amounts)
     return Shades(tuple(round(min(max(each, 0.0), 1.0), 3) if isfinite(each) else 0.0 for each in numbers))
 
 
 def grid(layers: int, heads: int, amounts: Sequence[float], named: Iterable[tuple[int, int]] = ()) -> Html:
-    """Draw a head grid, hidden from those who hear the page: the sentence beside it says what it shows.
+    """Draw a head grid, hidden from screen readers: the sentence next to it says the same.
 
     Args:
-        layers: rows.
-        heads: columns.
-        amounts: how full each cell is, row by row; none for an empty grid.
-        named: (layer, head) of the heads that the sentence names, 1-based: full, or with an edge where there are
-            amounts.
+        layers: number of rows.
+        heads: number of columns.
+        amounts: fill of each cell, row by row; empty for a grid without fills.
+        named: (layer, head) of the heads that the sentence names, 1-based: filled, or outlined if `amounts` are given.
     """
     named_cells = set(named)
     cells = []
@@ -67,7 +66,7 @@ def grid(layers: int, heads: int, amounts: Sequence[float], named: Iterable[tupl
 
 
 def bars(figure: Bars) -> Html:
-    """Draw values as bars; those who hear the page read labels and values."""
+    """Draw values as bars; screen readers read labels and values."""
     largest = max((value for _, value, _ in figure.rows), default=0.0)
     return el(
         "span",

@@ -1,4 +1,4 @@
-"""What things are called in the report: statistics, roles, heads, percent. One place, so that text and tables agree."""
+"""Names used in the report: statistics, roles, heads, percent. They are defined once, so that text and tables agree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headscope.visible import capital as capital
 
 @dataclass(frozen=True)
 class Words:
-    """The names of statistics and roles, for a model whose special tokens may be called anything."""
+    """The names of statistics and roles, for a model whose special tokens may have any names."""
 
     statistics: Mapping[str, str]
     roles: Mapping[str, str]
@@ -24,12 +24,12 @@ class Words:
     sep: str
 
     def fill(self, words: str) -> str:
-        """Put the tokens' names into words of the catalogs."""
+        """Insert the tokens' names into a text of the catalogs."""
         return Special(cls=self.cls, sep=self.sep).fill(words)
 
 
 def words_for(manifest: Mapping[str, Any]) -> Words:
-    """Take the special tokens' names from the manifest; `[CLS]` and `[SEP]` where it names none."""
+    """Build the names from the special tokens in the manifest; `[CLS]` and `[SEP]` if it has none."""
     special = manifest["signature"]["model"].get("special", {"cls": "[CLS]", "sep": "[SEP]"})
     cls = special.get("cls") or "the first token"
     sep = special.get("sep") or "the separator"
@@ -48,13 +48,13 @@ def join(parts: list[str]) -> str:
 
 
 def join_first(parts: list[str], *, most: int) -> str:
-    """Return `a, b and c`, or the first `most` and how many more: `a, b, c and 5 more`."""
+    """Return `a, b and c`, or the first `most` and the number of the others: `a, b, c and 5 more`."""
     more = len(parts) - most
     return join([*parts[:most], f"{more:,} more"] if more > 0 else parts)
 
 
 def either(parts: list[str]) -> str:
-    """Return `a`, `a or b` or `a, b or c`: of what is denied, or asked."""
+    """Return `a`, `a or b` or `a, b or c`, for negations and questions."""
     return " or ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
@@ -68,6 +68,6 @@ def layer_list(layers: list[int], *, most: int | None = None) -> str:
 
 
 def plain(value: object) -> str:
-    """Return text of the run fit to be shown: visible, and not endless."""
+    """Return text of the run for display: control characters visible, and limited in length."""
     written = str(value)
     return shorten(visible(written[:2000]), 600) if written else ""

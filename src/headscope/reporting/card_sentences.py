@@ -1,4 +1,4 @@
-"""The real sentences on a head's card: where it finds something, where it copies, where it does most of its role."""
+"""Corpus sentences on a head's card: where it finds a relation, copies, or shows its role most clearly."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ TOP_EXAMPLES = "top_examples"
 """The table of sentences for the role of every head."""
 LONGEST_TEXT = 2000
 MANY_HEADS = 512
-"""For kinds with more heads a page holds less of each head, so that it opens at once."""
+"""Limit on the heads of a kind: above it a page has less about each head, so that it opens quickly."""
 FEW_TOKENS = 16
 
 
 @once_a_study
 def sentences_block(run: Study) -> dict[str, dict[int, list[dict[str, Any]]]]:
-    """Return each head's sentences by kind and place: first what it finds, then what it shows, then those of its role.
+    """Return each head's sentences by kind and head index: first relations found, then behaviors, then its role.
 
-    A sentence has `what` (relation, behavior or role), `name`, `label`, `outcome` (right or wrong, of relations),
-    `value`, `on` (of behaviors: what the value is on), `arcs` (places of [query, key, whether the head is right]),
-    `tokens` and `keys` as they are drawn (`keys` None where they are the same), `bytes` of the weights, and `text`, to
-    be typed into a view. Of more than 512 heads of a kind each has its first sentence alone, and of that 16 tokens.
+    A sentence has `what` (relation, behavior or role), `name`, `label`, `outcome` (right or wrong, for relations),
+    `value`, `on` (for behaviors, the input that the value refers to), `arcs` ([query, key, True if the head is right]),
+    `tokens` and `keys` as they are drawn (`keys` None if they are the same), `bytes` of the weights, and `text`, to be
+    typed into a view. In kinds with more than 512 heads, each head has only its first sentence, cut to 16 tokens.
     """
     about = Context.of(run)
     kinds = {kind.name: kind for kind in about.kinds}
     by_head: dict[str, dict[int, list[dict[str, Any]]]] = {name: {} for name in kinds}
-    # Older runs lack this table, and hold one sentence of the strongest head of each role.
+    # Older runs lack this table, and have one sentence of the strongest head of each role.
     top_examples = run.tables.get(TOP_EXAMPLES)
     kept = top_examples if top_examples is not None else run.examples[run.examples["behavior"] != "shared"]
     tellers = (
@@ -65,12 +65,12 @@ def sentences_block(run: Study) -> dict[str, dict[int, list[dict[str, Any]]]]:
 
 
 def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
-    """Return for each head the one sentence that shows best what it does, by kind and place.
+    """Return the sentence that shows each head's function best, by kind and head index.
 
-    A head that finds something gets a sentence on which it finds it. Of the others one whose first line says that it
-    copies, or looks at what came after a copy, gets one on which it does. What is left gets the clearest sentence of
-    its role; in older runs, which have such a sentence only of the strongest head of each role, they get none. Kinds
-    with more than 512 heads have their sentences in the atlas alone.
+    A head that finds a relation gets a sentence in which it finds it. A head whose first line says that it copies, or
+    attends to the token after a copy, gets a sentence in which it does. Other heads get the clearest sentence of their
+    role; in older runs, which have such a sentence only for the strongest head of each role, they get none. Kinds with
+    more than 512 heads have their sentences only in the atlas.
     """
     roles_kept = about.run.tables.get(TOP_EXAMPLES) is not None
     every, functions = sentences_block(about.run), functions_of(about.run)
@@ -113,7 +113,7 @@ def _named(entry: Mapping[str, Any]) -> str:
 
 def _of_arcs(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
     name, outcome = str(row["relation"]), str(row["outcome"])
-    # The answer stands in the gold word's place: the key for dependent -> head, else the query.
+    # The prediction replaces the gold word: the key for dependent -> head, else the query.
     answered = row["keys"] if str(row["direction"]) != "head->dependent" else row["queries"]
     arcs = [
         [int(query), int(key), bool(int(gold) == int(answer))]
@@ -147,7 +147,7 @@ def _entry(
     keys: list[str] | None = None,
     text: str,
 ) -> dict[str, Any]:
-    """Return a sentence as `sentences_block` describes it, in this order; `keys` where they are not the queries."""
+    """Return a sentence as described in `sentences_block`, fields in this order; `keys` if they differ from queries."""
     tokens = _strings(row["tokens"])
     keys = tokens if keys is None else keys
     return {
@@ -167,7 +167,7 @@ def _strings(tokens: Iterable[Any]) -> list[str]:
 
 
 def _without_ends(tokens: list[str], words: Words) -> list[str]:
-    """Take the special tokens off both ends, as they are named."""
+    """Remove the special tokens, by their names, from both ends."""
     special = {words.cls, words.sep}
     first = next((position for position, token in enumerate(tokens) if token not in special), len(tokens))
     last = next((position for position in range(len(tokens), first, -1) if tokens[position - 1] not in special), first)

@@ -1,32 +1,33 @@
-"""The findings of a run: what its numbers say, in words. Each analysis writes its own, beginning at its `in_report.py`.
+"""The findings of a run: sentences supported by its numbers. Each analysis writes its own, from its `in_report.py`.
 
-A sentence that one number differs from another, or that heads have an effect, an order, a rank or clusters, is made
-only where that is shown (false discovery rate 5% over all sentences of its kind) and as large as the smallest size of
+A sentence that one number differs from another, or that heads have an effect, an order, a rank or clusters, is written
+only if it is significant (false discovery rate 5% over all sentences of its kind) and as large as the smallest size of
 its unit; `statistics.inference.worth_saying` decides both. In the rules below "shown" means both.
 
 - A head *stands out* at a behavior (previous, next or current token, the first special token, the separator,
-  punctuation) when its share is shown to lie above one quarter and above twice what uniform attention gives.
-- A head *shows* a behavior, in text or by experiment, by the same rule; "no head shows" it where all were held to it.
-  What it shows by where it looks is "not in what it writes" where that does not pass the rule.
-- "over half" needs a share that is shown to lie above one half.
+  punctuation) if its share is shown to exceed one quarter and twice the share under uniform attention.
+- A head *shows* a behavior, in text or by experiment, by the same rule; "no head shows" it if all were tested.
+  A behavior seen in attention weights is "not in what it writes" if its norm-weighted share does not pass the rule.
+- "over half" needs a share that is shown to exceed one half.
 - Two numbers measured on the same documents are compared by the interval of their difference, never by whether their
-  own intervals overlap: "more" and "less" need it to be shown; else "no difference larger than" its farther end is
-  said. "More than any other head" needs it to be shown against the nearest of them.
+  own intervals overlap: "more" and "less" need the difference to be shown; otherwise the sentence says "no difference
+  larger than" the farther end. "More than any other head" needs it to be shown against the nearest head.
 - "most", "nearest", "least" and a rank need intervals that do not overlap with those of the other heads.
-- "attend broadly" needs the entropy to be shown above the share of uniform that the role has, "narrowly focused" below
-  half of uniform.
-- Choosing a head "beats every fixed offset" where the test on documents that did not choose says so with q < 0.05, and
-  the head lies a point above the offset.
-- What was not tested is said to be untested, never to be absent.
-- The loss depends "less" or "more" on a class of token where the paired difference to other tokens is shown; both
-  measures of importance are given, and where they disagree the sentence says so.
-- The words that attend in a relation attend to a sink "less" or "more" where the difference to other words is shown.
-- Of heads removed together, of what explanations keep, and of estimates of effects something is said where there is an
-  effect: all heads together, sets of them, uniform attention, or single heads are shown to cost loss.
-- A cluster is named where its stability on resampled documents is 0.75 or more, and its role where heads drawn by
-  chance would seldom share it. Heads that are alike, and trees without a cluster that is set apart, have none.
-- With fewer than 10 documents there are no intervals: values are stated as measured, a sentence says so, and nothing
-  is claimed of ranks, nor of broad or narrow heads.
+- "attend broadly" needs an entropy shown to exceed the role's share of uniform, "narrowly focused" one below half of
+  uniform.
+- Choosing a head "beats every fixed offset" if the test on held-out documents gives q < 0.05 and the head is a point
+  above the offset.
+- A test that was not made is reported as untested, never as absent.
+- The loss depends "less" or "more" on a class of token if the paired difference to other tokens is shown; both
+  measures of importance are given, and the sentence mentions a disagreement.
+- The words at the attending end of a relation attend to a sink "less" or "more" if the difference to other words is
+  shown.
+- Sentences on heads removed together, on predictions from explanations, and on estimated effects need an effect: all
+  heads together, sets of them, uniform attention, or single heads are shown to cost loss.
+- A cluster is named if its stability on resampled documents is 0.75 or more, and its role if random heads would seldom
+  share it. Heads that are similar, and trees without a separate cluster, have none.
+- With fewer than 10 documents there are no intervals: values are stated as measured, a sentence says so, and there are
+  no claims about ranks or about broad and narrow heads.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def findings(run: Study) -> list[Sentence]:
 
 
 def all_findings(about: Context) -> list[Sentence]:
-    """Return the sentences, where what a run has was read already."""
+    """Return the sentences, given a context that was read before."""
     sentences = [finding for parts in every_part() for finding in parts.findings(about)]
     if not any(cell.has_interval for kind in about.kinds for _, _, cell in kind.each("entropy")):
         used = int(about.run.manifest["counts"]["documents_used"])
@@ -69,10 +70,10 @@ def all_findings(about: Context) -> list[Sentence]:
 
 
 def headline(sentences: Sequence[Sentence], most: int = 4) -> list[Sentence]:
-    """Return the sentences for the first screen: one a topic, then others in order, and that intervals are missing.
+    """Return the sentences for the first screen: one per topic, then others in order, and a note on missing intervals.
 
-    What a reader of the kind of model wants comes first: the explained share where it was measured; of a decoder
-    induction, retrieval and sinks; of an encoder positions, syntax, coreference and sinks.
+    The most interesting topics for the kind of model come first: the explained share if it was measured; for a decoder
+    induction, retrieval and sinks; for an encoder positions, syntax, coreference and sinks.
     """
     every = list(every_part())
     ranks = {topic: rank for parts in every for topic, rank in parts.headline.items()}

@@ -1,4 +1,4 @@
-"""A study for other programs: the paper's tables and the run's own, as CSV, LaTeX or one Excel workbook."""
+"""Export of a study for other programs: the paper's tables and the run's own, as CSV, LaTeX or one Excel workbook."""
 
 import json
 from collections.abc import Iterator
@@ -21,23 +21,23 @@ from headscope.study.study import Study
 
 FORMATS = ("csv", "latex", "xlsx")
 WORKBOOK = "headscope.xlsx"
-# A spreadsheet reads a text that begins so as a formula.
+# Spreadsheets read a text with such a beginning as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def export(study: Study, out: Path, *, form: str) -> list[Path]:
-    """Write a study's tables for other programs, each file whole or not at all, and return their paths.
+    """Write a study's tables for other programs, each file atomically, and return their paths.
 
     Args:
         study: a finished run.
-        out: a folder; made where there is none, files of the same names in it are written over.
-        form: `csv`: the tables for a paper, `table-heads.csv` and on, and every table of the run; `latex`: the tables
-            for a paper alone; `xlsx`: one workbook with a sheet for each of them all.
+        out: a folder; created if it does not exist, files of the same names in it are overwritten.
+        form: `csv`: the tables for a paper, `table-heads.csv` and so on, and every table of the run; `latex`: only the
+            tables for a paper; `xlsx`: one workbook with a sheet for each of all these tables.
 
     Raises:
-        OptionError: another format; or LaTeX of a run that fills no table for a paper.
+        OptionError: another format; or LaTeX for a run without tables for a paper.
         OutputError: `out` is a file, or the folder of a run.
-        InputError: a table's file is gone or changed.
+        InputError: a table's file is missing or changed.
     """
     if form not in FORMATS:
         raise OptionError(f"--format is {form!r}; expected one of {', '.join(FORMATS)}")
@@ -57,7 +57,7 @@ def export(study: Study, out: Path, *, form: str) -> list[Path]:
 
 
 def check_export_folder(out: Path) -> None:
-    """Refuse a folder that files of an export have no place in.
+    """Check that a folder can hold the files of an export.
 
     Raises:
         OutputError: `out` is a file, the folder of a run, or contains a link to another folder.
@@ -80,7 +80,7 @@ def _text(path: Path, content: str) -> Path:
 
 
 def _csv(frame: pd.DataFrame) -> str:
-    """Write a table; lists as JSON, and before a text that a spreadsheet would run as a formula an apostrophe."""
+    """Return a table as CSV, with lists as JSON, and an apostrophe before text that spreadsheets read as a formula."""
     plain = frame.copy()
     for name in plain.columns:
         if not pd.api.types.is_numeric_dtype(plain[name]):
@@ -105,7 +105,7 @@ def _workbook(path: Path, frames: Iterator[tuple[str, pd.DataFrame]]) -> Path:
 
 
 def _value(value: Any) -> Value:
-    """Make a cell of a table a plain number or text; a list becomes JSON."""
+    """Convert a cell of a table to a plain number or text; a list becomes JSON."""
     if isinstance(value, np.ndarray | list | tuple):
         return json.dumps(np.asarray(value).tolist(), ensure_ascii=False)
     if value is None or pd.isna(value):

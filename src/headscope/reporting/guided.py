@@ -1,4 +1,4 @@
-"""Heads that training showed where to look are called guided: on the first screen, and on their cards."""
+"""Marks for heads that were guided in training: on the first screen, and on their cards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headscope.report_kit.words import join
 
 
 def guided_line(manifest: Mapping[str, Any]) -> str:
-    """Name the guided heads of a run's model in a few words; empty where there are none."""
+    """Return a phrase with the guided heads of a run's model; empty without guided heads."""
     guided = manifest.get(GUIDED)
     if not guided:
         return ""
@@ -21,7 +21,7 @@ def guided_line(manifest: Mapping[str, Any]) -> str:
 
 
 def guided_sentences(manifest: Mapping[str, Any], kind: Kind) -> dict[int, str]:
-    """Return what the card of each guided head says, by its place in a kind of attention."""
+    """Return the sentence for the card of each guided head, by its index in a kind of attention."""
     guided = manifest.get(GUIDED)
     if not guided:
         return {}

@@ -1,4 +1,4 @@
-"""What each head does, for the page's script: the relations that it finds and the behaviors that it shows."""
+"""Head functions for the page's script: the relations that each head finds and the behaviors that it shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headscope.study.study import Study
 
 
 def finds_of(run: Study, kind: Kind, functions: Sequence[FunctionScores]) -> dict[int, list[dict[str, Any]]]:
-    """Return what each head of a kind finds, by its place: what it is held-out best at, above the baseline."""
+    """Return the relations that each head of a kind finds, by head index: best held out, and above the baseline."""
     if "finds" not in run.roles:
         return {}
     relations = {scores.function.name: scores for scores in functions if scores.function.is_relation}
@@ -38,9 +38,9 @@ def _find(scores: FunctionScores) -> dict[str, Any]:
 
 
 def shows_of(kind: Kind, functions: Sequence[FunctionScores]) -> dict[int, list[dict[str, Any]]]:
-    """Return what each head of a kind shows of the behaviors that can be searched for, by its place.
+    """Return the searchable behaviors that each head of a kind shows, by head index.
 
-    Each with its value and interval, and its norm-weighted value, where that is known.
+    Each has its value and interval, and its norm-weighted value, if it is known.
     """
     out: dict[int, list[dict[str, Any]]] = {}
     for scores in functions:

@@ -1,4 +1,4 @@
-"""What the heads of a run look at, if heads are explained."""
+"""Attention targets of the heads of a run, if heads are explained."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def is_explained(run: Study) -> bool:
 
 
 def looks_of(run: Study, kind: Kind) -> list[HeadLook]:
-    """Return what each head of a kind looks at, in head order; those that no analysis knows are unexplained."""
+    """Return the attention target of each head of a kind, in head order; heads without data are unexplained."""
     known, nothing = _known(run)[kind.name], HeadLook(color=UNEXPLAINED, explained=float("nan"), sink=float("nan"))
     return [known.get(index, nothing) for index in range(kind.size)]

@@ -1,14 +1,14 @@
 """The first line of a head: one rule for badge, headline, list, tooltip, terminal, atlas and `study.heads["summary"]`.
 
-The first of these that holds is said:
+The line states the first of these that holds:
 
-1. It finds a relation, or antecedents, beyond the baselines: of several the one with the highest accuracy.
-2. What it looks at, where heads are explained (`analyses.explanation.looks`), and the sentence that explains it.
-3. Where heads are not explained: a behavior that it shows, of several the one with the largest share; a behavior that
-   the head's role says more exactly (at most 3 tokens away, of a head whose role is the previous token) is left out.
-4. Where heads are not explained: its role.
+1. The head finds a relation, or antecedents, better than the baselines: the one with the highest accuracy.
+2. Its attention targets, if heads are explained (`analyses.explanation.looks`), and the sentence that explains it.
+3. If heads are not explained: a behavior that it shows, the one with the largest share. A behavior that the head's role
+   describes more exactly (at most 3 tokens away, for a head with the role previous token) is skipped.
+4. If heads are not explained: its role.
 
-Of all others the line says that there is no supported pattern.
+For all other heads the line says that there is no supported pattern.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class HeadSummary:
 
     Attributes:
         name: the fact in a few words, `Finds obj`.
-        rest: what it means and its number with the interval, ` (direct object): 74% of cases (95% interval 71 to 77)`.
+        rest: meaning and number with interval, ` (direct object): 74% of cases (95% interval 71 to 77)`.
     """
 
     name: str
@@ -77,7 +77,7 @@ def summaries_of_kind(run: Study, kind: Kind, functions: Sequence[FunctionScores
 
 
 def _of_look(look: HeadLook, sentence: str, words: Words) -> HeadSummary:
-    """Say what a head looks at: `Nearby tokens: attends to [CLS] (63%), later tokens nearby (14%); 88% predicted`."""
+    """Summarize the targets: `Nearby tokens: attends to [CLS] (63%), later tokens nearby (14%); 88% predicted`."""
     name = capital(words.fill(LOOKS[look.color].label))
     sentence = plain(sentence[:1].lower() + sentence[1:])
     if look.color == UNEXPLAINED and not isnan(look.explained):
@@ -87,7 +87,7 @@ def _of_look(look: HeadLook, sentence: str, words: Words) -> HeadSummary:
 
 
 def strongest_behavior(shows: Sequence[Mapping[str, Any]], role: str) -> Mapping[str, Any] | None:
-    """Return the behavior that a head's line says, of those that it shows; None where it says none."""
+    """Return the behavior for a head's line, among those that it shows; None if there is none."""
     return _strongest([each for each in shows if each["role"] != role or not ROLES[role].statistic])
 
 

@@ -1,4 +1,4 @@
-"""A study's figures for other uses than its page: for a paper, as wide as a column or two, or for slides."""
+"""Export of a study's figures: for a paper, one or two columns wide, or for slides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headscope.study.study import Study
 FORMS = ("pdf", "svg")
 SCREEN = "screen"
 SCREEN_FORMS = ("pdf", "png")
-"""Their SVG lies in the run's own folder."""
+"""Formats for the screen; the SVG files are in the run's own folder."""
 
 
 def export_figures(study: Study, out: Path, *, columns: str, style: str | None = None) -> list[Path]:
@@ -24,15 +24,16 @@ def export_figures(study: Study, out: Path, *, columns: str, style: str | None =
 
     Args:
         study: a finished run.
-        out: a folder; made where there is none, files of the same names in it are written over.
-        columns: of a paper, as PDF and SVG: `one` or `two`. Text has 7 to 9 points, and what is higher than a page goes
-            on in `figure-1-2` and on. Or `screen`: as wide as in the run's own folder, as PNG and PDF.
-        style: of the paper, of `STYLES`: its widths and its type; `plain` where it is None: 3.3 and 6.9 inches.
+        out: a folder; created if it does not exist, files of the same names in it are overwritten.
+        columns: width as columns of a paper, as PDF and SVG: `one` or `two`. Text has 7 to 9 points, and figures higher
+            than a page continue in `figure-1-2` and so on. Or `screen`: the width in the run's own folder, as PNG and
+            PDF.
+        style: style of the paper, one of `STYLES`: its widths and its typeface; `plain` when None: 3.3 and 6.9 inches.
 
     Raises:
         OptionError: another number of columns, or another style; or a style for `screen`.
         OutputError: `out` is a file, or the folder of a run, or another run writes there.
-        InputError: a table's file is gone or changed.
+        InputError: a table's file is missing or changed.
     """
     if columns not in (*WIDTHS, SCREEN):
         raise OptionError(f"--figures is {columns!r}; expected {', '.join(WIDTHS)} (columns of a page) or {SCREEN}")

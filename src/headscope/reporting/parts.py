@@ -1,4 +1,4 @@
-"""What every analysis writes or explains, put together."""
+"""The figures and terms of all analyses together."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from headscope.report_kit.report_parts import Context, Parts, Term
 def write_figures(
     about: Context, folder: Path, *, width: float | None = None, font: str = "", forms: Sequence[str] = ("svg",)
 ) -> list[Path]:
-    """Write every analysis's figures, each where there is something to draw, and return their files' paths.
+    """Write every analysis's figures, if there is something to draw, and return their files' paths.
 
     Args:
         about: the run.
-        folder: of the files.
-        width: of every figure, in inches, for a paper; by default each is as wide as it likes.
-        font: of their text; by default that of pages.
-        forms: of `svg`, `png` and `pdf`; a page needs the first alone, and each takes its time.
+        folder: folder for the files.
+        width: width of every figure in inches, for a paper; by default each figure has its own.
+        font: typeface of their text; by default that of pages.
+        forms: formats, among `svg`, `png` and `pdf`; a page needs only the first, and each takes time.
     """
     paths: list[Path] = []
     with on_paper(width, font=font):
@@ -36,5 +36,5 @@ def more_terms(about: Context) -> tuple[Term, ...]:
 
 
 def terms_of(about: Context, parts: Parts) -> Sequence[Term]:
-    """Return the terms of an analysis; none where the run has none of the tables that they explain."""
+    """Return the terms of an analysis; empty if the run has none of the tables that they explain."""
     return parts.terms if any(about.run.tables.get(name) is not None for name in parts.explained) else ()

@@ -1,4 +1,4 @@
-"""What the page's script knows: every statistic of every head, and every head's maps on short sentences."""
+"""Data for the page's script: every statistic of every head, and every head's maps on short sentences."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ SCHEMA = 1
 def data_block(run: Study) -> dict[str, Any]:
     """Return the statistics for the script: per kind flat lists in head order (layer by layer), null where missing.
 
-    `relations` has every head's accuracy at what was looked for, and `measures` what analyses have of every head
-    beside, both to color the grid by. `finds` of a kind is {place of a head: what it is best at}, each with its label,
-    what that means, and its accuracy; `shows` likewise what it shows, and how much. `summaries` has the first line of
-    every head in head order, its name and the rest of the line. Where analyses have them, `sentences` are what they say
-    of heads. Where heads are explained, `looks` are what heads look at, and a kind has `looks` (of each head its number
-    among them), `explained` (the share of attention off the sink that is predicted) and `sink` (the share of attention
-    on the sink) in head order. `guided` has what is said of heads that training showed where to look.
+    `relations` has every head's accuracy for each relation, and `measures` the further numbers of every head from
+    analyses; both can color the grid. `finds` of a kind is {index of a head: relations it is best at}, each with label,
+    meaning and accuracy; `shows` likewise the behaviors it shows, and their size. `summaries` has the first line of
+    every head in head order, its name and the rest of the line. `sentences` are the analyses' sentences on heads, if
+    any. If heads are explained, `looks` are the categories of attention targets, and a kind has `looks` (each head's
+    index into them), `explained` (the predicted share of non-sink attention) and `sink` (the share of attention on the
+    sink) in head order. `guided` has the sentences on heads that were guided in training.
     """
     about = Context.of(run)
     kinds, words = about.kinds, about.words
@@ -103,7 +103,7 @@ def data_block(run: Study) -> dict[str, Any]:
 
 
 def _looks(about: Context) -> dict[str, Any]:
-    """Return the categories of what heads look at; nothing where the run explained no heads."""
+    """Return the categories of attention targets; empty if the run explained no heads."""
     if not is_explained(about.run):
         return {}
     return {"looks": [{"name": look.color, "label": capital(about.words.fill(look.label))} for look in LOOKS.values()]}
@@ -130,18 +130,18 @@ def _of_every_part(about: Context, kind: Kind) -> dict[str, Any]:
 
 
 def _significant(values: np.ndarray) -> list[float | None]:
-    """Return numbers of any size to four digits, null for NaN."""
+    """Return numbers of any size, rounded to four significant digits, null for NaN."""
     return [None if np.isnan(value) else float(f"{value:.4g}") for value in values]
 
 
 def _accuracies(heads: pd.DataFrame, kind: Kind) -> list[float | int | None]:
-    """Return how well every head of a kind finds a relation, in head order: of two directions the better one."""
+    """Return the accuracy of every head of a kind for a relation, in head order: the better of two directions."""
     better = heads.groupby(["kind", "layer", "head"])["value"].max().reset_index()
     return json_numbers(kind.in_head_order(better, "value").round(4))
 
 
 def _role_words(role: Role, words: Words) -> dict[str, Any]:
-    """Say what a head of this role does, around the statistic that tells it, and around the one that shows it."""
+    """Return the phrases on a role's behavior, each with its statistic: the defining one and the one that shows it."""
     fields = {"statistic": role.statistic or None, "says": words.fill(role.phrase)}
     if not role.shown_by:
         return fields
@@ -158,16 +158,16 @@ def _columns(kind: Kind, statistic: str) -> dict[str, Any]:
 
 
 def _constant(values: list[float | int | None]) -> list[float | int | None] | float | int | None:
-    """One number where all heads share it, as they do for n and uniform values."""
+    """Return one number if all heads share it, as they do for n and uniform values."""
     return values[0] if len(set(values)) == 1 else values
 
 
 def maps_block(about: Context, *, most: int | None = None) -> dict[str, Any]:
-    """Return every head's maps on the sentences shared by all: {kind: sentences, each with its bytes in head order}.
+    """Return every head's maps on the shared sentences: {kind: sentences, each with its bytes in head order}.
 
     Args:
         about: the run.
-        most: sentences at most, the first ones; by default all.
+        most: number of sentences from the first; all by default.
     """
     examples = about.run.examples
     shared = examples[examples["behavior"] == "shared"]
@@ -188,11 +188,11 @@ def _maps(kind: Kind, rows: pd.DataFrame, most: int | None) -> dict[str, Any]:
 
 
 def packed(weights: np.ndarray) -> str:
-    """Return `weights [query, key]` as the script reads them, in base64, each row's maximum to four digits."""
+    """Return `weights [query, key]` in the script's format, in base64, each row's maximum to four digits."""
     largest = np.array([float(f"{value:.4g}") for value in weights.max(axis=1, initial=0.0)])
     return base64.b64encode(write_weights(weights, largest)).decode("ascii")
 
 
 def shown_tokens(tokens: Sequence[str]) -> list[list[str]]:
-    """Write each token as it is drawn, and in full where that differs."""
+    """Return each token as it is drawn, and in full if that differs."""
     return [list(dict.fromkeys((label(token), titled(token)))) for token in tokens]

@@ -1,4 +1,4 @@
-"""How the numbers were made: definitions in short, what was read and left out, the signature."""
+"""Provenance of the numbers: short definitions, counts of inputs read and skipped, the signature."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headscope.views.markup import Html, el
 
 
 def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
-    """Say in short what each number is; `more` are the terms of sections that not every run has."""
+    """Return short definitions of all numbers; `more` are the terms of sections that not every run has."""
     entries = (
         *statistic_terms(words),
         ("Uniform", "what the same statistic would be if attention were spread evenly over all visible tokens"),
@@ -65,7 +65,7 @@ def term_address(term: str) -> str:
 
 
 def statistic_terms(words: Words) -> list[tuple[str, str]]:
-    """Return what the statistics mean, those that are explained together once."""
+    """Return the definitions of the statistics; statistics with a shared definition are listed once."""
     terms = [
         statistic.term or Term(name=capital(words.statistics[statistic.name]), says=statistic.meaning)
         for statistic in STATISTICS.values()
@@ -74,7 +74,7 @@ def statistic_terms(words: Words) -> list[tuple[str, str]]:
 
 
 def thresholds(words: Words) -> str:
-    """Return from where on each role holds, in the order in which they are tried."""
+    """Return the threshold of each role, in the order in which they are tried."""
     parts = []
     tried = [role for role in ROLES.values() if role.statistic]
     for (above, of_uniform), group in groupby(tried, key=lambda role: (role.above, role.of_uniform)):
@@ -86,7 +86,7 @@ def thresholds(words: Words) -> str:
 
 
 def counts(manifest: Mapping[str, Any]) -> list[Html]:
-    """Say what was read, cut and left out."""
+    """Return the numbers of inputs that were read, cut and skipped."""
     counted = manifest["counts"]
     used, all_documents = int(counted["documents_used"]), int(counted["documents"])
     out = [
@@ -109,7 +109,7 @@ def counts(manifest: Mapping[str, Any]) -> list[Html]:
 
 
 def signature(manifest: Mapping[str, Any]) -> Html:
-    """Fold the signature: all that these numbers depend on."""
+    """Return the signature, folded: everything that determines these numbers."""
     rows = [(name, plain(manifest.get(key, ""))) for name, key in (("command", "command"), ("made", "created"))]
     rows = [row for row in rows if row[1]]
     rows += _flat("", manifest["signature"])

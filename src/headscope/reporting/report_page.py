@@ -1,4 +1,4 @@
-"""The report: one offline page on what every head of a model looks at."""
+"""The report: one offline page on the attention of every head of a model."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ STYLES = (
 
 
 def write_report(run: Study, out_dir: Path, *, atlas: str | None = None) -> Path:
-    """Write `report.html` and the figures it links, each whole or not at all, and return the page's path.
+    """Write `report.html` and the figures that it links to, each atomically, and return the page's path.
 
     Args:
         run: the run.
-        out_dir: its folder.
-        atlas: address of the head atlas beside the page, to link to.
+        out_dir: folder of the run.
+        atlas: address of the head atlas next to the page, to link to.
 
     Raises:
-        OSError: the folder cannot be written to; files that were there stay as they were.
+        OSError: the folder is not writable; existing files stay unchanged.
     """
     out_dir = Path(out_dir)
     about = replace(Context.of(run), links=True)
@@ -55,8 +55,8 @@ def render_report(run: Study, *, links: bool = False, atlas: str | None = None) 
 
     Args:
         run: the run.
-        links: whether the page links `figures/figure-N.svg` beside it.
-        atlas: address of the head atlas beside it, linked at the grid and on each card.
+        links: True if the page links to `figures/figure-N.svg` next to it.
+        atlas: address of the head atlas next to the page, linked from the grid and each card.
     """
     return _rendered(replace(Context.of(run), links=links), atlas)
 
@@ -91,7 +91,7 @@ def _rendered(about: Context, atlas: str | None) -> str:
 
 
 def _rail(groups: Sequence[GroupParts]) -> Html:
-    """Return the contents: every group with its sections, then the appendix."""
+    """Return the table of contents: every group with its sections, then the appendix."""
     appendix = GroupParts(name="appendix", title="Appendix", lead=None, sections=())
     links = [el("a", "Story", href="#story", class_="part")]
     for group in (*groups, appendix):
@@ -105,7 +105,7 @@ def _rail(groups: Sequence[GroupParts]) -> Html:
 
 
 def run_line(about: Context) -> str:
-    """Say in one line what was run: heads, layers, segments, documents, corpus, guided heads, date."""
+    """Return one line about the run: heads, layers, segments, documents, corpus, guided heads, date."""
     manifest = about.run.manifest
     read_counts, corpus = manifest["counts"], manifest["signature"]["corpus"]
     size = join([f"{count(kind.size, kind.noun)} in {count(kind.layers, 'layer')}" for kind in about.kinds])

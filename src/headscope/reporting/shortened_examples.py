@@ -1,4 +1,4 @@
-"""Rows of examples cut to the tokens in which their head attends most, for models of many heads."""
+"""Rows of examples cut to the tokens with most of their head's attention, for models with many heads."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 
 def shortened(row: dict[str, Any], *, most: int) -> dict[str, Any]:
-    """Return a row of examples with the stretch of `most` tokens in which it attends most; one that is short stays.
+    """Return a row of examples cut to the `most` neighboring tokens with most of its attention; short rows stay.
 
-    Arcs that leave the stretch are left out. Keys that are other tokens than the queries get a stretch of their own.
+    Arcs that leave this window are dropped. If the keys are other tokens than the queries, they get their own window.
     """
     sides = ["tokens"] if "keys" not in row or "predicted" in row else ["tokens", "keys"]
     tokens = [str(token) for token in row["tokens"]]
@@ -36,6 +36,6 @@ def shortened(row: dict[str, Any], *, most: int) -> dict[str, Any]:
 
 
 def _heaviest(line: np.ndarray, most: int) -> slice:
-    """Return the stretch of a line of numbers with the largest sum."""
+    """Return the window of a line of numbers with the largest sum."""
     first = max(range(max(1, len(line) - most + 1)), key=lambda at: float(line[at : at + most].sum()))
     return slice(first, first + most)

@@ -20,9 +20,9 @@ class GroupParts:
     """A group of analyses on the page.
 
     Attributes:
-        name: in its address.
+        name: name in the group's address.
         title: its heading.
-        lead: the sentence that stands for it in the story; None where its analyses support none beyond the findings.
+        lead: its sentence in the story; None if its analyses support no sentence beyond the findings.
         sections: its evidence.
     """
 
@@ -33,11 +33,11 @@ class GroupParts:
 
 
 def leads_of_groups(about: Context, first: Sequence[Sentence]) -> dict[str, Sentence]:
-    """Return the sentence that stands for each group that has one beyond those that the story opens with.
+    """Return the lead sentence of each group that has a sentence besides those at the start of the story.
 
     Args:
         about: the run, with all its sentences.
-        first: the sentences that the story opens with.
+        first: the sentences at the start of the story.
     """
     leads: dict[str, Sentence] = {}
     for group in GROUPS:
@@ -56,11 +56,11 @@ def leads_of_groups(about: Context, first: Sequence[Sentence]) -> dict[str, Sent
 
 
 def groups_of_page(about: Context, first: Sequence[Sentence]) -> list[GroupParts]:
-    """Return the groups that have evidence, in the order of the story; no sentence stands twice.
+    """Return the groups that have evidence, in the order of the story; no sentence appears twice.
 
     Args:
         about: the run, with all its sentences.
-        first: the sentences that the story opens with.
+        first: the sentences at the start of the story.
     """
     leads = leads_of_groups(about, first)
     used = [*first, *leads.values()]
@@ -89,12 +89,12 @@ def explained(section: Section, terms: Sequence[Term]) -> Section:
 
 
 def meaning(address: str) -> Html:
-    """Return the link from a heading to what the numbers below it mean, at an address of the page."""
+    """Return the link from a heading to the definition of its numbers, at an address of the page."""
     return el("a", "what these numbers are", href=f"#{address}", class_="meaning")
 
 
 def findings_list(about: Context, first: Sequence[Sentence]) -> Html:
-    """Return the sentences that the story opens with, each beside its small figure."""
+    """Return the sentences at the start of the story, each with its small figure."""
     return el(
         "ul",
         [el("li", linked([finding], tag="p", class_=None), small_figure(about, finding)) for finding in first],
@@ -120,10 +120,10 @@ def group_html(about: Context, group: GroupParts) -> Html:
 
 
 def small_figure(about: Context, finding: Sentence) -> Html | None:
-    """Draw what a sentence shows: its bars, or the grid of its kind with the heads that it names or is about.
+    """Draw the figure of a sentence: its bars, or the grid of its kind with the heads that it names or is about.
 
     Returns:
-        None where it has neither, or where the kind has too many heads for a grid.
+        None if it has neither, or if the kind has too many heads for a grid.
     """
     if isinstance(finding.figure, Bars):
         return bars(finding.figure)

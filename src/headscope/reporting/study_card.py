@@ -1,6 +1,6 @@
-"""A study in a notebook's cell: what was run, its head grid, what was found, and where the report is.
+"""A study in a notebook cell: a line about the run, its head grid, its findings, and a link to the report.
 
-Plain HTML and SVG with the colors in it: a notebook that is exported or opened elsewhere shows the same.
+The card is plain HTML and SVG with inline colors, so that an exported notebook looks the same.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _STYLE = "font:13px/1.5 system-ui,sans-serif"
 
 
 def study_card(study: Study) -> str:
-    """Return a study as HTML; everything that came with a model or text is escaped.
+    """Return a study as HTML; all text from the model or the corpus is escaped.
 
     Raises:
-        InputError: a file of the run is gone, or not as the run wrote it.
+        InputError: a file of the run is missing, or has changed since the run wrote it.
     """
     parts = [f"<p><b>headscope study</b> of {escape(study.summary())}</p>"]
     if "stats" in study.tables:
@@ -69,7 +69,7 @@ def _grid(part: Mapping[str, Any], roles: pd.DataFrame) -> str:
 
 
 def _middle(number: int) -> float:
-    """Return how far the middle of a row's or column's cell is from the first cell's edge, in pixels; from 1."""
+    """Return the distance in pixels from the edge of the first cell to the center of cell `number`, from 1."""
     return (number - 0.5) * (_CELL + _GAP)
 
 
@@ -78,7 +78,7 @@ def _text(x: float, y: float, number: int) -> str:
 
 
 def _legend(roles: Iterable[Any]) -> str:
-    """Return the roles that heads have, each with its color and how many have it."""
+    """Return the roles that heads have, each with its color and its number of heads."""
     numbers = pd.Series(list(roles)).value_counts()
     entries = [
         f'<span style="white-space:nowrap;margin-right:1em"><span style="display:inline-block;width:.8em;height:.8em;'
@@ -91,12 +91,12 @@ def _legend(roles: Iterable[Any]) -> str:
 
 
 def _link(study: Study) -> str:
-    """Return a link to the report; the folder alone where the run has no page."""
+    """Return a link to the report; only the folder if the run has no page."""
     page = study.report_path
     if not page.exists():
         return f"Tables in <code>{escape(str(study.path))}</code>"
     resolved = page.resolve()
     here = Path.cwd()
-    # A notebook's server opens what lies below its own folder; a page from elsewhere only the browser itself can.
+    # A notebook server serves files below its own folder; only the browser can open a page elsewhere.
     address = resolved.relative_to(here).as_posix() if resolved.is_relative_to(here) else resolved.as_uri()
     return f'<a href="{escape(address)}" target="_blank">Open the report</a> <code>{escape(str(page))}</code>'

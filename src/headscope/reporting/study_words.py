@@ -1,4 +1,4 @@
-"""A study in words, for Python: the findings and the cards of heads, as the pages have them."""
+"""Words of a study, for Python: the findings and the head cards, as on the pages."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def study_findings(study: Study) -> Findings:
     """Return every sentence that a study supports, in the order of the report.
 
     Raises:
-        InputError: a file of the run is gone, or not as the run wrote it.
+        InputError: a file of the run is missing, or has changed since the run wrote it.
     """
     return Findings(sentence.text for sentence in findings(study)) if "stats" in study.tables else Findings()
 
 
 def head_cards(study: Study) -> Callable[[HeadId], HeadCard]:
-    """Return what makes the card of a head; what all heads share is read once."""
+    """Return a function that builds the card of a head; data shared by all heads is read once."""
     summaries = head_summaries(study)
     sentences = sentences_block(study)
     width = {part["kind"]: part["heads"] for part in study.manifest["kinds"]}

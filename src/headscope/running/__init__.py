@@ -1,1 +1,1 @@
-"""A run measured: its stages, their order, resume, the folder that is written, and shards on a cluster."""
+"""Measurement of a run: its stages and their order, resuming, the run folder, and shards on a cluster."""

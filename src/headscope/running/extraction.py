@@ -43,16 +43,16 @@ from headscope.storage.unfinished import part_of, remove
 
 @dataclass(frozen=True, kw_only=True)
 class MapOptions:
-    """How maps are made and stored.
+    """Options for making and storing maps.
 
     Attributes:
         pickle: write the original's pickle in place of a folder of safetensors.
         store: `float16` or `float32`; a pickle holds float16.
-        word_level: None for attention between tokens, else how that from a cut word's pieces is joined (`mean`,
-            `first`, `max`).
-        cased: do not lower-case; else the tokenizer does as it is set to.
+        word_level: None for attention between tokens, else how attention from the pieces of a split word is pooled
+            (`mean`, `first`, `max`).
+        cased: do not lower-case; otherwise the tokenizer keeps its own setting.
         debug: a tiny random model with the same tokenizer.
-        replace: whether what stands in the way gives way.
+        replace: whether an existing output is replaced.
     """
 
     pickle: bool = False
@@ -65,14 +65,14 @@ class MapOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Extraction:
-    """What was written.
+    """The result of an extraction.
 
     Attributes:
-        path: the folder, or the pickle.
-        index: what the maps are; without shards and entries.
-        counts: what became of the corpus; None where the same maps were there already.
-        bytes: size of what was written.
-        left_out: inputs for which a pickle has no place; see `maps_to_pickle`.
+        path: path of the folder or the pickle.
+        index: description of the maps, without shards and entries.
+        counts: counts of the corpus as it was packed; None if the same maps existed already.
+        bytes: size of the output.
+        left_out: number of inputs that a pickle cannot store; see `maps_to_pickle`.
         notes: sentences that the user should see.
     """
 
@@ -87,16 +87,15 @@ class Extraction:
 def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction:
     """Run a model over a corpus and write its attention maps.
 
-    A folder that holds maps of the same signature is left as it is; anything else that stands at `out` is
-    refused before the model runs.
+    A folder with maps of the same signature is left as it is; anything else at `out` is refused before the model runs.
 
     Args:
         options: model and corpus.
-        out: the folder or the pickle to write; it appears when it is whole.
-        how: of the maps.
+        out: folder or pickle to write; it appears only when it is complete.
+        how: options for making and storing the maps.
 
     Raises:
-        HeadscopeError: the model, the corpus, an option or `out` is not as it should be.
+        HeadscopeError: the model, the corpus, an option or `out` is invalid.
     """
     # The lock is taken at the start, so that a second run is refused at once and not after hours.
     check_place(Path(out), reads=[options.model, *options.text], replace=how.replace)
@@ -164,7 +163,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
 
     if not how.pickle:
         return with_fewer_inputs(partial(write_maps, path), limit.halve)
-    # A folder of maps comes first, because batches are sorted by length and the pickle keeps the order of the input.
+    # A folder of maps is written first, because batches are sorted by length and the pickle keeps the input order.
     between = part_of(path)
     try:
         maps = with_fewer_inputs(partial(write_maps, between / "maps"), limit.halve)
@@ -178,7 +177,7 @@ def _with_words(segments: Iterator[Segment], encoder: Encoder, notes: Counter[st
     """Yield segments and count the notes on their words.
 
     Raises:
-        InputError: a segment's pieces could not be traced to words, as may be without a fast tokenizer.
+        InputError: a segment's pieces could not be traced to words, which can happen without a fast tokenizer.
     """
     special = set(encoder.tokenizer.all_special_ids)
     for number, segment in enumerate(segments, 1):
@@ -219,7 +218,7 @@ def _index(
 
 
 def _holds(path: Path, index: MapsIndex) -> bool:
-    """Whether the maps that an index speaks of lie there already."""
+    """Return True if the maps that an index describes exist already."""
     try:
         return bool(read_index(path).signature.get("id") == index.signature["id"])
     except InputError:
@@ -227,7 +226,7 @@ def _holds(path: Path, index: MapsIndex) -> bool:
 
 
 def _with_text(documents: Iterable[Document]) -> Iterator[Document]:
-    """Keep an entry's text among its fields, as the original does; words and tokens are kept by themselves."""
+    """Keep an entry's text among its fields, as the original does; words and tokens are kept elsewhere."""
     for document in documents:
         if document.whole and len(document.lines) == 1:
             document = replace(document, fields={"text": document.lines[0], **document.fields})

@@ -1,4 +1,4 @@
-"""Parts of a run: each scans its share of the shards into its folder, and a merge joins all of them."""
+"""Parts of a run: each scans its share of the shards into its own folder, and a merge joins all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -26,13 +26,13 @@ _FILES = ("text", "treebank", "treebank_train", "coref")
 
 @dataclass(frozen=True)
 class FinishedPart:
-    """A part of a run as its folder says it.
+    """A finished part of a run, as read from its folder.
 
     Attributes:
         folder: its folder.
-        part: which it is.
+        part: number of the part and of all parts.
         signature: id of the whole run.
-        options: of the whole run.
+        options: options of the whole run.
     """
 
     folder: Path
@@ -42,10 +42,10 @@ class FinishedPart:
 
 
 def read_part_number(text: str) -> Part:
-    """Read `--shard`: `2/8`, the second of eight parts.
+    """Parse `--shard`: `2/8` is the second of eight parts.
 
     Raises:
-        OptionError: it is no such thing.
+        OptionError: the text does not have this form.
     """
     number, _, of = text.partition("/")
     if all(each.isdecimal() and len(each) < 7 for each in (number, of)) and 1 <= int(number) <= int(of) <= _MOST:
@@ -54,10 +54,10 @@ def read_part_number(text: str) -> Part:
 
 
 def check_options(options: RunOptions) -> None:
-    """Refuse a run that cannot be done in parts.
+    """Raise an error for a run that cannot be split into parts.
 
     Raises:
-        OptionError: it reads saved maps, or text that can be read once.
+        OptionError: it reads saved maps, or text that can be read only once.
     """
     if options.maps is not None:
         raise OptionError(
@@ -70,19 +70,20 @@ def check_options(options: RunOptions) -> None:
 def write_part(
     run: ModelRun, out: Path, part: Part, *, options: RunOptions | None = None, watch: Watcher | None = None
 ) -> int:
-    """Scan a part's shards for every stage that has scans, and keep their sums; return how many it keeps.
+    """Scan a part's shards for every stage that has scans, and keep their sums; return the number of files kept.
 
-    A part that was killed goes on with the shards that it has not kept.
+    A part that was killed continues with the shards that it has not kept.
 
     Args:
-        run: from `prepare`.
+        run: run from `prepare`.
         out: folder of the part.
-        part: which part of how many.
-        options: as the user gave them, so that the merged run says what was chosen for them; the run's when None.
-        watch: receives the progress.
+        part: number of the part and of all parts.
+        options: options as the user gave them, so that the merged run reports the choices made for them; the run's when
+            None.
+        watch: function that receives the progress.
 
     Raises:
-        OutputError: the folder holds something else, or another run holds it.
+        OutputError: the folder holds something else, or another run has locked it.
     """
     with folder_held(out) as lock:
         plain = _plain(options or run.options)
@@ -118,10 +119,10 @@ def _scan(run: ModelRun, lock: Held, part: Part, watch: Watcher | None) -> None:
 
 
 def read_parts(folders: Sequence[Path]) -> list[FinishedPart]:
-    """Read the parts of a run from their folders; all of them must be there, finished and of one run.
+    """Read the parts of a run from their folders; all of them must exist, be finished and belong to one run.
 
     Raises:
-        InputError: a folder holds no part, or a part is not finished, of another run, or lacking; says which.
+        InputError: a folder has no part, or a part is unfinished, missing or of another run; the message names it.
     """
     finished = [_read(folder) for folder in dict.fromkeys(folders)]
     first = finished[0]
@@ -140,10 +141,10 @@ def read_parts(folders: Sequence[Path]) -> list[FinishedPart]:
 
 
 def check_parts(parts: Sequence[FinishedPart], signature: str) -> None:
-    """Refuse to join parts of another run.
+    """Raise an error if parts belong to another run.
 
     Raises:
-        InputError: the text, the model or an option is not what it was.
+        InputError: the text, the model or an option has changed.
     """
     for each in parts:
         if each.signature != signature:
@@ -185,12 +186,12 @@ def _check_out(out: Path, about: dict[str, Any]) -> None:
 
 
 def shared_options(options: RunOptions) -> RunOptions:
-    """Return options that mean the same to another process: files by their whole path."""
+    """Return options that mean the same to another process: files by their absolute path."""
     return _options(_plain(options))
 
 
 def _plain(options: RunOptions) -> dict[str, Any]:
-    """Return options as JSON has them; files by their whole path, wherever they are joined."""
+    """Return options in a form that JSON can store; files by their absolute path, so that any folder can merge them."""
     plain: dict[str, Any] = {"stages": list(options.stages)}
     for name in options_of(RunOptions):
         value = getattr(options, name)
@@ -209,7 +210,7 @@ def _whole(path: str) -> str:
 
 
 def _options(plain: dict[str, Any]) -> RunOptions:
-    """Return options as `_plain` wrote them."""
+    """Return the options that `_plain` wrote."""
     kinds = options_of(RunOptions)
     values = {field.name: plain[field.name] for field in fields(RunOptions) if field.name in plain}
     for name, value in values.items():

@@ -34,13 +34,13 @@ _MOST_BYTES = 1 << 20  # of a file that lists heads
 
 @dataclass(frozen=True, kw_only=True)
 class Pruned:
-    """A checkpoint that was written.
+    """A pruned checkpoint on disk.
 
     Attributes:
         path: its folder.
-        removed: the heads that write nothing in it, in order.
-        heads: how many the model has in all.
-        loss: before and after, where a text was given.
+        removed: heads whose output is removed, in order.
+        heads: number of heads of the model.
+        loss: loss before and after, if a text was given.
     """
 
     path: Path
@@ -61,22 +61,22 @@ def write_pruned(
     """Write a model's checkpoint with the rows of the output projection of some heads set to zero.
 
     Shapes and configuration stay, so that every program that reads the model reads the new one. With the intervention
-    `mean` what the heads write on average goes into the projection's bias: fitted on half of the documents, while the
-    loss is of the others.
+    `mean`, the heads' mean output goes into the projection's bias: it is fitted on half of the documents, and the loss
+    is measured on the others.
 
     Args:
-        loaded: the whole model, as `load_checkpoint` returns it; its weights are changed.
+        loaded: whole model from `load_checkpoint`; its weights are changed.
         out: the new folder.
-        heads: chooses which to remove, of the model's heads.
-        intervention: of `encoding.choices.REMOVALS`.
-        documents: the text on which the loss is measured; needed for means.
-        replace: whether what stands at `out` gives way.
+        heads: function that chooses the heads to remove from the model's heads.
+        intervention: one of `encoding.choices.REMOVALS`.
+        documents: text on which the loss is measured; needed for means.
+        replace: whether an existing `out` is replaced.
 
     Raises:
-        OptionError: there is no such head, or none is left to remove.
-        ModelError: a layer's output projection cannot be changed, or the model predicts no tokens of a text.
-        InputError: nothing can be predicted of the text.
-        OutputError: something stands at `out`.
+        OptionError: a head does not exist, or none is left to remove.
+        ModelError: a layer's output projection cannot be changed, or the model does not predict tokens.
+        InputError: the text has nothing to predict.
+        OutputError: `out` exists.
     """
     bare, encoder = without_head(loaded).model, Encoder(loaded.tokenizer)
     anatomy = examine(bare, encoder.vocabulary)
@@ -90,7 +90,7 @@ def write_pruned(
             means = projection_means(bare, anatomy, encoder.vocabulary, projections, text.fitting)
         remove_heads(projections, anatomy.layout, removed, means=means)
         loss = None if text is None or before is None else text.change(before, text.losses())
-        # Weights that the checkpoint lacks (a pooler) are random here, and are lacking in the new one, too.
+        # Weights that the checkpoint lacks (a pooler) are random here, and are left out of the new one, too.
         weights = {k: v for k, v in loaded.model.state_dict().items() if k not in loaded.untrained}
         save_folder(part, loaded.model, loaded.tokenizer, weights=weights)
         number = sum(each.layers * each.heads for each in anatomy.layout)
@@ -102,18 +102,18 @@ def write_pruned(
 
 
 HeadChoice = Callable[[Sequence[KindLayout]], tuple[HeadId, ...]]
-"""Chooses heads of a model, in order."""
+"""A function that chooses heads of a model, in order."""
 
 
 def named_heads(layout: Sequence[KindLayout], *, names: Sequence[str]) -> tuple[HeadId, ...]:
-    """Return the heads of a model that are named, in order.
+    """Return the named heads of a model, in order.
 
     Args:
-        layout: the model's heads.
-        names: as `8-10`, `cross 8-10`; a bare number is of the model's first kind.
+        layout: heads of the model.
+        names: names such as `8-10` and `cross 8-10`; a bare name is of the model's first kind.
 
     Raises:
-        OptionError: there is no such head, or none is named.
+        OptionError: a head does not exist, or no name is given.
     """
     try:
         heads = {HeadId.parse(name, kind=layout[0].kind) for name in names}
@@ -132,13 +132,13 @@ def weakest_heads(
     """Return the heads of a model with the smallest values of a measure, in order.
 
     Args:
-        layout: the model's heads.
-        table: `study.heads`, of the same model.
-        measure: the name of its column.
-        keep: the share of heads that stay, above 0 and below 1.
+        layout: heads of the model.
+        table: `study.heads` of the same model.
+        measure: name of its column.
+        keep: share of heads that stay, above 0 and below 1.
 
     Raises:
-        OptionError: no such measure, or one that some heads do not have, or a share that keeps all or none of them.
+        OptionError: the measure does not exist or is missing for some heads, or the share keeps all or none of them.
         InputError: the run is of a model with other heads.
     """
     measures = [name for name in table.select_dtypes("number").columns if name not in ("layer", "head")]
@@ -167,16 +167,16 @@ def weakest_heads(
             f"the run has no {measure} of {count(len(unknown), 'head')}, as of {unknown[0]}; choose a "
             "measure that it has of all heads, or name the heads to remove with --heads"
         )
-    # Equal ones go in the order of layers.
+    # Ties are broken by the order of layers.
     order = values.sort_values(kind="stable")
     return tuple(sorted(heads[position] for position in order.index[: number - kept]))
 
 
 def read_head_names(path: Path) -> list[str]:
-    """Read heads from a file: a line each or several apart by commas; what stands behind `#` is passed over.
+    """Read heads from a file: one per line, or several separated by commas; text after `#` is ignored.
 
     Raises:
-        InputError: there is no such file, or it is no text.
+        InputError: the file does not exist, or is not a text file.
     """
     try:
         text = read_regular(path, most=_MOST_BYTES).decode("utf-8")

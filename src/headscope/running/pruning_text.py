@@ -1,4 +1,4 @@
-"""The text that a checkpoint is pruned by: half of it may fit means, the rest has the loss before and after."""
+"""The text used for pruning a checkpoint: half of it may fit means, the rest measures the loss before and after."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from headscope.statistics.inference.confidence import difference_interval
 from headscope.statistics.sums.groups import group_numbers
 
 MOST_INPUTS = 400
-"""Inputs that the loss is measured on, spread over the documents."""
+"""Maximum number of inputs on which the loss is measured, spread over the documents."""
 _LENGTH = 128
 _TARGETS = {"mlm": "hidden words", "clm": "next tokens", "denoise": "left-out spans"}
 
@@ -35,10 +35,10 @@ class LossChange:
     """The loss of a model before and after, on the same inputs.
 
     Attributes:
-        targets: what the model predicts, in words.
+        targets: description of the model's prediction targets.
         before, after: mean over inputs of the mean over their targets, nats.
-        low, high: 95% interval of after less before, over documents; NaN with fewer than 10.
-        n_inputs: how many inputs.
+        low, high: 95% interval of after minus before, over documents; NaN with fewer than 10.
+        n_inputs: number of inputs.
     """
 
     targets: str
@@ -58,22 +58,22 @@ class LossChange:
 
 
 class PruningText:
-    """Inputs of a text, with what the model is to predict of them.
+    """Inputs of a text, with the model's prediction targets.
 
     Args:
-        loaded: the model with the head of its loss.
-        anatomy: what `examine` found of it, or of its base model.
-        encoder: wraps its tokenizer.
-        documents: the text.
-        fitting: whether half of the documents are kept apart, to learn from.
+        loaded: model with the head of its loss.
+        anatomy: result of `examine` for the model or its base model.
+        encoder: encoder that wraps its tokenizer.
+        documents: documents of the text.
+        fitting: whether half of the documents are reserved for fitting means.
 
     Attributes:
-        fitting: the inputs to learn from.
-        questions: those that measure.
+        fitting: inputs for fitting.
+        questions: questions that measure the loss.
 
     Raises:
-        ModelError: the model predicts no tokens.
-        InputError: nothing can be predicted of the text, or there is one document where two are needed.
+        ModelError: the model does not predict tokens.
+        InputError: the text has nothing to predict, or it has one document where two are needed.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class PruningText:
             )
 
     def losses(self) -> NDArray[np.float64]:
-        """Return the loss of the model, as it is now, on each of the questions, nats."""
+        """Return the loss of the model in its current state on each question, nats."""
         model: nn.Module = self._loaded.model
         size = auto_batch_size(_LENGTH, self._anatomy, self._loaded)
         return question_losses(model, self._anatomy, self._encoder.vocabulary, self.questions, batch_size=size)
@@ -127,7 +127,7 @@ class PruningText:
     def _segments(self, documents: list[Document]) -> list[Segment]:
         packing = packing_of(self._anatomy)
         if any(len(document.lines) <= 1 for document in documents):
-            packing = "single"  # a line alone is no pair
+            packing = "single"  # a single line makes no pair
         length = min(_LENGTH, longest_input(self._loaded, self._anatomy))
         packer = Packer(self._encoder, packing=packing, max_length=length)
         return list(packer.pack(documents, max_inputs=MOST_INPUTS))

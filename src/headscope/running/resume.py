@@ -1,4 +1,4 @@
-"""How a run is resumed: finished stages are kept, unless what their numbers depend on has changed.
+"""Resuming a run: finished stages are kept, unless something that their numbers depend on has changed.
 
 Within a stage, shards of a scan that were kept are not scanned again (`scans.shard_checkpoint`).
 """
@@ -13,12 +13,12 @@ from headscope.storage.signature_id import signature_id
 
 
 def stage_signature(stage: Stage, signature: Mapping[str, Any], options: Any, *, before: Mapping[str, str]) -> str:
-    """Return the id of what a stage's numbers depend on: a stage is measured again where it has changed.
+    """Return the id of everything a stage's numbers depend on; if it has changed, the stage is measured again.
 
     Args:
         stage: the stage.
-        signature: of the run, for the model, the corpora and, over saved maps, the files.
-        options: of the run.
+        signature: signature of the run, for the model, the corpora and, over saved maps, the files.
+        options: options of the run.
         before: ids of the stages measured before it in this run.
     """
     corpus = signature["corpus"]
@@ -44,13 +44,13 @@ def stage_signature(stage: Stage, signature: Mapping[str, Any], options: Any, *,
 
 
 def finished_stages(out: Path, written: Mapping[str, Any], ids: Mapping[str, str], words: list[str]) -> frozenset[str]:
-    """Return which stages a resumed run need not measure: the folder holds them as they would be measured.
+    """Return the stages that a resumed run need not measure, because the folder holds the same results.
 
     Args:
-        out: the folder of the run.
+        out: folder of the run.
         written: stages of its manifest, by name.
-        ids: what each stage's numbers depend on, from `stage_signature`.
-        words: gets a note for each stage whose files are damaged.
+        ids: id of each stage from `stage_signature`.
+        words: list that gets a note for each stage whose files are damaged.
     """
     names = set()
     for name, signature in ids.items():

@@ -1,4 +1,4 @@
-"""What a run would take, before it is begun: its passes, and the time of each from a batch that is timed."""
+"""The expected cost of a run before it begins: its passes, and the time of each, extrapolated from a timed batch."""
 
 import sys
 import time
@@ -27,8 +27,8 @@ class PassCost:
     """One pass of the model, or of one with random weights, over a corpus.
 
     Attributes:
-        label: as the progress line says it.
-        inputs: about how many it reads.
+        label: label in the progress line.
+        inputs: approximate number of inputs.
     """
 
     label: str
@@ -37,18 +37,18 @@ class PassCost:
 
 @dataclass(frozen=True)
 class RunCost:
-    """What a run would take.
+    """The expected cost of a run.
 
     Attributes:
-        parameters: of the model.
-        weight_bytes: that they take.
-        peak_bytes: memory that the process, or the device, took at most while the batch was timed.
-        kept_bytes: of the sums that a run keeps on disk while it goes on.
-        documents: in the text.
-        tokens: about how many, all inputs together.
-        seconds: of an input, with all that is summed up in the pass over the text.
-        passes: in the order of measuring.
-        unscanned: stages that train, or compute from what others found, without a pass that is declared.
+        parameters: number of the model's parameters.
+        weight_bytes: memory that they take.
+        peak_bytes: peak memory of the process, or the device, while the batch was timed.
+        kept_bytes: size of the sums that a run keeps on disk while it is running.
+        documents: number of documents in the text.
+        tokens: approximate number of tokens of all inputs.
+        seconds: seconds per input, including all accumulators of the pass over the text.
+        passes: passes in the order of measuring.
+        unscanned: stages without a declared pass, which train, or compute from other stages' results.
     """
 
     parameters: int
@@ -62,7 +62,7 @@ class RunCost:
     unscanned: tuple[str, ...]
 
     def lines(self) -> Iterator[str]:
-        """Yield the answer, a sentence a line."""
+        """Yield the description of the cost, one sentence per line."""
         yield (
             f"model: {count(self.parameters, 'parameter')}, {_size(self.weight_bytes)} of weights; "
             f"{_size(self.peak_bytes)} of memory while a batch was read"
@@ -82,13 +82,13 @@ class RunCost:
 
 
 def run_cost(run: ModelRun) -> RunCost:
-    """Time a batch of a run's text, and say what all its passes would take; nothing is measured or written.
+    """Time a batch of a run's text and estimate the cost of all its passes; nothing is measured or written.
 
     Args:
-        run: from `prepare`; its counts are of no use afterwards.
+        run: run from `prepare`; its counts are meaningless afterwards.
 
     Raises:
-        HeadscopeError: the run would be refused.
+        HeadscopeError: the run is invalid.
     """
     check_stages(run)
     source = run.source()
@@ -117,7 +117,7 @@ def run_cost(run: ModelRun) -> RunCost:
 
 
 def _seconds_of_input(source: ModelSource, shard: Shard, accumulators: Sequence[Accumulator]) -> float:
-    """Time a batch of a shard, as large as there is memory for; return the seconds of an input."""
+    """Time a batch of a shard, as large as memory allows; return the seconds per input."""
     batches = source.batches
     assert isinstance(batches, ShardedBatches)
 
@@ -132,7 +132,7 @@ def _seconds_of_input(source: ModelSource, shard: Shard, accumulators: Sequence[
 
 
 def _passes(scans: Mapping[str, Sequence[Scan]], inputs: int) -> tuple[PassCost, ...]:
-    """Return the passes of scans, by stage: that over the text first, which the stages with a scan of it share."""
+    """Return the passes of scans, by stage: first the pass over the text, which all stages with a text scan share."""
     shared, others = [], []
     for stage, several in scans.items():
         number = None
@@ -140,7 +140,7 @@ def _passes(scans: Mapping[str, Sequence[Scan]], inputs: int) -> tuple[PassCost,
             if isinstance(each.corpus, RunText):
                 shared.append(stage)
                 continue
-            # Models with random weights read what the trained one read before them; none is made for a count.
+            # Models with random weights read the inputs of the trained one before them; none is made just for a count.
             number = each.corpus.limit if each.corpus.limit is not None else number or _counted(each.corpus)
             label = each.label or stage
             if number:
@@ -149,7 +149,7 @@ def _passes(scans: Mapping[str, Sequence[Scan]], inputs: int) -> tuple[PassCost,
 
 
 def _counted(corpus: ScanCorpus) -> int:
-    """Make the inputs of a corpus, and count them."""
+    """Make the inputs of a corpus and return their number."""
     batches = getattr(corpus.source(), "batches", None)
     return sum(len(shard.segments) for shard in batches.shards()) if isinstance(batches, ShardedBatches) else 0
 

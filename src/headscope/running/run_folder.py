@@ -1,4 +1,4 @@
-"""A run's directory before it is written to: whose it is, and which stages in it are finished."""
+"""Checks of a run's directory before it is written to: which run it holds, and which stages are finished."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,11 +15,11 @@ FOLDERS = ("tables", "state", "figures", "atlas", SHARDS)
 
 
 def check_run_folder(path: Path) -> Sealed | None:
-    """Look whether a directory is free for a run or holds one already; return that one's manifest.
+    """Check that a directory is free for a run or already holds one; return the manifest of that run.
 
     Raises:
-        OutputError: it is a file, or holds something else.
-        InputError: it has a manifest that is none.
+        OutputError: the path is a file, or the directory holds something else.
+        InputError: its manifest is not a valid manifest.
     """
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file; --out expects a folder, new or empty")
@@ -30,14 +30,14 @@ def check_run_folder(path: Path) -> Sealed | None:
 
 
 def check_out(path: Path, signature: Mapping[str, Any]) -> Sealed | None:
-    """Look whether a directory, which the caller holds, may get a run; sweep away what stopped runs left in it.
+    """Check that a directory, which the caller has locked, may take a run; remove leftovers of stopped runs.
 
     Returns:
-        The manifest of the run of the same model and corpora that it holds; None where it holds none.
+        The manifest of the run of the same model and corpora that it holds; None if it holds none.
 
     Raises:
         OutputError: it holds a run of another model, of corpora of other names, or something else.
-        InputError: it has a manifest that is none.
+        InputError: its manifest is not a valid manifest.
     """
     sealed = check_run_folder(path)
     if sealed is not None and not _same_study(sealed.content["signature"], signature):
@@ -47,7 +47,7 @@ def check_out(path: Path, signature: Mapping[str, Any]) -> Sealed | None:
 
 
 def damaged_files(path: Path, stage: Mapping[str, Any]) -> list[str]:
-    """Return which files of a stage, by its entry in the manifest, are gone or not as they were written."""
+    """Return the files of a stage, given its entry in the manifest, that are missing or changed since written."""
     files = stage.get("files", {})
     lacking = [f"tables/{table}.parquet" for table in stage.get("tables", [])]
     return [file for file in dict.fromkeys([*lacking, *files]) if hash_of_file(path / file) != files.get(file, "")]
@@ -64,13 +64,13 @@ def _other_run(path: Path, signature: Mapping[str, Any]) -> str:
 
 
 def _same_study(earlier: Mapping[str, Any], signature: Mapping[str, Any]) -> bool:
-    """Whether another run may add to a folder: the same model, and no corpus of another name in an old one's place."""
+    """Return True if another run may add to a folder: the same model, and no corpus replaced by one of another name."""
 
     def model(of: Mapping[str, Any]) -> list[Any]:
         return [of.get("model", {}).get(key) for key in ("weights", "configuration", "family")] + [of.get("tokenizer")]
 
     def clash(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-        # The same files under other options give another hash (a limit cuts them); other files have other names.
+        # The same files under other options have another hash (a limit cuts them); other files have other names.
         return all(key in each for key in ("name", "hash") for each in (old, new)) and all(
             old[key] != new[key] for key in ("name", "hash")
         )

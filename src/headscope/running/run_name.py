@@ -16,11 +16,11 @@ _ENDING = re.compile(r"(\.(txt|jsonl?|csv|tsv|parquet|conllu?|conllup))?(\.gz)?$
 
 
 def run_name(options: RunOptions, model: str) -> str:
-    """Return what the folder of a run is called: `my-headscope-minilm` for `my.txt` and the embedded model.
+    """Return the folder name of a run: `my-headscope-minilm` for `my.txt` and the embedded model.
 
     Args:
-        options: of the run; its first file gives the name, and says how many there are beside it.
-        model: what the model is called.
+        options: options of the run; its first file gives the name, followed by the number of further files.
+        model: name of the model.
     """
     read = options.text or options.treebank or options.coref or (() if options.maps is None else (str(options.maps),))
     first = _plain(_source(read[0])) if read else "demonstration"
@@ -29,12 +29,12 @@ def run_name(options: RunOptions, model: str) -> str:
 
 
 def free_folder(name: str, signature: str, *, beside: Path = Path()) -> Path:
-    """Return the folder `name`, or `name-2`, `name-3` ...: the first that is free, or holds this very run.
+    """Return the folder `name`, or `name-2`, `name-3` ...: the first that is free or holds this same run.
 
     Args:
-        name: from `run_name`.
-        signature: id of the run; what was stopped goes on in its folder.
-        beside: the folder that it lies in.
+        name: name from `run_name`.
+        signature: id of the run; a stopped run is resumed in its folder.
+        beside: parent folder.
     """
     for number in count(1):
         folder = beside / (name if number == 1 else f"{name}-{number}")
@@ -58,15 +58,15 @@ def _is_free(folder: Path, signature: str) -> bool:
 
 
 def _source(name: str) -> str:
-    """What a corpus is called: its file without folder and ending; `standard-input` for what has no name."""
+    """Return the name of a corpus: its file without folder and ending, or `standard-input` if it has no name."""
     if name == "-" or is_pipe(name):
         return "standard-input"
     path = Path(name)
-    if FORM.fullmatch(name) and not path.exists():  # a corpus by name, as ud:en_ewt/test
+    if FORM.fullmatch(name) and not path.exists():  # a corpus by name, such as ud:en_ewt/test
         return name
     return _ENDING.sub("", path.resolve().name if path.name in ("", "..") else path.name)
 
 
 def _plain(name: str) -> str:
-    """Keep what every file system and shell takes in a name."""
+    """Keep only the characters of a name that every file system and shell accepts."""
     return re.sub(r"[^\w.]+", "-", name)[:_LONGEST].strip("-.") or "run"

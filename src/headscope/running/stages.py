@@ -25,23 +25,23 @@ from headscope.statistics.tables.table_check import check_table
 
 
 def stages_of(run: Run) -> list[Stage]:
-    """Return what the run measures, in order."""
+    """Return the stages that the run measures, in order."""
     return [stage for stage in run.options.measured if not run.lacking & set(stage.corpora)]
 
 
 _DRAWING_COST = 1.2
-"""About how many seconds the figures and the part of the page of a stage take, as `Stage.cost`."""
+"""Approximate seconds for drawing a stage's figures and its part of the page, in units of `Stage.cost`."""
 
 
 def watched_stages(
     run: Run, watch: Watcher | None, *, further: int = 0, finished: Collection[str] = ()
 ) -> Iterator[tuple[Stage, Watcher | None]]:
-    """Yield what the run measures, in order, each with a watcher that is told which of how many it is.
+    """Yield the stages that the run measures, in order, each with a watcher that knows its position among the steps.
 
     Args:
-        run: from `prepare`.
-        watch: told of progress.
-        further: how many steps follow the stages, such as drawing.
+        run: run from `prepare`.
+        watch: function that receives the progress.
+        further: number of steps after the stages, such as drawing.
         finished: names of stages that are not measured again.
     """
     stages = stages_of(run)
@@ -62,8 +62,8 @@ def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
     """Measure the stages one after another.
 
     Args:
-        run: from `prepare`.
-        watch: told of progress after each batch.
+        run: run from `prepare`.
+        watch: function that receives the progress after each batch.
     """
     check_stages(run)
     earlier: dict[str, StageResult] = {}
@@ -74,7 +74,7 @@ def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
 
 
 def stage_signatures(run: Run) -> dict[str, str]:
-    """Return the id of what each stage's numbers depend on, by its name, in the order of measuring."""
+    """Return the id of everything each stage's numbers depend on, by stage name, in the order of measuring."""
     ids: dict[str, str] = {}
     for stage in stages_of(run):
         ids[stage.name] = stage_signature(stage, run.signature, run.options, before=ids)
@@ -84,13 +84,13 @@ def stage_signatures(run: Run) -> dict[str, str]:
 def measurement_of(
     stage: Stage, run: Run, *, earlier: Mapping[str, StageResult] = NO_RESULTS, watch: Watcher | None = None
 ) -> Measurement[Any]:
-    """Return what measures a stage of a run."""
+    """Return the measurement of a stage of a run."""
     measurement: Measurement[Any] = OF_STAGE[stage.name].measurement(stage)(run, earlier=earlier, watch=watch)
     return measurement
 
 
 def text_scan(stage: Stage, run: Run) -> Scan | None:
-    """Return a stage's scan of the run's text, with empty accumulators; None where it has none."""
+    """Return a stage's scan of the run's text, with empty accumulators; None if it has none."""
     scans = measurement_of(stage, run).scans() if "text" in stage.corpora else ()
     return next((scan for scan in scans if isinstance(scan.corpus, RunText)), None)
 
@@ -102,13 +102,13 @@ def scan_runner(
     checkpoint: Callable[[str], ShardCheckpoint | None] = keep_nothing,
     executor: ShardExecutor | None = None,
 ) -> ScanRunner:
-    """Return what runs the scans of a run's stages, those of the text in one pass.
+    """Return the runner of all stages' scans of a run; scans of the text share one pass.
 
     Args:
-        run: from `prepare`.
+        run: run from `prepare`.
         finished: names of stages that are not measured again.
-        checkpoint: returns where a stage keeps its shards; None where it keeps none.
-        executor: computes the shards; None where this process does.
+        checkpoint: function that returns the shard checkpoint of a stage; None if it keeps none.
+        executor: executor that computes the shards; None for this process.
     """
 
     def make(stage: Stage) -> Scan:
@@ -121,10 +121,10 @@ def scan_runner(
 
 
 def check_stages(run: Run) -> None:
-    """Refuse a run before its first stage is measured, where one of its stages cannot be.
+    """Check all stages before the first is measured, and raise an error if one of them cannot be measured.
 
     Raises:
-        HeadscopeError: says why, and what to give.
+        HeadscopeError: a stage cannot be measured; the message gives the reason and the remedy.
     """
     for stage in stages_of(run):
         check_maps(stage, run.options)
@@ -132,10 +132,10 @@ def check_stages(run: Run) -> None:
 
 
 def check_maps(stage: Stage, options: RunOptions) -> None:
-    """Refuse what cannot be measured over saved maps.
+    """Raise an error if a stage cannot be measured over saved maps.
 
     Raises:
-        OptionError: says why, and what to give.
+        OptionError: it cannot be measured; the message gives the reason and the remedy.
     """
     if stage.refusal and options.maps is not None:
         raise OptionError(stage.refusal)
@@ -144,18 +144,18 @@ def check_maps(stage: Stage, options: RunOptions) -> None:
 def measure_stage(
     stage: Stage, run: Run, earlier: Mapping[str, StageResult], watch: Watcher | None, runner: ScanRunner | None = None
 ) -> StageResult:
-    """Run the scans of one stage, and compute its tables with what it reads of the stages before it.
+    """Run the scans of one stage, and compute its tables using the results of earlier stages.
 
     Args:
         stage: the stage.
-        run: from `prepare`.
-        earlier: results of the stages before it, by name.
-        watch: told of progress.
-        runner: runs the scans of all stages of the run; None, and those of this stage are passes of their own.
+        run: run from `prepare`.
+        earlier: results of the earlier stages, by name.
+        watch: function that receives the progress.
+        runner: runner of the scans of all stages of the run; if None, the scans of this stage are separate passes.
 
     Raises:
         OptionError: it cannot be measured over saved maps.
-        ValueError: a table is not as its schema says.
+        ValueError: a table does not match its schema.
     """
     check_maps(stage, run.options)
     tell(watch, stage.name)
@@ -168,10 +168,10 @@ def measure_stage(
 
 
 def check_tables(result: StageResult) -> None:
-    """Hold what a stage found against the schemas of its tables: every one is there, no other, and as it should be.
+    """Check a stage's result against the schemas of its tables: exactly these tables, each matching its schema.
 
     Raises:
-        ValueError: it is not so; says which table, what was expected and what came.
+        ValueError: a table is missing, unexpected or does not match; the message names it and the difference.
     """
     schemas = {schema.name: schema for schema in OF_STAGE[result.name].tables(STAGES[result.name])}
     if set(result.tables) != set(schemas):
@@ -184,7 +184,7 @@ def check_tables(result: StageResult) -> None:
 
 
 def manifest_of(run: Run) -> dict[str, Any]:
-    """Return a run's manifest before its stages: what it is, and that it is not complete."""
+    """Return a run's manifest before its stages: its description, marked as incomplete."""
     return {
         "headscope": run.signature["versions"]["headscope"],
         "created": datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z"),
@@ -199,14 +199,14 @@ def manifest_of(run: Run) -> dict[str, Any]:
 def with_stage(
     manifest: dict[str, Any], run: Run, result: StageResult, *, signature: str, files: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the manifest with what a stage found, and the counts as they are now.
+    """Return the manifest with a stage's result added and the counts updated.
 
     Args:
-        manifest: as it was.
-        run: what was measured.
-        result: of the stage.
-        signature: the stage's own.
-        files: the hash of each file that it wrote.
+        manifest: manifest before the stage.
+        run: run that was measured.
+        result: result of the stage.
+        signature: signature of the stage.
+        files: hash of each file that the stage wrote.
     """
     facts = run.facts() if "text" in STAGES[result.name].corpora else {}
     done = {
@@ -224,6 +224,6 @@ def with_stage(
 
 
 def notes_of(run: Run, stages: Mapping[str, Any]) -> list[str]:
-    """Return what the user should see of the run and of its finished stages, each once."""
+    """Return the notes for the user on the run and its finished stages, without duplicates."""
     notes = [note for stage in stages.values() for note in stage["notes"]]
     return list(dict.fromkeys([*run.facts()["notes"], *notes]))

@@ -1,4 +1,4 @@
-"""Estimate how long a run still takes, from the inputs that it has timed so far."""
+"""Estimate the remaining time of a run from the inputs that it has timed so far."""
 
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -6,29 +6,29 @@ from collections.abc import Callable, Collection, Sequence
 from headscope.scans.progress import Progress
 
 _TOKEN = 0.0005
-"""Seconds that the pass over the demonstration's text takes for a token, on the machine of the stages' costs."""
+"""Seconds per token of the pass over the demonstration's text, on the machine of the stages' costs."""
 _SAMPLE = 64
-"""Inputs that most stages draw from a text of that size or more."""
+"""Number of inputs that most stages draw from a text of at least that size."""
 _SAMPLE_TOKENS = 8192
-"""Tokens in these inputs of the demonstration."""
+"""Number of tokens in these inputs of the demonstration."""
 _FIXED = 0.3
-"""The part of the cost of a stage of the text that does not depend on the sample."""
+"""The share of a text stage's cost that does not depend on the sample."""
 _PRIOR = 0.7
-"""Seconds at that machine's speed that are added to what was timed: a first batch is slower than the others."""
+"""Seconds at that machine's speed that are added to the timings, because a first batch is slower than the others."""
 
 
 class TimeLeft:
-    """Estimate the seconds that are left of a run.
+    """Estimate the remaining seconds of a run.
 
     A cost is a number of seconds on one machine. The first pass over the text, and each finished step, show how much
     slower or faster this machine computes this model.
 
     Args:
-        costs: of each step, besides the pass over the text.
+        costs: cost of each step, without the pass over the text.
         of_text: indices of the steps whose cost depends on the text.
-        tokens: returns the number of tokens that the pass over the text has read.
-        text_step: index of the step that reads the text for all steps; None where none does.
-        clock: returns the time in seconds.
+        tokens: function that returns the number of tokens that the pass over the text has read.
+        text_step: index of the step that reads the text for all steps; None if there is none.
+        clock: function that returns the time in seconds.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class TimeLeft:
         self._pass_ended = False
 
     def seconds(self, step: int, progress: Progress) -> float:
-        """Return the estimate.
+        """Return the estimated remaining seconds.
 
         Args:
-            step: index of the step that goes on.
-            progress: of it.
+            step: index of the current step.
+            progress: progress of the current step.
         """
         now = self._clock()
         if step != self._step:
@@ -72,7 +72,7 @@ class TimeLeft:
         return here + rate * sum(self._costs[step + 1 :])
 
     def _fit_to_sample(self, inputs: int) -> None:
-        """Lower the costs of the stages of the text where it is shorter than the sample that they draw."""
+        """Lower the costs of the text stages if the text is shorter than the sample that they draw."""
         sample = self._pass_tokens * min(1.0, _SAMPLE / max(1, inputs))
         factor = _FIXED + (1 - _FIXED) * min(1.0, sample / _SAMPLE_TOKENS)
         self._costs = [cost * factor if n in self._of_text else cost for n, cost in enumerate(self._costs)]

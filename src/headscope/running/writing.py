@@ -1,4 +1,4 @@
-"""A run's stages measured and written, each as it is done, so that nothing computed is lost."""
+"""Measure a run's stages and write each when it is done, so that nothing computed is lost."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -39,16 +39,16 @@ def write_run(
     parts: Sequence[Path] = (),
     executor: ShardExecutor | None = None,
 ) -> None:
-    """Measure a run's stages and write their tables; a stage whose signature the folder holds already is kept.
+    """Measure a run's stages and write their tables; a stage whose signature the folder already holds is kept.
 
-    The folder is held and looked at before a scan, so that no work is lost to a wrong place or to a neighbor. Stages
-    of the folder that this run does not ask for stay. A finished stage whose files are not as they were written is
-    measured again, with a note. Only the last writing of the manifest says that the run is whole. `further` says how
-    many steps follow, such as drawing, for the watcher. Shards that the folders of `parts` hold are not scanned
-    again; others are computed by the executor, where one is given.
+    The folder is locked and checked before a scan, so that no work is lost to a wrong path or a concurrent run. Stages
+    in the folder that this run does not request stay. A finished stage whose files have changed since they were
+    written is measured again, with a note. Only the last writing of the manifest marks the run as complete. `further`
+    is the number of steps that follow, such as drawing, for the watcher. Shards that the folders of `parts` hold are
+    not scanned again; the others are computed by the executor if one is given.
 
     Raises:
-        OutputError: the folder holds something else, or another run holds it.
+        OutputError: the folder holds something else, or another run has locked it.
     """
     with folder_held(out) as lock:
         earlier_manifest, words = _usable_manifest(check_out(out, run.signature), out, run)
@@ -77,7 +77,7 @@ def write_run(
                 continue
             result = measure_stage(stage, run, earlier, stage_watch, runner)
             lock.check()
-            # The manifest is without the stage before its tables are written over.
+            # The stage is removed from the manifest before its tables are overwritten.
             manifest = {**manifest, "stages": {k: v for k, v in manifest["stages"].items() if k != stage.name}}
             files = _write_stage(out, manifest, result)
             manifest = with_stage(manifest, run, result, signature=ids[stage.name], files=files)
@@ -107,15 +107,15 @@ def _usable_manifest(before: Sealed | None, out: Path, run: Run) -> tuple[dict[s
         return {}, []
     if not before.whole:
         return {}, [f"{MANIFEST} was not as it was written: everything was measured again"]
-    # Numbers of other versions are computed anew.
+    # Numbers of other versions are recomputed.
     same = before.content["signature"].get("versions") == run.signature["versions"]
     return (before.content if same else {}), []
 
 
 def read_stages(out: Path, *names: str) -> list[StageResult]:
-    """Read a run's stages back from its folder, those named or all, for what shows their tables.
+    """Read stages of a run, the named ones or all, from its folder, for code that shows their tables.
 
-    Sums are left on the disk.
+    Sums are not read.
     """
     study = open_study(out)
     return [
@@ -135,10 +135,10 @@ def _write_stage(out: Path, manifest: dict[str, Any], result: StageResult) -> di
     """Write a stage's tables and sums; return the hash of each file, by its path in the folder.
 
     Raises:
-        ValueError: a table is not as its schema says; nothing is written.
+        ValueError: a table does not match its schema; nothing is written.
     """
     check_tables(result)
-    # The folder says whose it is before anything else lies in it, and never claims tables half of which are older.
+    # The manifest comes before anything else in the folder, and never claims tables of which half are older.
     write_manifest(out, {**manifest, "complete": False})
     tables = {f"tables/{table}.parquet": frame for table, frame in result.tables.items()}
     files = {file: write_parquet(out / file, frame) for file, frame in tables.items()}
@@ -148,7 +148,7 @@ def _write_stage(out: Path, manifest: dict[str, Any], result: StageResult) -> di
 
 
 class _Written(Mapping[str, StageResult]):
-    """The stages of this run that are done, read from its folder when a later stage asks for one."""
+    """The finished stages of this run, read from its folder when a later stage needs one."""
 
     def __init__(self, out: Path, names: Sequence[str]) -> None:
         self.out, self.names = out, names

@@ -1,1 +1,1 @@
-"""Scans: what a stage sums up, declared, and how it is run: one pass shared, shards with checkpoints, workers."""
+"""Scans: the declaration of a stage's sums, and their computation: shared passes, checkpoints by shard, workers."""

@@ -1,4 +1,4 @@
-"""A scan whose shards an executor computes: they are handed out in order, and their sums are joined in one tree."""
+"""A scan whose shards an executor computes: they are distributed in order, and their sums are joined in one tree."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -19,18 +19,18 @@ def scan_with_executor(
     scan_name: str,
     progress: ScanProgress,
 ) -> None:
-    """Have the shards of a scan computed by an executor, and join their sums.
+    """Compute the shards of a scan on an executor, and join their sums.
 
     Args:
-        shards: of the scan, in their order.
-        sums: get all of it in the end.
-        executor: computes the shards.
-        checkpoint: where the sums are kept as they come; names the stage.
-        scan_name: which scan of its stage it is.
-        progress: called with the counts as they come.
+        shards: shards of the scan, in order.
+        sums: sums that receive the total at the end.
+        executor: executor that computes the shards.
+        checkpoint: checkpoint where sums are kept as they arrive; it knows the stage.
+        scan_name: name of the scan within its stage.
+        progress: progress that receives the counts as they arrive.
 
     Raises:
-        InputError: the first shards are not those of the run that was stopped.
+        InputError: the first shards are not those of the stopped run.
     """
     prefix = checkpoint.prefix(scan_name)
     walk, tree = _Walk(shards), SumsTree(sums)
@@ -57,7 +57,7 @@ def scan_with_executor(
 
 
 class _Walk:
-    """The shards of a scan in their order, with a hash over those that have come."""
+    """The shards of a scan in order, with a hash chain over those drawn so far."""
 
     def __init__(self, shards: Iterator[Shard]) -> None:
         self.shards = shards
@@ -71,15 +71,15 @@ class _Walk:
             yield shard
 
     def chain(self, shards: int) -> str:
-        """Return the hash over so many shards; those of fewer are not asked for again."""
+        """Return the hash chain over the first `shards` shards; shorter chains are dropped."""
         self._chains = {number: chain for number, chain in self._chains.items() if number >= shards}
         return self._chains[shards]
 
     def skip(self, prefix: Prefix, progress: ScanProgress) -> None:
-        """Go through the shards that were kept of an earlier run.
+        """Skip the shards that an earlier run has kept.
 
         Raises:
-            InputError: they are others now.
+            InputError: the shards have changed.
         """
         for shard in islice(self, prefix.shards):
             progress.skip(shard)

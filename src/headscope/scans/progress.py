@@ -13,15 +13,15 @@ class Progress:
     Attributes:
         stage: the current activity, in a word or two.
         documents: number of documents done.
-        total: number of all documents, or None where it is unknown.
+        total: number of all documents, or None if it is unknown.
         segments: number of inputs done.
-        limit: number of inputs at most, or None.
-        seconds: since the stage began.
-        unit: what `segments` and `limit` count where the work is not by documents, as `sentences`; else None.
-        step, steps: the 1-based number of the run's stage, and the number of stages with what follows them, such as
-            drawing; None outside of stages.
-        left: estimated seconds that are left of the run; None where nothing was timed yet.
-        note: what the user should know before anything is measured; empty as a rule.
+        limit: maximum number of inputs, or None.
+        seconds: seconds since the stage began.
+        unit: unit of `segments` and `limit` if the work is not counted by documents, such as `sentences`; else None.
+        step, steps: 1-based number of the run's current stage, and number of stages and later steps such as drawing;
+            None outside of stages.
+        left: estimated seconds left of the run; None if nothing was timed yet.
+        note: note that the user should see before anything is measured; usually empty.
     """
 
     stage: str
@@ -38,7 +38,7 @@ class Progress:
 
     @property
     def share(self) -> float | None:
-        """Share of the work that is done, 0 to 1, or None where it is unknown."""
+        """Share of the work that is done, 0 to 1, or None if it is unknown."""
         shares = []
         if self.limit:
             shares.append(self.segments / self.limit)
@@ -48,7 +48,7 @@ class Progress:
 
     @property
     def begun(self) -> bool:
-        """Whether anything was counted yet; loading and drawing count nothing."""
+        """True if anything was counted yet; loading and drawing count nothing."""
         return bool(self.documents or self.segments)
 
 
@@ -62,7 +62,7 @@ def tell(watch: Watcher | None, stage: str, *, step: int | None = None, steps: i
 
 
 def note_early(watch: Watcher | None, note: str) -> None:
-    """Report what the user should know before anything is measured."""
+    """Report a note that the user should see before anything is measured."""
     if watch is not None:
         watch(Progress("loading the model", note=note))
 
@@ -70,7 +70,7 @@ def note_early(watch: Watcher | None, note: str) -> None:
 def in_step(
     watch: Watcher | None, step: int, steps: int, *, left: Callable[[Progress], float | None]
 ) -> Watcher | None:
-    """Return a watcher that adds the number of the stage, and the time left of the run, to every report."""
+    """Return a watcher that adds the number of the stage and the remaining time of the run to every report."""
     if watch is None:
         return None
     return lambda progress: watch(replace(progress, step=step, steps=steps, left=left(progress)))
@@ -82,11 +82,11 @@ def scan_teller(
     """Return a callback that reports a scan's counts to a watcher, or None without a watcher.
 
     Args:
-        watch: the watcher.
+        watch: watcher that receives the reports.
         stage: the current activity, in a word or two.
-        documents: estimates the number of documents in a number of inputs.
-        total: number of all documents, or None where it is unknown.
-        limit: number of inputs at most, or None.
+        documents: function that estimates the number of documents in a number of inputs.
+        total: number of all documents, or None if it is unknown.
+        limit: maximum number of inputs, or None.
     """
     if watch is None:
         return None

@@ -1,4 +1,4 @@
-"""What a stage sums up, declared: a corpus, and the accumulators that its attention is fed to."""
+"""The declaration of a stage's sums: a corpus, and the accumulators that receive its attention."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from headscope.declarations.run_options import RunOptions
 from headscope.statistics.sums.accumulator import Accumulator
 
 TRAINED = "trained"
-"""The name of the scan with the trained model, which most stages have alone."""
+"""The name of the scan with the trained model, for most stages the only one."""
 
 Sums = TypeVar("Sums", bound=Accumulator)
 
 
 class ScanCorpus(ABC):
-    """What a scan reads, and by which model. Nothing is read and no model is made before `source` is called."""
+    """The corpus of a scan and the model that reads it. Nothing is read and no model made before `source` is called."""
 
     @abstractmethod
     def source(self) -> TileSource:
@@ -24,16 +24,16 @@ class ScanCorpus(ABC):
 
     @abstractmethod
     def documents_read(self, inputs: int) -> int:
-        """Return about how many documents so many inputs make up, for the progress line."""
+        """Return the approximate number of documents in a number of inputs, for the progress line."""
 
     @property
     def total(self) -> int | None:
-        """The number of documents in the corpus; None where it is not known."""
+        """The number of documents in the corpus; None if it is unknown."""
         return None
 
     @property
     def limit(self) -> int | None:
-        """The largest number of inputs; None where there is no limit."""
+        """The maximum number of inputs; None without a limit."""
         return None
 
 
@@ -45,36 +45,36 @@ class ReadableRun(Protocol):
 
     @property
     def total(self) -> int | None:
-        """The number of documents in the text; None where it is not known."""
+        """The number of documents in the text; None if it is unknown."""
 
     def done(self, segments: int) -> int:
-        """Return about how many documents so many inputs make up."""
+        """Return the approximate number of documents that a number of inputs covers."""
 
     def source(self) -> TileSource:
         """Return the stream of tiles over the text."""
 
 
 class TextOfRun(ScanCorpus):
-    """The text of a run, whichever model reads it.
+    """The text of a run, independent of the model that reads it.
 
     Attributes:
-        run: whose text it is.
+        run: run that the text belongs to.
     """
 
     run: ReadableRun
 
     def documents_read(self, inputs: int) -> int:
-        """Return about how many documents so many inputs make up."""
+        """Return the approximate number of documents that a number of inputs covers."""
         return self.run.done(inputs)
 
     @property
     def total(self) -> int | None:
-        """The number of documents in the text; None where it is not known."""
+        """The number of documents in the text; None if it is unknown."""
         return self.run.total
 
     @property
     def limit(self) -> int | None:
-        """The largest number of inputs."""
+        """The maximum number of inputs."""
         return self.run.options.max_inputs
 
 
@@ -91,18 +91,18 @@ class RunText(TextOfRun):
 
 @dataclass(frozen=True)
 class Scan:
-    """One pass of a model over a corpus, and what it sums up.
+    """One pass of a model over a corpus, and the accumulators that it fills.
 
-    Whoever runs it decides where: in the pass that other stages share, shard by shard with a checkpoint, or on the
-    workers of a cluster. The sums are the same to the digit.
+    The runner of a scan decides where it is computed: in a pass shared by several stages, shard by shard with a
+    checkpoint, or on the workers of a cluster. The sums are identical to the last digit.
 
     Attributes:
-        corpus: what is read.
-        accumulators: filled in place when the scan is run.
-        name: of the scan within its stage, in letters, digits and `-`.
-        label: what a progress line says of it; the name of the stage when empty.
-        local: whether it is run where the tables are computed, since it needs what earlier stages found: no worker
-            of a cluster and no part of a run has that.
+        corpus: corpus that is read.
+        accumulators: accumulators, filled in place by the scan.
+        name: name of the scan within its stage, in letters, digits and `-`.
+        label: label in the progress line; the name of the stage when empty.
+        local: whether the scan must run where the tables are computed, because it needs results of earlier stages,
+            which a worker of a cluster or a part of a run does not have.
     """
 
     corpus: ScanCorpus
@@ -113,17 +113,17 @@ class Scan:
 
 
 class ScanSums(dict[str, Sequence[Accumulator]]):
-    """The filled accumulators of a stage's scans, by the name of the scan."""
+    """The filled accumulators of a stage's scans, by scan name."""
 
     def of(self, kind: type[Sums], scan: str = TRAINED) -> Sums:
         """Return the accumulator of a class.
 
         Args:
-            kind: the class; a subclass of it will do.
+            kind: class of the accumulator; a subclass of it matches, too.
             scan: name of the scan.
 
         Raises:
-            KeyError: the stage has no such scan, or the scan no such accumulator.
+            KeyError: the stage has no such scan, or the scan has no such accumulator.
         """
         for accumulator in self[scan]:
             if isinstance(accumulator, kind):

@@ -13,7 +13,7 @@ class ScanProgress:
     """Reports the counts of the whole scan, summed over its shards.
 
     Args:
-        progress: called with the counts after each batch; None where nobody listens.
+        progress: function that receives the counts after each batch; None for no reports.
     """
 
     def __init__(self, progress: ProgressReport | None) -> None:
@@ -37,11 +37,11 @@ class ScanProgress:
         self.before = self.now
 
     def skip(self, shard: Shard) -> None:
-        """Report a shard that is computed already."""
+        """Report a shard that was computed before."""
         self.add([(len(shard.segments), sum(map(len, shard.segments)))])
 
     def add(self, sizes: Sequence[tuple[int, int]]) -> None:
-        """Report shards that other processes computed, given as their numbers of inputs and tokens."""
+        """Report shards that other processes computed, given as pairs of number of inputs and number of tokens."""
         segments, tokens = map(sum, zip(*sizes, strict=True))
         self.batch(ScanCounts(segments, tokens, 0.0))
         self.end()

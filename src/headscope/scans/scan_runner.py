@@ -1,4 +1,4 @@
-"""Runs the scans that the stages of a run declare: in one pass, by shards, with checkpoints, here or on workers."""
+"""Run the scans that a run's stages declare: in shared passes, by shards, with checkpoints, here or on workers."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
@@ -17,14 +17,14 @@ def keep_nothing(stage: str) -> None:
 
 
 class ScanRunner:
-    """Runs scans. A stage that declares what it sums needs to know nothing of what is done here.
+    """Runner of scans. A stage only declares its sums and need not know how they are computed.
 
     Args:
-        text_scans: makes the scan of the text of each stage of the run that has one, by the stage; none, and every
-            scan is a pass of its own.
-        finished: stages that are not measured again.
-        checkpoint: returns where a stage keeps its shards, by its name; None where it keeps none.
-        executor: computes the shards of all scans; None where this process does.
+        text_scans: functions that make the text scan of each stage that has one, by stage; without any, every scan is a
+            separate pass.
+        finished: names of stages that are not measured again.
+        checkpoint: function that returns the shard checkpoint of a stage, by its name; None if it keeps none.
+        executor: executor that computes the shards of all scans; None for this process.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class ScanRunner:
         checkpoint: Callable[[str], ShardCheckpoint | None] = keep_nothing,
         executor: ShardExecutor | None = None,
     ) -> None:
-        # One of each stage, which knows when the stage has last kept something.
+        # One checkpoint per stage, because it knows when the stage has last kept something.
         self._checkpoint, self._executor = cache(checkpoint), executor
         self._text_scans = text_scans or {}
         self._shared = SharedScan(
@@ -52,8 +52,8 @@ class ScanRunner:
 
         Args:
             stage: name of the stage.
-            scans: of the stage.
-            watch: told of progress.
+            scans: scans of the stage.
+            watch: function that receives the progress.
         """
         sums = {}
         for scan in scans:
@@ -76,9 +76,9 @@ class ScanRunner:
         return ScanSums(sums)
 
     def owed(self, stage: str) -> float:
-        """Return the seconds that another stage spent for a stage, or, below 0, that it spent for others."""
+        """Return the seconds that other stages spent on this stage, or minus the seconds that it spent on others."""
         return self._shared.owed.get(stage, 0.0)
 
     def layout_accumulators(self, stage: str, scan: Scan) -> list[Accumulator]:
-        """Return the accumulators of other stages that decide about tiles and batches of a scan, too."""
+        """Return the accumulators of other stages that also determine the tiles and batches of a scan."""
         return self._shared.layout_accumulators(stage) if isinstance(scan.corpus, RunText) else []

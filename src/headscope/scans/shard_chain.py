@@ -1,4 +1,4 @@
-"""The hash chain over the shards of a scan: a run that goes on compares it with that of the run that was stopped."""
+"""The hash chain over the shards of a scan, by which a resumed run checks that the stopped run had the same shards."""
 
 from hashlib import blake2b
 from typing import NoReturn
@@ -7,7 +7,7 @@ from headscope.encoding.shards import Shard
 from headscope.errors import InputError
 
 EMPTY = ""
-"""The chain of no shard."""
+"""The chain of zero shards."""
 
 
 def extend_chain(chain: str, shard: Shard) -> str:
@@ -16,13 +16,13 @@ def extend_chain(chain: str, shard: Shard) -> str:
 
 
 def refuse_other_shards(number: int) -> NoReturn:
-    """Refuse to go on with a stopped run whose shards are others.
+    """Raise an error because the shards of a stopped run differ from the current ones.
 
     Args:
-        number: of shards that the stopped run has kept.
+        number: number of shards that the stopped run has kept.
 
     Raises:
-        InputError: always; says what to do.
+        InputError: always; the message says what to do.
     """
     raise InputError(
         f"the first {number:,} shards of the text are not those of the run that was stopped; delete the "

@@ -1,4 +1,4 @@
-"""What a run keeps of the shards that it has scanned: one that is killed loses minutes, and others can be joined."""
+"""The sums of scanned shards on disk: a run that is killed loses only minutes, and other parts can be joined."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,18 +14,18 @@ from headscope.storage.signature_id import signature_id
 from headscope.storage.unfinished import remove
 
 SHARDS = "shards"
-# A scan that ends is kept if it took this share of the time: a stage has fewer scans than this.
+# At the end of a scan, sums are kept if it took this share of the time: a stage has fewer scans than this.
 _SCANS = 8
 
 
 @dataclass(frozen=True)
 class Prefix:
-    """The sums of the first shards of a scan, joined as far as their tree goes.
+    """The sums of the first shards of a scan, joined where their tree allows it.
 
     Attributes:
-        shards: how many they are.
-        chain: hash over their inputs.
-        arrays: the state of the tree (`SumsTree`).
+        shards: number of shards.
+        chain: hash chain over their inputs.
+        arrays: state of the tree (`SumsTree`).
     """
 
     shards: int
@@ -35,17 +35,17 @@ class Prefix:
 
 @dataclass(frozen=True)
 class Part:
-    """Which shards of a scan are this machine's.
+    """The shards of a scan that this machine computes.
 
     Attributes:
-        number, of: it is the first, second ... of so many, from 1.
+        number, of: 1-based number of this part, and number of parts.
     """
 
     number: int
     of: int
 
     def has(self, shard: int) -> bool:
-        """Whether a shard, counted from 0, is its."""
+        """Return True if a shard, counted from 0, belongs to this part."""
         return shard % self.of == self.number - 1
 
 
@@ -53,18 +53,18 @@ class Part:
 class ShardCheckpoint:
     """The shards of one stage, in the folder `shards` of a run.
 
-    One file holds the joined sums of a scan's first shards, written over every so many minutes: its size grows with the
-    logarithm of the text's. A part of a run keeps each of its shards in a file, for whoever joins them.
+    One file holds the joined sums of a scan's first shards and is overwritten every `minutes` minutes: its size grows
+    with the logarithm of the text's. A part of a run keeps each of its shards in a separate file, for the later merge.
 
     Args:
-        folder: of the run, which the caller holds.
-        stage: its name.
-        signature: what the stage's numbers depend on: what another stage, or another version, kept is passed over.
-        versions: of the software.
-        minutes: how much work may be lost; 0 keeps every shard.
-        opened: called before anything is written.
+        folder: folder of the run, which the caller has locked.
+        stage: name of the stage.
+        signature: signature of all that the stage's numbers depend on; shards of another stage or version are ignored.
+        versions: versions of the software.
+        minutes: maximum minutes of work that may be lost; 0 keeps every shard.
+        opened: function that is called before anything is written.
         beside: folders of other parts of the run, read only.
-        part: where this run is one of several.
+        part: part that this run is, if it is one of several; else None.
     """
 
     folder: Path
@@ -82,7 +82,7 @@ class ShardCheckpoint:
         self._since = time.monotonic()
 
     def prefix(self, scan: str) -> Prefix | None:
-        """Return what was kept of the first shards of a scan; None where there is nothing, or nothing whole."""
+        """Return the kept sums of the first shards of a scan; None if there are none, or none that are intact."""
         checked = read_checked(self._path(self.folder, scan))
         if checked is None or checked[1].get("key") != self._key:
             return None
@@ -90,16 +90,16 @@ class ShardCheckpoint:
         return Prefix(int(about["shards"]), about["chain"], arrays)
 
     def is_due(self, *, last: bool) -> bool:
-        """Whether so much was computed since anything was kept that it should be; `last`: the scan ends here."""
+        """Return True if enough was computed since the last write to write again; `last`: the scan ends here."""
         return time.monotonic() - self._since >= 60.0 * self.minutes / (_SCANS if last else 1)
 
     def keep_prefix(self, scan: str, prefix: Prefix) -> None:
-        """Write the joined sums of a scan's first shards in place of those written before."""
+        """Write the joined sums of a scan's first shards, replacing the previous ones."""
         about = {"key": self._key, "shards": str(prefix.shards), "chain": prefix.chain}
         self._write(self._path(self.folder, scan), prefix.arrays, about)
 
     def shard(self, scan: str, number: int, digest: str) -> Mapping[str, NDArray[Any]] | None:
-        """Return the sums of a shard that this part of a run kept, or another; None where none did."""
+        """Return the sums of a shard that this or another part of the run kept; None if none did."""
         for folder in (self.folder, *self.beside):
             checked = read_checked(self._path(folder, scan, number))
             if checked is not None and checked[1] == {"key": self._key, "inputs": digest}:
@@ -121,7 +121,7 @@ class ShardCheckpoint:
 
 
 def forget_shards(folder: Path, stages: Sequence[str]) -> None:
-    """Remove what was kept of stages that are finished."""
+    """Remove the kept shards of finished stages."""
     kept = folder / SHARDS
     if not kept.is_dir():
         return

@@ -1,4 +1,4 @@
-"""Shards that workers compute in place of this process: what a scan asks of a cluster."""
+"""The interface of executors: workers, such as a cluster's, that compute shards in place of this process."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from headscope.encoding.shards import Shard
 
 @dataclass(frozen=True)
 class ShardNode:
-    """The sums of consecutive shards, which a worker computed and joined as the tree of the scan joins them.
+    """The sums of consecutive shards, which a worker computed and joined in the order of the scan's tree.
 
     Attributes:
-        numbers: of its shards: one, or all that a level of the tree joins.
-        level: of the tree, as `SumsTree.add` takes it.
-        arrays: the state of their sums.
+        numbers: numbers of its shards: one, or all that a level of the tree joins.
+        level: level in the tree, as in `SumsTree.add`.
+        arrays: state of their sums.
     """
 
     numbers: range
@@ -26,14 +26,14 @@ class ShardNode:
 
 @runtime_checkable
 class ShardExecutor(Protocol):
-    """Computes the shards of a run's scans, as a cluster does."""
+    """An executor that computes the shards of a run's scans, such as a cluster."""
 
     def nodes(self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int) -> Iterator[ShardNode]:
-        """Yield what shards sum up to, in their order and without gaps; a shard is drawn when a worker is ready for it.
+        """Yield the sums of shards in order and without gaps; a shard is drawn when a worker is ready for it.
 
         Args:
-            stage: the stage that declares the scan.
-            scan_name: which of its scans.
-            shards: those to compute.
-            first: number of the first of them.
+            stage: name of the stage that declares the scan.
+            scan_name: name of the scan within the stage.
+            shards: shards to compute.
+            first: number of the first shard.
         """

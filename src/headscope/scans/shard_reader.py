@@ -1,4 +1,4 @@
-"""What one stage has of a scan that goes by shards: its sums, joined as they come, kept, and found again."""
+"""The sums of one stage in a scan by shards: joined as they arrive, kept on disk, and read back."""
 
 from headscope.encoding.shards import Shard
 from headscope.scans.shard_chain import EMPTY, extend_chain, refuse_other_shards
@@ -7,18 +7,18 @@ from headscope.scans.shard_sums import ShardSums, SumsTree
 
 
 class ShardReader:
-    """Takes the shards of a scan in their order; says of each whether it must be computed.
+    """Take the shards of a scan in order, and decide for each whether it must be computed.
 
-    Several stages may read one scan, each with a reader of its own: what one has kept is not what another has.
+    Several stages may read one scan, each with its own reader, because they may have kept different shards.
 
     Args:
-        sums: get all of it in the end.
-        checkpoint: where shards are kept; None keeps none.
-        scan_name: which scan of its stage it is.
+        sums: sums that receive the total at the end.
+        checkpoint: checkpoint where shards are kept; None keeps none.
+        scan_name: name of the scan within its stage.
 
     Attributes:
-        sums: as given.
-        seconds: that the scan spent for this stage; of what several share, its part.
+        sums: the argument `sums`.
+        seconds: seconds that the scan spent on this stage, including its share of work that several stages share.
     """
 
     def __init__(self, sums: ShardSums, checkpoint: ShardCheckpoint | None, scan_name: str) -> None:
@@ -30,10 +30,10 @@ class ShardReader:
         self._tree, self._chain, self._written = SumsTree(sums), EMPTY, 0
 
     def lacks(self, shard: Shard) -> bool:
-        """Whether the next shard must be computed for this stage; what was found of it is taken up.
+        """Return True if the next shard must be computed for this stage; sums found on disk are added.
 
         Raises:
-            InputError: the shards are not those of the run that was stopped.
+            InputError: the shards are not those of the stopped run.
         """
         checkpoint = self._checkpoint
         if checkpoint is not None and checkpoint.part is not None:
@@ -47,7 +47,7 @@ class ShardReader:
                 self._tree = SumsTree.read(self.sums, self._prefix.arrays, shards=self._prefix.shards)
                 self._written = self._prefix.shards
             return False
-        # As another part of the run kept it.
+        # Another part of the run may have kept this shard.
         arrays = None if checkpoint is None else checkpoint.shard(self._name, shard.number, shard.digest)
         if arrays is None:
             return True
@@ -55,17 +55,17 @@ class ShardReader:
         return False
 
     def add(self, shard: Shard, sums: ShardSums) -> None:
-        """Take what was computed of a shard that it lacked."""
+        """Add the computed sums of a shard that this stage lacked."""
         if self._checkpoint is not None and self._checkpoint.part is not None:
             self._checkpoint.keep_shard(self._name, shard.number, shard.digest, sums.state())
         else:
             self._join(sums)
 
     def end(self) -> None:
-        """Add everything to the sums; those of a part of a run stay empty.
+        """Add everything to the sums; the sums of a part of a run stay empty.
 
         Raises:
-            InputError: there were fewer shards than the run that was stopped had read.
+            InputError: there were fewer shards than the stopped run had read.
         """
         if self._prefix is not None and self._tree.shards < self._prefix.shards:
             refuse_other_shards(self._prefix.shards)

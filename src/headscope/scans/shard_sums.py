@@ -1,4 +1,4 @@
-"""What the shards of a scan add up to, joined in one tree whoever computed them: no digit depends on who did."""
+"""Sums of a scan's shards, joined in one fixed tree, so that no digit depends on which process computed them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,18 +11,18 @@ from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import State, within
 
 TOGETHER = 8
-"""So many shards are joined, so many of those again, and so on. Sums of floats depend on the order of adding: that of
-this tree is part of what a run's numbers are."""
+"""Number of sums that each level of the tree joins. Sums of floats depend on the order of adding, so this tree is part
+of the definition of a run's numbers."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 class ShardSums:
-    """What a scan adds up: its accumulators, and what a source of losses counts.
+    """The sums of a scan: its accumulators, and the counts of a source of losses.
 
     Args:
-        accumulators: each open.
-        counts: of a source of losses; None for others.
+        accumulators: open accumulators.
+        counts: counts of a source of losses; None for other sources.
     """
 
     def __init__(self, accumulators: Sequence[Accumulator], counts: LossCounts | None) -> None:
@@ -30,19 +30,19 @@ class ShardSums:
 
     @classmethod
     def of(cls, source: TileSource, accumulators: Sequence[Accumulator]) -> "ShardSums":
-        """Return the sums of a scan that begins."""
+        """Return the sums for a new scan."""
         for each in accumulators:
             if not each.is_open:
                 each.open(source.layout)
         return cls(accumulators, source.counts if isinstance(source, LossSource) else None)
 
     def empty(self) -> "ShardSums":
-        """Return others with the same options, which have seen nothing."""
+        """Return empty sums with the same options."""
         copies = [type(each).with_settings(each.layout, each.settings()) for each in self.accumulators]
         return ShardSums(copies, None if self.counts is None else LossCounts())
 
     def read(self, arrays: Arrays) -> "ShardSums":
-        """Return those whose `state` these arrays are."""
+        """Return the sums whose `state` these arrays are."""
         copies = [type(each).from_state(within(arrays, f"{number}.")) for number, each in enumerate(self.accumulators)]
         counts = None
         if self.counts is not None:
@@ -51,12 +51,12 @@ class ShardSums:
         return ShardSums(copies, counts)
 
     def merge(self, other: "ShardSums") -> None:
-        """Add what another found."""
+        """Add the sums of another scan or shard."""
         for each, more in zip(self._stores(), other._stores(), strict=True):
             each.merge(more)
 
     def state(self) -> State:
-        """Return all of it as named arrays."""
+        """Return all sums as named arrays."""
         names = [*map(str, range(len(self.accumulators))), "counts"]
         return {
             f"{start}.{name}": array
@@ -69,11 +69,11 @@ class ShardSums:
 
 
 class SumsTree:
-    """Joins the sums of shards as they come in their order, 8 by 8; of each level no more than one is held.
+    """Join the sums of shards in their order, 8 by 8; at most one sum per level is held.
 
     Args:
-        total: gets all of it in the end (`join`), and says how sums are made.
-        shards: how many were joined already.
+        total: sums that receive the total at the end (`join`); they also define how sums are made.
+        shards: number of shards that were joined before.
     """
 
     def __init__(self, total: ShardSums, *, shards: int = 0) -> None:
@@ -81,10 +81,10 @@ class SumsTree:
         self._levels: dict[int, ShardSums] = {}
 
     def add(self, sums: ShardSums, *, level: int = 0) -> None:
-        """Take the sums of the next shard, or of the next `TOGETHER ** level` shards, joined as `joined` does.
+        """Add the sums of the next shard, or of the next `TOGETHER ** level` shards, joined as in `joined`.
 
         Raises:
-            ValueError: these are not the next of their level: some of a lower one wait to be joined.
+            ValueError: the sums do not follow a whole node of their level, because some of a lower level are unjoined.
         """
         if self.shards % TOGETHER**level:
             raise ValueError(f"expected level {level} to begin behind a whole node, found {self.shards} shards")
@@ -99,20 +99,20 @@ class SumsTree:
             sums = self._levels.pop(level - 1)
 
     def join(self) -> None:
-        """Add all that came to the total."""
+        """Add everything held to the total."""
         for _, sums in sorted(self._levels.items(), reverse=True):
             self.total.merge(sums)
         self._levels.clear()
 
     def state(self) -> State:
-        """Return what is held of each level as named arrays."""
+        """Return the sums held at each level as named arrays."""
         return {
             f"{level}.{name}": array for level, sums in self._levels.items() for name, array in sums.state().items()
         }
 
     @classmethod
     def read(cls, total: ShardSums, arrays: Arrays, *, shards: int) -> "SumsTree":
-        """Return the tree whose `state` these arrays are, after so many shards."""
+        """Return the tree whose `state` these arrays are, after `shards` shards."""
         tree = cls(total, shards=shards)
         by_level: dict[int, State] = {}
         for name, array in arrays.items():
@@ -123,7 +123,7 @@ class SumsTree:
 
 
 def joined(like: ShardSums, states: Sequence[Arrays]) -> State:
-    """Join the states of shards that follow one another, in their order; return the state of them all."""
+    """Join the states of consecutive shards in order; return the state of their sum."""
     first, *others = map(like.read, states)
     for other in others:
         first.merge(other)

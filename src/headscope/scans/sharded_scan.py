@@ -1,4 +1,4 @@
-"""A scan shard by shard: sums made for each by itself and joined in one tree, kept on disk as it goes."""
+"""A scan shard by shard: each shard is summed separately, the sums are joined in one tree and kept on disk."""
 
 import time
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ from headscope.statistics.sums.accumulator import Accumulator
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
-    """What another stage sums up in the same scan.
+    """The sums of another stage in the same scan.
 
     Attributes:
-        accumulators: updated in place.
-        checkpoint: where the other stage keeps its shards; None where it keeps none.
+        accumulators: accumulators, updated in place.
+        checkpoint: checkpoint where the other stage keeps its shards; None if it keeps none.
     """
 
     accumulators: Sequence[Accumulator]
@@ -46,28 +46,28 @@ def scan_shards(
     beside: Sequence[Beside] = (),
     layout_accumulators: Sequence[TileAccumulator] = (),
 ) -> list[float]:
-    """Feed every tile of a source to every accumulator, as `scan` does, but by shards.
+    """Feed every tile of a source to every accumulator, like `scan`, but shard by shard.
 
-    The same digits come out whether shards are kept, found again, or were computed by an executor. Where the run is one
-    part of several only its own shards are computed and kept, and the accumulators stay empty.
+    The result is identical to the last digit whether shards are kept, read back, or computed by an executor. If the run
+    is one part of several, only its own shards are computed and kept, and the accumulators stay empty.
 
     Args:
-        source: a model over sharded inputs; any other is scanned as a whole.
-        accumulators: updated in place.
-        checkpoint: where shards are kept; None keeps none.
-        executor: computes the shards in place of this process; needs a checkpoint, and takes no other stage beside.
-        scan_name: which scan of its stage it is, in letters, digits and `-`.
-        progress: called after each batch, and after each shard that was found.
+        source: model over sharded inputs; any other source is scanned as a whole.
+        accumulators: accumulators, updated in place.
+        checkpoint: checkpoint where shards are kept; None keeps none.
+        executor: executor that computes the shards in place of this process; needs a checkpoint and excludes `beside`.
+        scan_name: name of the scan within its stage, in letters, digits and `-`.
+        progress: function that is called after each batch, and after each shard that was read back.
         beside: other stages that read the same tiles: a shard is computed once for all that lack it.
-        layout_accumulators: those that another such scan feeds: tiles and batches are as if they were fed here, too.
+        layout_accumulators: accumulators of another such scan: tiles and batches are as if these were fed here, too.
 
     Returns:
-        The seconds that were spent for this stage and for each beside it; what they share is parted among them.
+        The seconds spent on this stage and on each stage of `beside`; shared time is divided equally.
 
     Raises:
         AttentionError: as `scan`.
-        MemoryShortError: there is no memory for a single input.
-        InputError: the inputs are not those of the run that was stopped.
+        MemoryShortError: memory does not suffice for a single input.
+        InputError: the inputs are not those of the stopped run.
     """
     if not isinstance(source, SegmentSource) or not isinstance(source.batches, ShardedBatches):
         parts = [accumulators, *(stage.accumulators for stage in beside)]
@@ -83,7 +83,7 @@ def scan_shards(
         return [time.perf_counter() - began]
     stages = [Beside(accumulators=accumulators, checkpoint=checkpoint), *beside]
     readers = [ShardReader(ShardSums.of(source, stage.accumulators), stage.checkpoint, scan_name) for stage in stages]
-    # A stage that lacks nothing of a shard changes no digit of those that do.
+    # Stages that already have a shard do not change any digit of those that lack it.
     every_accumulator = [*layout_accumulators, *(each for reader in readers for each in reader.sums.accumulators)]
     shards = source.batches.shards()
     if device_of(source.model).type != "cpu":
@@ -92,7 +92,7 @@ def scan_shards(
     for shard in shards:
         lacking = [reader for reader in readers if reader.lacks(shard)]
         if not lacking:
-            # Another part's is not even made into inputs, where that can be helped.
+            # A shard of another part is skipped, if possible before it is made into inputs.
             if checkpoint is None or checkpoint.part is None:
                 scan_progress.skip(shard)
             continue
@@ -108,13 +108,13 @@ def scan_shards(
 def compute_shard(
     shard: Shard, source: SegmentSource, like: ShardSums, *, layout_accumulators: Sequence[TileAccumulator] = ()
 ) -> ShardSums:
-    """Return what one shard adds up to.
+    """Return the sums of one shard.
 
     Args:
-        shard: its inputs.
-        source: the model that reads them, over sharded inputs of the same run.
+        shard: shard with its inputs.
+        source: model that reads them, over sharded inputs of the same run.
         like: sums with the scan's options.
-        layout_accumulators: as `scan_shards` takes them.
+        layout_accumulators: accumulators as in `scan_shards`.
     """
     sums, _ = _computed(shard, source, [like], [*layout_accumulators, *like.accumulators], ScanProgress(None))
     return sums[0]
@@ -127,10 +127,10 @@ def _computed(
     layout_accumulators: Sequence[TileAccumulator],
     scan_progress: ScanProgress,
 ) -> tuple[list[ShardSums], list[float]]:
-    """Compute a shard, once more with smaller batches where memory runs out: what was summed of it is dropped.
+    """Compute a shard; if memory runs out, drop its sums and start again with smaller batches.
 
     Returns:
-        The sums of each stage that lacked it, and the seconds spent for each.
+        The sums of each stage that lacked it, and the seconds spent on each.
     """
     batches = source.batches
     assert isinstance(batches, ShardedBatches)
@@ -139,7 +139,7 @@ def _computed(
         sums_of_stages, part = [each.empty() for each in like], copy(source)
         part.batches = batches.of(shard)
         if isinstance(part, LossSource):
-            (counts,) = (each.counts for each in sums_of_stages)  # what takes a loss reads alone
+            (counts,) = (each.counts for each in sums_of_stages)  # a scan with a loss serves a single stage
             assert counts is not None
             part.counts = counts
         counted = scan(
@@ -155,11 +155,11 @@ def _computed(
 
 
 def _parted(counts: ScanCounts, numbers: Sequence[int]) -> list[float]:
-    """Part a scan's seconds among stages: to each what its accumulators took, and of the rest the same.
+    """Divide a scan's seconds among stages: the time of a stage's own accumulators, and an equal share of the rest.
 
     Args:
-        counts: of the scan.
-        numbers: how many accumulators each stage has.
+        counts: counts of the scan.
+        numbers: number of accumulators of each stage.
     """
     shared = (counts.seconds - sum(counts.spent)) / len(numbers)
     seconds, spent = [], iter(counts.spent)

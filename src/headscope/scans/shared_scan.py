@@ -1,4 +1,4 @@
-"""One pass over a run's text for all stages that have a scan of it: the first stage that reads it fills the others'."""
+"""One pass over a run's text for all stages that scan it: the first stage that reads it fills the others' sums."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -13,16 +13,16 @@ from headscope.statistics.sums.accumulator import Accumulator
 class SharedScan:
     """The pass over a run's text, which goes through the model once, whichever stages are measured.
 
-    A stage that is finished is not computed again, and yet changes no digit of the others (`scan_shards`).
+    A finished stage is not computed again, and yet the other stages' digits are as if it were (`scan_shards`).
 
     Args:
-        scans: makes the scan of the text of each stage of the run that has one, with empty accumulators, by the stage.
-        unfinished: of those, the stages that are not finished.
-        checkpoint: returns where a stage keeps its shards; None where it keeps none.
-        executor: computes the shards; None where this process does.
+        scans: functions that make the text scan, with empty accumulators, of each stage that has one, by stage.
+        unfinished: stages among them that are not finished.
+        checkpoint: function that returns the shard checkpoint of a stage; None if it keeps none.
+        executor: executor that computes the shards; None for this process.
 
     Attributes:
-        owed: seconds that another stage spent for a stage (or, below 0, that it spent for others), by its name.
+        owed: seconds that other stages spent on a stage, or minus the seconds that it spent on others, by its name.
     """
 
     def __init__(
@@ -39,14 +39,14 @@ class SharedScan:
         self._filled: dict[str, Sequence[Accumulator]] = {}
 
     def read(self, stage: str, scan: Scan, *, progress: ProgressReport | None) -> None:
-        """Fill the accumulators of a stage, by the pass itself or with what an earlier stage has had it sum up.
+        """Fill the accumulators of a stage, by the pass itself or with sums from an earlier stage's pass.
 
-        The first stage that reads it has those of all other stages filled, too.
+        The first stage that reads the text also fills the accumulators of all other stages.
 
         Args:
-            stage: its name.
-            scan: of the text, with empty accumulators; nothing is read where the text was read already.
-            progress: as `scan_shards` takes it.
+            stage: name of the stage.
+            scan: scan of the text, with empty accumulators; if the text was read before, nothing is read.
+            progress: function that receives the counts, as in `scan_shards`.
         """
         filled = self._filled.pop(stage, None)
         if filled is not None:
@@ -76,5 +76,5 @@ class SharedScan:
         self.owed[stage] = -sum(seconds[1:], 0.0)
 
     def layout_accumulators(self, stage: str) -> list[Accumulator]:
-        """Return empty accumulators of all other stages, which decide about tiles and batches as this one's do."""
+        """Return empty accumulators of all other stages, which determine tiles and batches along with this stage's."""
         return [each for name, make in self._scans.items() if name != stage for each in make().accumulators]

@@ -1,4 +1,4 @@
-"""Memory that runs out in a pass: it is begun again with half of the batch, with nothing kept of what was summed."""
+"""Passes that start again with half the batch size when memory runs out, dropping their partial sums."""
 
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
@@ -15,10 +15,10 @@ Result = TypeVar("Result")
 
 
 def halve_batches(source: TileSource, error: MemoryShortError) -> None:
-    """Have a source compute half as many inputs together as when memory ran out.
+    """Make a source compute half as many inputs at once as when memory ran out.
 
     Raises:
-        MemoryShortError: it was a single input, or the source does not choose how many there are.
+        MemoryShortError: there was only one input, or the source does not choose the batch size.
     """
     batches = getattr(source, "batches", None)
     if not isinstance(batches, ShardedBatches):
@@ -27,14 +27,14 @@ def halve_batches(source: TileSource, error: MemoryShortError) -> None:
 
 
 def with_fewer_inputs(compute: Callable[[], Result], halve: Callable[[MemoryShortError], object]) -> Result:
-    """Return what is computed, begun again with half as many inputs together each time that memory runs out.
+    """Return the result of `compute`, restarted with half as many inputs at once each time that memory runs out.
 
     Args:
-        compute: keeps nothing of an attempt before.
-        halve: has half as many computed together, as `BatchLimit.halve`.
+        compute: function that keeps nothing of an earlier attempt.
+        halve: function that halves the number of inputs computed at once, such as `BatchLimit.halve`.
 
     Raises:
-        MemoryShortError: there is no memory for a single input.
+        MemoryShortError: memory does not suffice for a single input.
     """
     while True:
         try:
@@ -49,15 +49,15 @@ def collect(
     *,
     progress: Callable[[ScanCounts], None] | None = None,
 ) -> Collector:
-    """Feed all tiles of a source to a collector, which is returned filled; from the start where memory runs out.
+    """Feed all tiles of a source to a new collector and return it; start again if memory runs out.
 
     Args:
-        open_source: returns the tiles from the start; the model's limit of inputs is shared by all that it returns.
-        make: returns an empty collector.
-        progress: called after each batch.
+        open_source: function that returns the tiles from the start; all its results share the model's batch limit.
+        make: function that returns an empty collector.
+        progress: function that is called after each batch.
 
     Raises:
-        MemoryShortError: there is no memory for a single input.
+        MemoryShortError: memory does not suffice for a single input.
     """
     while True:
         source, collector = open_source(), make()
@@ -75,17 +75,17 @@ def scan_in_place(
     *,
     progress: Callable[[ScanCounts], None] | None = None,
 ) -> None:
-    """Feed every tile of a source to accumulators that may keep what they do not declare.
+    """Feed every tile of a source to accumulators whose state may include undeclared attributes.
 
-    What they hold is copied before each shard, and given back to them where memory runs out in it.
+    Their attributes are copied before each shard, and restored if memory runs out within it.
 
     Args:
-        source: over sharded inputs.
-        accumulators: updated in place.
-        progress: called after each batch.
+        source: model source over sharded inputs.
+        accumulators: accumulators, updated in place.
+        progress: function that is called after each batch.
 
     Raises:
-        MemoryShortError: there is no memory for a single input.
+        MemoryShortError: memory does not suffice for a single input.
     """
     assert isinstance(source.batches, ShardedBatches)
     scan_progress = ScanProgress(progress)

@@ -10,27 +10,27 @@ from types import MappingProxyType
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 
 BROAD_RATIO = 0.783
-"""The paper's 3.8 nats of the ln 128 that uniform attention would have."""
+"""The paper's 3.8 nats divided by ln 128, the entropy of uniform attention."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Role:
-    """A role: the first in the catalog whose statistic lies above its threshold.
+    """A role: the first in the catalog whose statistic exceeds its threshold.
 
-    Words may have `{cls}` and `{sep}` in them, which `Special.fill` replaces.
+    Texts may contain `{cls}` and `{sep}`, which `Special.fill` replaces.
 
     Attributes:
-        name: in tables and in the palette.
+        name: name in tables and in the palette.
         statistic: the statistic that defines the role; empty for the role of all remaining heads.
-        above: what the statistic must exceed.
-        of_uniform: whether the threshold is a share of what uniform attention gives.
-        label: on pages; the statistic's when empty.
-        brief: in the list of thresholds; the label when empty.
-        says: the words after the value of the statistic, or alone where there is no value; when empty, what a share is
-            on.
-        search_words: words that find it in the atlas, beside its label.
+        above: threshold of the statistic.
+        of_uniform: True if the threshold is relative to uniform attention.
+        label: label on pages; the statistic's when empty.
+        brief: name in the list of thresholds; the label when empty.
+        says: text after the value of the statistic, or alone if there is no value; when empty, the target of the
+            share.
+        search_words: words that find it in the atlas, besides its label.
         shown_by: the statistic that selects the example sentences of the role; `statistic` when empty.
-        shown_says: the words after the value of `shown_by`, where that is another statistic.
+        shown_says: text after the value of `shown_by`, if that is another statistic.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Role:
 
     @property
     def phrase(self) -> str:
-        """The words after the value: "of its attention is on the previous token"."""
+        """The text after the value: "of its attention is on the previous token"."""
         return self.says or f"of its attention is on {STATISTICS[self.statistic].target}"
 
     @property
@@ -65,7 +65,7 @@ class Role:
         return self.shown_by or self.statistic
 
 
-# In order: the first that holds. The thresholds are those of the paper's figure 6: 0.6 on a special token, 0.5 on a
+# The first role that fits applies. The thresholds are those of the paper's figure 6: 0.6 on a special token, 0.5 on a
 # position, and `BROAD_RATIO`.
 _ROWS = (
     Role(
@@ -117,9 +117,9 @@ _ROWS = (
 )
 
 ROLES: Mapping[str, Role] = MappingProxyType({role.name: role for role in _ROWS})
-"""In the order in which they are tried."""
+"""Roles in the order in which they are tried."""
 OTHERWISE = next(role.name for role in _ROWS if not role.statistic)
-"""The role of the heads that no other fits."""
+"""The role of heads that fit no other role."""
 
 
 def _place(role: Role) -> int:
@@ -127,4 +127,4 @@ def _place(role: Role) -> int:
 
 
 SHOWN = tuple(role.name for role in sorted(_ROWS, key=_place))
-"""In the order in which they are shown: that of the statistics that tell them."""
+"""Roles in display order, the order of their statistics."""

@@ -61,18 +61,18 @@ def roles(stats: pd.DataFrame, *, measure: str = WEIGHT) -> pd.DataFrame:
 
 
 def finds(chosen: pd.DataFrame, *, by: str = "", name: str = "") -> dict[tuple[str, int, int], list[str]]:
-    """List what each head finds: the items for which it is selected on held-out documents and beats its baseline.
+    """Return the items that each head finds: those for which it is selected held out and beats its baseline.
 
-    The selection must beat every baseline with q < 0.05, and the named head must lie a point above its own baseline.
+    The selection must beat every baseline with q < 0.05, and the named head must be a point above its own baseline.
 
     Args:
-        chosen: heads that were chosen: `model selection kind layer head q_value`, and `margin` where the head's own
-            baseline is known.
-        by: the column that names what a row's head finds; empty where all find the same.
-        name: what all find.
+        chosen: selected heads: `model selection kind layer head q_value`, and `margin` if the head's own baseline is
+            known.
+        by: the column with the name of the item; empty if all rows have the same item.
+        name: name of that item.
 
     Returns:
-        By (kind, layer, head), 1-based; heads that find nothing are left out.
+        By (kind, layer, head), 1-based; heads that find nothing are omitted.
     """
     by_head: dict[tuple[str, int, int], list[str]] = {}
     if chosen.empty:
@@ -91,8 +91,8 @@ def strongest(stats: pd.DataFrame, named: pd.DataFrame) -> pd.DataFrame:
     """Return, for each kind and role but `mixed`, the head with the highest value.
 
     Returns:
-        Columns `kind layer head role statistic value`: of each role the head with the highest value of the statistic
-        that tells it.
+        Columns `kind layer head role statistic value`: for each role the head with the highest value of the statistic
+        that defines it.
     """
     heads = of_measure(stats)
     heads = heads[heads["head"].notna()].merge(named, on=["kind", "layer", "head"])

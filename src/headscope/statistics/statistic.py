@@ -1,4 +1,4 @@
-"""What a statistic of a head's attention is: a row quantity, the rows that it is averaged over, and its words."""
+"""The definition of a statistic of a head's attention: a row quantity, the rows that it is averaged over, and texts."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -25,7 +25,7 @@ class Rows(Enum):
 
 
 class Unit(Enum):
-    """The unit of a statistic, as labeled arrays call it."""
+    """The unit of a statistic, as named in labeled arrays."""
 
     SHARE = "share of attention"
     NATS = "nats"
@@ -56,7 +56,7 @@ class Term:
 class Statistic:
     """A statistic: the mean of a row quantity over a segment's rows, then over the segments that have such a row.
 
-    Words may have `{cls}` and `{sep}` in them, which `Special.fill` replaces.
+    Texts may contain `{cls}` and `{sep}`, which `Special.fill` replaces.
 
     Attributes:
         name: the name in tables and in Python.
@@ -65,19 +65,19 @@ class Statistic:
         unit: the unit of the values.
         label: the name on pages.
         meaning: the text in the page of definitions; neighbors with the same text share a line.
-        on: the target of a share, as a sentence says it; the label when empty.
+        on: the target of a share, worded for a sentence; the label when empty.
         term: the entry in the report's list of definitions; the label and the meaning when None.
-        topic: the part of the report, and the panel of figure 2 or 4, that shows it: `focus` for what is in nats, one
-            of the others for a share; None for a statistic that only the table of all heads shows.
-        search_words: words that find it in the atlas, beside its label; empty where a role of this name has them.
+        topic: the part of the report, and the panel of figure 2 or 4, that shows it: `focus` for statistics in nats,
+            one of the others for a share; None for a statistic that only the table of all heads shows.
+        search_words: words that find it in the atlas, besides its label; empty if a role of this name has them.
         drawn: the label in figures without names of special tokens; `label` when empty.
         ink: the key of its color in the palette, where statistics are drawn side by side; `name` when empty.
         shape: the key of its shape in the palette; `name` when empty.
         heading: the heading of its column in a terminal; `name` when empty.
-        heading_says: the explanation of the heading, where one is needed.
+        heading_says: the explanation of the heading, if it needs one.
         less: the statistic whose layer means are compared with those of this statistic.
-        ranked: whether the head with the highest value is compared with its nearest rival.
-        rare: whether few models have it, so that it is not mentioned where it cannot occur.
+        ranked: True if the head with the highest value is compared with its nearest rival.
+        rare: True if few models have it, so that it is not mentioned where it cannot occur.
     """
 
     name: str
@@ -100,7 +100,7 @@ class Statistic:
     rare: bool = False
 
     def __post_init__(self) -> None:
-        # Its panel would be on the axis of another unit: percent in figure 2, nats in figure 4.
+        # Otherwise its panel would be on an axis with another unit: percent in figure 2, nats in figure 4.
         if self.topic is not None and (self.topic == "focus") != (self.unit is Unit.NATS):
             raise ValueError(
                 f"statistic {self.name} is in {self.unit.value} and has the topic {self.topic}; expected focus for "
@@ -109,5 +109,5 @@ class Statistic:
 
     @property
     def target(self) -> str:
-        """What a share is on, as a sentence says it: "the previous token"."""
+        """The target of a share, worded for a sentence: "the previous token"."""
         return self.on or self.label

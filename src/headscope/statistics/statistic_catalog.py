@@ -2,8 +2,8 @@
 
 The sums, the table, `headscope stats`, the report's labels, sections, definitions and table of all heads, the atlas's
 words and cards, figures 2 and 4 and the page of definitions iterate over the rows. A new statistic is a row here, with
-a quantity of `attention.row_quantities` where none says it yet. Another package adds one of a quantity that is measured
-here with an entry point `headscope.statistics` that names its `Statistic`.
+with a quantity of `attention.row_quantities`, added there if it is missing. Another package can add a statistic of an
+existing quantity with an entry point `headscope.statistics` that names its `Statistic`.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _SEP_FROM = Term(
 _SEP_FROM_MEANING = "weight on sep from sep, and from all other tokens"
 _ENTROPIES = Term(name="Entropy", says="−Σ w ln w of a row, in nats, averaged over rows; from {cls}: of its row only")
 
-# What the rows of a topic have in common.
+# Common fields of the rows of a topic.
 _position = partial(Statistic, meaning=_NEIGHBORS, term=_POSITIONS, topic="position")
 _class = partial(Statistic, term=_CLASSES, topic="special")
 _from_sep = partial(Statistic, quantity=RowQuantity.SEP, meaning=_SEP_FROM_MEANING, term=_SEP_FROM, topic="noop")
@@ -144,11 +144,11 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType({row.name: row for row in
 INSTALLED = frozenset(row.name for row in _INSTALLED)
 """The names of the statistics of installed packages."""
 NAMES = tuple(STATISTICS)
-"""In the order of the table, of the report and of the sums' columns."""
+"""Names in the order of the table, of the report and of the sums' columns."""
 
 
 def is_share(name: str) -> bool:
-    """Return whether a statistic is a share of attention, in [0, 1]."""
+    """Return True if a statistic is a share of attention, in [0, 1]."""
     return name in STATISTICS and STATISTICS[name].unit is Unit.SHARE
 
 
@@ -158,5 +158,5 @@ def of_topic(topic: Topic) -> tuple[str, ...]:
 
 
 def figure_names() -> dict[str, str]:
-    """Return what figures call each statistic where nobody says what the model's tokens are called."""
+    """Return each statistic's name in figures, for use without the names of the model's tokens."""
     return {statistic.name: Special().fill(statistic.drawn or statistic.label) for statistic in STATISTICS.values()}

@@ -1,1 +1,1 @@
-"""Files and folders of results: whole or absent, held by one run at a time, and their troubles in words."""
+"""Files and folders of results: whole or absent, written by one run at a time, with readable errors."""

@@ -1,4 +1,4 @@
-"""The one atomic write: beside the place, onto the disk, then renamed."""
+"""The one atomic write: to a temporary path next to the target, synced to disk, then renamed."""
 
 import ctypes
 import errno
@@ -17,13 +17,13 @@ from headscope.storage.unfinished import aside_of, contents, part_of, remove
 
 @contextmanager
 def whole_or_absent(path: Path, *, replace: bool = False, owned: bool = False) -> Iterator[Path]:
-    """Give a path beside `path` to write a file or folder at; rename it into place if the block succeeds.
+    """Yield a path next to `path` to write a file or folder to; rename it to `path` if the block succeeds.
 
-    What was written is on the disk before it is renamed. An error or Ctrl-C in the block removes it; of a killed
-    process a part stays, which nothing reads and whoever holds the place next removes (`lock`, `parts`).
+    The content is on disk before it is renamed. An error or Ctrl-C in the block removes it; a killed process leaves a
+    part, which nothing reads and which the next process that holds the path removes (`lock`, `parts`).
 
     Args:
-        path: where the file or folder shall be.
+        path: target path of the file or folder.
         replace: whether a file, or a folder that headscope wrote, is replaced once the new one is whole.
         owned: whether the caller knows that headscope wrote the folder at `path`, though it has no mark.
 
@@ -46,7 +46,7 @@ def whole_or_absent(path: Path, *, replace: bool = False, owned: bool = False) -
             os.replace(part, path)
         _settle_folder(path.parent)
     except OSError as error:
-        # The user knows the place by its name, not by that of the part beside it.
+        # The user knows the target by its name, not by that of the temporary part next to it.
         if error.filename is not None and os.fsdecode(error.filename).startswith(str(part)):
             error.filename = str(path)
         raise
@@ -55,10 +55,10 @@ def whole_or_absent(path: Path, *, replace: bool = False, owned: bool = False) -
 
 
 def write_bytes(path: Path, content: bytes) -> str:
-    """Write a file, whole or not at all, and return its hash (`hash_of`); one that stands there gives way.
+    """Write a file, whole or not at all, and return its hash (`hash_of`); an existing file is replaced.
 
     Raises:
-        IsADirectoryError: a folder stands there, which may hold what nobody meant to lose.
+        IsADirectoryError: the path is a folder, which may hold files that nobody meant to lose.
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -72,12 +72,12 @@ def write_bytes(path: Path, content: bytes) -> str:
 
 
 def hash_of(content: bytes) -> str:
-    """Return BLAKE2b of a file's bytes: 32 hex digits."""
+    """Return the BLAKE2b hash of a file's bytes: 32 hex digits."""
     return blake2b(content, digest_size=16).hexdigest()
 
 
 def hash_of_file(path: Path) -> str | None:
-    """Return the hash of a file's bytes, as `hash_of`; None where there is no such file, or something else."""
+    """Return the hash of a file's bytes, as `hash_of`; None if the file is missing or not a regular file."""
     try:
         with open_regular(path) as file:
             return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
@@ -86,19 +86,19 @@ def hash_of_file(path: Path) -> str | None:
 
 
 def is_free(path: Path) -> bool:
-    """Whether nothing stands at a path, or an empty folder."""
+    """Return True if a path does not exist, or is an empty folder."""
     return not path.exists() or (path.is_dir() and not any(contents(path)))
 
 
 def already_there(path: Path) -> str:
-    """Return the message for an output path that is taken."""
+    """Return the message for an output path that exists already."""
     if is_replaceable(path):
         return f"{path} is there already; give another --out, or --force to replace it"
     return f"{path} is there already and holds something that headscope did not write; give another --out"
 
 
 def settle(path: Path) -> None:
-    """Wait until a file, or all that is in a folder, is on the disk: a rename alone may get there first."""
+    """Wait until a file, or everything in a folder, is on disk: a rename alone may be stored first."""
     if path.is_dir():
         for each in path.iterdir():
             settle(each)
@@ -109,7 +109,7 @@ def settle(path: Path) -> None:
 
 
 def _settle_folder(folder: Path) -> None:
-    if os.name == "nt":  # there a folder cannot be opened
+    if os.name == "nt":  # Windows cannot open a folder
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -122,9 +122,9 @@ def _settle_folder(folder: Path) -> None:
 
 
 def _exchange(part: Path, path: Path) -> None:
-    """Put a new folder in the place of an old one, in one step where the system can exchange two names."""
+    """Replace an old folder by a new one, in one step if the system can exchange two names."""
     if _exchanged(part, path):
-        return  # the old one now has the part's name, and is removed with it
+        return  # the old folder now has the part's name, and is removed as the part
     old = aside_of(path)
     os.rename(path, old)
     try:
@@ -136,7 +136,7 @@ def _exchange(part: Path, path: Path) -> None:
 
 
 def _exchanged(first: Path, second: Path) -> bool:
-    """Exchange two names with Linux's renameat2; return False where the system or the file system cannot."""
+    """Exchange two names with Linux's renameat2; return False if the system or the file system cannot."""
     if sys.platform != "linux":
         return False
     try:

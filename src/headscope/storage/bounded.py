@@ -1,4 +1,4 @@
-"""The one reader of files that anyone may have written: regular files alone, opened without waiting, within bounds."""
+"""The one reader of untrusted files: it reads only regular files, opens them without waiting, and checks bounds."""
 
 import errno
 import json
@@ -12,16 +12,16 @@ from headscope.errors import InputError
 from headscope.visible import printable, shorten
 
 MOST_RESULT = 16 << 30
-"""Bytes that a file of results may have; sums of the largest models take some gigabytes."""
+"""Maximum bytes of a file of results; sums of the largest models take some gigabytes."""
 MOST_DEPTH = 50
-"""Lists and objects in one another."""
+"""Maximum nesting depth of lists and objects."""
 MOST_PARTS = 4_000_000
-"""Lists and objects of a JSON file, an empty one of which takes twenty times its two letters; a tokenizer has one for
-each merge of two pieces, and the largest have 500,000."""
+"""Maximum number of lists and objects in a JSON file: an empty one takes twenty times the memory of its two characters.
+A tokenizer has one for each merge of two pieces, and the largest have 500,000."""
 
 
 class UnreadableFileError(InputError):
-    """A file that is not read; `problem` says why, as the part of a sentence that follows its name."""
+    """A file that is not read; `problem` is the reason, as the part of a sentence that follows the file's name."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{printable(str(path))} {problem}; put the file itself there, or make it again")
@@ -29,17 +29,17 @@ class UnreadableFileError(InputError):
 
 
 def kind_of(mode: int) -> str | None:
-    """Return what a mode of `os.stat` stands for, in words; None for a regular file."""
+    """Return the kind of file that a mode of `os.stat` means, in words; None for a regular file."""
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket"}
     return None if stat.S_ISREG(mode) else kinds.get(stat.S_IFMT(mode), "a device")
 
 
 def check_regular(path: Path, *, most: int = MOST_RESULT) -> int:
-    """Return how many bytes a file has, before a library opens it by its name.
+    """Return the size of a file in bytes, before a library opens it by its name.
 
     Raises:
-        UnreadableFileError: it, or what a link leads to, is no regular file, or has more than `most` bytes.
-        OSError: it is not there, or cannot be looked at.
+        UnreadableFileError: the file, or the target of a link, is not a regular file or has more than `most` bytes.
+        OSError: the file does not exist, or its status cannot be read.
     """
     try:
         status = os.stat(path)
@@ -51,9 +51,9 @@ def check_regular(path: Path, *, most: int = MOST_RESULT) -> int:
 
 
 def open_regular(path: Path, *, most: int = MOST_RESULT) -> BufferedReader:
-    """Open a file for reading; as `check_regular`, of what was opened."""
+    """Open a file for reading, with the checks of `check_regular` on the opened file."""
     check_regular(path, most=most)
-    # What stands there may have changed meanwhile, and opening a FIFO would wait for a writer.
+    # The file may have been replaced since the check, and opening a FIFO would wait for a writer.
     file = open(path, "rb", opener=without_waiting)  # noqa: SIM115
     try:
         _checked(path, os.fstat(file.fileno()), most)
@@ -64,12 +64,12 @@ def open_regular(path: Path, *, most: int = MOST_RESULT) -> BufferedReader:
 
 
 def read_regular(path: Path, *, most: int) -> bytes:
-    """Return a file's bytes; errors as `check_regular`."""
+    """Return a file's bytes; raise errors as `check_regular` does."""
     with open_regular(path, most=most) as file:
         size = os.fstat(file.fileno()).st_size
-        # A read takes the memory that is asked for, however little there is to read.
+        # A read allocates the requested memory, however little there is to read.
         content = file.read(size + 1)
-        if len(content) > size:  # some files of the system have no size and no end
+        if len(content) > size:  # some system files have size 0 and no end
             content += file.read(most - size)
     if len(content) > most:
         raise UnreadableFileError(path, _too_large(len(content), most))
@@ -80,14 +80,14 @@ def read_json(path: Path, *, most: int, depth: int = MOST_DEPTH, parts: int = MO
     """Read a JSON file.
 
     Args:
-        path: of the file.
-        most: bytes that it may have.
-        depth: how deep lists and objects may lie in one another.
-        parts: how many lists and objects there may be.
+        path: path of the file.
+        most: maximum size in bytes.
+        depth: maximum nesting depth of lists and objects.
+        parts: maximum number of lists and objects.
 
     Raises:
-        UnreadableFileError: one of these is exceeded, it is no regular file, or not JSON in UTF-8.
-        OSError: it is not there, or cannot be read.
+        UnreadableFileError: a limit is exceeded, or the file is not a regular file or not JSON in UTF-8.
+        OSError: the file does not exist, or cannot be read.
     """
     content = read_regular(path, most=most)
     too_deep = f"is nested more than {depth} deep"
@@ -108,7 +108,7 @@ def read_json(path: Path, *, most: int, depth: int = MOST_DEPTH, parts: int = MO
 
 
 def without_waiting(path: str, flags: int) -> int:
-    """Open a file as `open` asks its opener to; a FIFO without a writer, too, is opened at once."""
+    """Open a file, as an `opener` of `open`; a FIFO without a writer is opened at once, too."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
 
 
@@ -125,7 +125,7 @@ def _too_large(size: int, most: int) -> str:
 
 
 def _within_depth(value: Any, most: int) -> bool:
-    """Whether lists and objects lie in one another no more than so deep; a level at a time, without recursion."""
+    """Return True if lists and objects are nested at most `most` deep; checked level by level, without recursion."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(most):
         level = [

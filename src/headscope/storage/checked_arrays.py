@@ -1,4 +1,4 @@
-"""Named arrays in a file that is known for what it is by words about it, and for whole by a hash of its content."""
+"""Named arrays in a file, with metadata that identify it and a hash of its content that shows if it is complete."""
 
 import json
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ _ABOUT, _CONTENT = "about", "content"
 
 
 def write_checked(path: Path, arrays: "Mapping[str, NDArray[Any]]", *, about: Mapping[str, str]) -> None:
-    """Write arrays whole or not at all, with words about them and a hash of both."""
-    # In one word, for the format does not keep the order of several: the same content is the same file.
+    """Write arrays whole or not at all, with metadata and a hash of both."""
+    # The metadata are one string, since the format does not keep the order of several: equal content gives equal files.
     header = json.dumps({**about, _CONTENT: _hash(arrays, about)}, sort_keys=True)
     write_arrays(path, arrays, about={_ABOUT: header})
 
 
 def read_checked(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]] | None":
-    """Read what `write_checked` wrote; None where there is no such file, or one that is not as it was written."""
+    """Read a file of `write_checked`; None if it is missing, or not as it was written."""
     from safetensors import SafetensorError
 
     try:

@@ -1,4 +1,4 @@
-"""Variables of the environment that are set for a while, for libraries that can be told nothing otherwise."""
+"""Environment variables that are set temporarily, for libraries that have no other options."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set variables of the environment within the block."""
+    """Set environment variables inside the block."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

@@ -1,4 +1,4 @@
-"""Text, JSON, tables and arrays as files that are whole or absent; each writer returns the hash of what it wrote."""
+"""Text, JSON, tables and arrays as files that are whole or absent; each writer returns the hash of the written file."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -18,49 +18,49 @@ if TYPE_CHECKING:
 
 
 def write_text(path: Path, text: str) -> str:
-    """Write a text file in UTF-8; a lone surrogate, as of a file's name that is no UTF-8, as `\\udce9`."""
+    """Write a text file in UTF-8; a lone surrogate, as in a file name that is not UTF-8, is written as `\\udce9`."""
     return write_bytes(path, text.encode(errors="backslashreplace"))
 
 
 def place_text(path: Path, text: str) -> str:
-    """Write a text file that stands by itself, outside a folder that a run holds: `write_text`, with the place held.
+    """Write a single text file outside a folder that a run holds: `write_text` with a lock on the path.
 
     Raises:
-        IsADirectoryError: a folder stands there.
-        OutputError: another run writes there.
+        IsADirectoryError: the path is a folder.
+        OutputError: another run is writing to the path.
     """
     with place_held(path):
         return write_text(path, text)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> str:
-    """Write a JSON file with stable layout."""
+    """Write a JSON file with a stable layout."""
     return write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def write_parquet(path: Path, table: "pd.DataFrame") -> str:
     """Write a table as Parquet."""
-    # As bytes: the writer of files hides what the disk says in an error of its own.
+    # As bytes: the file writer of pyarrow replaces the operating system's error by its own.
     return write_bytes(path, table.to_parquet(index=False))
 
 
 def write_arrays(path: Path, arrays: "Mapping[str, NDArray[Any]]", *, about: Mapping[str, str]) -> str:
-    """Write named arrays as safetensors, packed where that saves much, with words about them."""
+    """Write named arrays as safetensors, packed if that saves much space, with metadata."""
     import numpy as np
     from safetensors.numpy import save
 
-    # ascontiguousarray would make vectors of single numbers.
+    # ascontiguousarray alone would turn scalars into vectors.
     ready = pack({name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()})
-    # Not save_file: it hides a full disk in an error of its own, and lets nobody else read the file.
+    # Not save_file: it replaces the error for a full disk by its own, and makes a file that only its owner can read.
     return write_bytes(path, save(ready, metadata=dict(about)))
 
 
 def read_arrays(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]]":
-    """Read named arrays and the words about them.
+    """Read named arrays and their metadata.
 
     Raises:
         ValueError: packed arrays are not as they were written.
-        UnreadableFileError: it is no regular file, or too large.
+        UnreadableFileError: the file is not a regular file, or too large.
     """
     from safetensors import safe_open
 
@@ -71,10 +71,10 @@ def read_arrays(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]]":
 
 
 def check_file_place(option: str, path: Path, *, reads: Iterable[Any] = ()) -> None:
-    """Refuse a place that no file can be written to, before anything is computed for it.
+    """Refuse a path that a file cannot be written to, before anything is computed for it.
 
     Raises:
-        OptionError: it is a folder, or the folder around it does not exist.
+        OptionError: the path is a folder, or its parent folder does not exist.
         OutputError: as `check_place`.
     """
     check_place(path, reads=reads)

@@ -20,26 +20,26 @@ from headscope.storage.bounded import UnreadableFileError, read_json
 from headscope.storage.places import check_contents, check_place
 from headscope.storage.unfinished import lock_of, sweep_beside
 
-_MOST_BYTES = 1 << 16  # of what a lock says
+_MOST_BYTES = 1 << 16  # maximum size of a lock file
 
 
 @dataclass(frozen=True)
 class Held:
-    """A folder that this run holds.
+    """A folder that this run holds a lock on.
 
     Attributes:
         folder: the folder.
-        lock: the file in it that is locked.
+        lock: the locked file in the folder.
     """
 
     folder: Path
     lock: Path
 
     def check(self) -> None:
-        """Refuse to go on where the folder was removed or replaced during the run.
+        """Raise an error if the folder was removed or replaced during the run.
 
         Raises:
-            OutputError: the folder was removed, and the results of the run with it.
+            OutputError: the folder was removed, together with the results of the run.
         """
         if not self.lock.is_file():
             raise OutputError(
@@ -54,12 +54,13 @@ _HELD: ContextVar[Mapping[Path, Held]] = ContextVar("headscope_held", default=Ma
 
 @contextmanager
 def folder_held(folder: Path) -> Iterator[Held]:
-    """Hold a folder of results while the block runs; it is made where there is none.
+    """Hold a folder of results while the block runs; it is created if it does not exist.
 
-    A folder that was made here and got nothing is removed again. Within the block the same thread may hold it again.
+    A folder that was created here and stayed empty is removed again. Within the block the same thread may hold it
+    again.
 
     Raises:
-        OutputError: another run holds it, which is named; or a link in it leads to another folder.
+        OutputError: another run, named in the message, holds it; or a link in it leads to another folder.
     """
     folders = _HELD.get()
     if folder.resolve() in folders:
@@ -77,7 +78,7 @@ def folder_held(folder: Path) -> Iterator[Held]:
 
 
 def check_held(folder: Path) -> None:
-    """Refuse to go on where a folder that this thread's run holds was removed or replaced; see `Held.check`."""
+    """Raise an error if a folder that this thread's run holds was removed or replaced; see `Held.check`."""
     this_folder = _HELD.get().get(folder.resolve())
     if this_folder is not None:
         this_folder.check()
@@ -85,14 +86,14 @@ def check_held(folder: Path) -> None:
 
 @contextmanager
 def place_held(path: Path, *, wait: float = 0.0) -> Iterator[None]:
-    """Hold the place of one file or folder while the block runs, and sweep away what stopped runs left of it.
+    """Hold the path of one file or folder while the block runs, and remove the leftovers of stopped runs at this path.
 
     Args:
-        path: of the file or folder.
+        path: path of the file or folder.
         wait: seconds to wait for another run that holds it.
 
     Raises:
-        OutputError: another run holds it, which is named; or it may not be written to.
+        OutputError: another run, named in the message, holds it; or it may not be written to.
     """
     check_place(path)
     with _made(path.parent), _locked(lock_of(path), path, wait=wait):
@@ -102,20 +103,20 @@ def place_held(path: Path, *, wait: float = 0.0) -> Iterator[None]:
 
 @contextmanager
 def placed(path: Path, *, replace: bool = False, wait: float = 0.0) -> Iterator[Path]:
-    """Hold a place and write it: `place_held` about `whole_or_absent`, for a result that stands by itself."""
+    """Hold a path and write to it: `place_held` around `whole_or_absent`, for a result outside a run's folder."""
     with place_held(path, wait=wait), whole_or_absent(path, replace=replace) as part:
         yield part
 
 
 @contextmanager
 def _made(folder: Path) -> Iterator[None]:
-    """Make a folder and those above it; what was made here and got nothing is removed again."""
+    """Create a folder and its parents; those that were created here and stayed empty are removed again."""
     created = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     finally:
-        with suppress(OSError):  # the first that holds something keeps those above it
+        with suppress(OSError):  # a folder that is not empty keeps its parents, too
             for each in created:
                 each.rmdir()
 
@@ -124,7 +125,7 @@ def _made(folder: Path) -> Iterator[None]:
 def _locked(lock: Path, path: Path, *, wait: float = 0.0) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
-    # A lock's state is its thread's own by default: a scan may end in another thread than it began.
+    # A lock belongs to one thread by default, but a scan may end in another thread than it began.
     file_lock, process = FileLock(lock, timeout=wait, thread_local=False), os.getpid()
     try:
         file_lock.acquire()
@@ -134,15 +135,16 @@ def _locked(lock: Path, path: Path, *, wait: float = 0.0) -> Iterator[None]:
         lock.write_text(json.dumps(_about()), encoding="utf-8")
         yield
     finally:
-        if process == os.getpid():  # a forked process ends with a copy of this block; the lock stays its parent's
-            # Before it is let go: whoever waits for the file that went sees that it went, and opens the next.
+        if process == os.getpid():  # a forked process also leaves this block, but the lock belongs to its parent
+            # Removed before the release: a process that waits for the removed file sees that it is gone, and opens a
+            # new one.
             with suppress(OSError):
                 lock.unlink()
             file_lock.release()
 
 
 def _about() -> dict[str, Any]:
-    """Return what the lock file says of this run."""
+    """Return the entries of the lock file for this run."""
     process = {
         "process": os.getpid(),
         "machine": socket.gethostname(),
@@ -155,7 +157,7 @@ def _about() -> dict[str, Any]:
 
 
 def _held_by(lock: Path, path: Path) -> str:
-    """Say which run holds a path, as far as the lock file says."""
+    """Return the message that names the run that holds a path, with the facts in the lock file."""
     holder = "another run"
     with suppress(OSError, UnreadableFileError, KeyError, TypeError):
         about = read_json(lock, most=_MOST_BYTES)

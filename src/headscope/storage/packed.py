@@ -1,4 +1,4 @@
-"""Sums as they are written: without their zeros and in the smallest type that holds them, and back bit for bit."""
+"""Compact storage of sums: without their zeros and in the smallest type that holds them; restored bit for bit."""
 
 import json
 from collections.abc import Mapping
@@ -8,17 +8,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SPEC = "packed"
-"""The array that says of each packed array what it was: JSON as bytes."""
+"""Name of the array with the original type and shape of each packed array: JSON as bytes."""
 _PLACES, _ROWS = ".places", ".rows"
 _FEWEST = 4096  # numbers; smaller arrays stay as they are
 _WHOLE = ("uint8", "int8", "uint16", "int16", "uint32", "int32")
 
 
 def pack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
-    """Return arrays that hold the same numbers in fewer bytes, for `unpack`.
+    """Return arrays that store the same numbers in fewer bytes, for `unpack`.
 
-    Of an array of many zeros those are left out, whole rows first (the first two axes), then single numbers: a bit says
-    of each whether it is there. Numbers that a smaller type holds exactly are written in it. Small arrays stay.
+    Zeros of an array with many of them are left out, first whole rows (the first two axes), then single numbers: one
+    bit per row or number shows if it is present. Numbers that a smaller type holds exactly are stored in it. Small
+    arrays are not changed.
     """
     import numpy as np
 
@@ -34,7 +35,7 @@ def pack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
         there = _is_there(table)
         rows = there.any(1)
         bytes_saved = np.count_nonzero(~rows) * table.shape[1] * table.itemsize
-        if bytes_saved > len(table) / 8:  # more than the marks of the rows take, a bit each
+        if bytes_saved > len(table) / 8:  # more than the marks of the rows take, one bit each
             out[name + _ROWS], table, there = np.packbits(rows), table[rows], there[rows]
         if there.size and there.mean() < 1 - 1 / (8 * table.itemsize):
             out[name + _PLACES], table = np.packbits(there), table[there]
@@ -45,7 +46,7 @@ def pack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
 
 
 def unpack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
-    """Return what `pack` was given; arrays that were not packed come back as they are.
+    """Return the arrays that `pack` was given; arrays that were not packed are returned unchanged.
 
     Raises:
         ValueError: the parts of an array do not belong together.
@@ -73,7 +74,7 @@ def unpack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
 
 
 def _narrowed(array: "NDArray[Any]") -> "NDArray[Any]":
-    """Return an array in the smallest type that holds each of its numbers as it is."""
+    """Return an array in the smallest type that holds each of its numbers exactly."""
     import numpy as np
 
     if array.dtype.kind == "f":
@@ -89,7 +90,7 @@ def _narrowed(array: "NDArray[Any]") -> "NDArray[Any]":
 
 
 def _same(first: "NDArray[Any]", second: "NDArray[Any]") -> bool:
-    """Whether two arrays of floats are the same bit for bit, as 0 and -0 are not."""
+    """Return True if two arrays of floats are equal bit for bit, unlike 0 and -0."""
     import numpy as np
 
     bits = np.dtype(f"u{first.itemsize}")
@@ -97,14 +98,14 @@ def _same(first: "NDArray[Any]", second: "NDArray[Any]") -> bool:
 
 
 def _is_there(table: "NDArray[Any]") -> "NDArray[Any]":
-    """Return which numbers are not 0; -0 is none."""
+    """Return True for numbers other than 0; -0 counts as such a number."""
     import numpy as np
 
     return np.asarray(table.view(np.dtype(f"u{table.itemsize}")) != 0)
 
 
 def _bits(arrays: "Mapping[str, NDArray[Any]]", name: str, number: int) -> "NDArray[Any] | None":
-    """Return marks that were packed; None where all are there."""
+    """Return packed marks; None if all marks are set."""
     import numpy as np
 
     if name not in arrays:
@@ -117,7 +118,7 @@ def _bits(arrays: "Mapping[str, NDArray[Any]]", name: str, number: int) -> "NDAr
 
 
 def _spread(values: "NDArray[Any]", marks: "NDArray[Any]") -> "NDArray[Any]":
-    """Put values where the marks are, zeros elsewhere."""
+    """Put values at the marks, and zeros elsewhere."""
     import numpy as np
 
     if len(values) != int(marks.sum()):

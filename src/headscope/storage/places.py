@@ -1,4 +1,4 @@
-"""Output places: which may be written, which may be replaced, and which never are."""
+"""Output paths: checks that a path may be written, or that an old result may be replaced."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from headscope.storage.bounded import kind_of
 
 MARK = "headscope.json"
 """The file that marks a model folder as written by headscope."""
-# Of a pruned model, a run, and saved maps. Each names headscope in its first bytes.
+# Marks of a pruned model, a run, and saved maps. Each has headscope's name in its first bytes.
 _MARKS = (MARK, "manifest.json", "index.json")
 _FIRST_BYTES = 256
 
@@ -31,7 +31,7 @@ def check_place(path: Path, *, reads: Iterable[Any] = (), replace: bool = False)
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
-        return  # no file has such a name; the writer says so
+        return  # no file has such a name; the writer reports it
     kind = _kind(path)
     if kind not in (None, "a folder"):
         raise OutputError(f"{path} is {kind}; expected a new path, a file or a folder: give another --out")
@@ -67,7 +67,7 @@ def is_replaceable(path: Path) -> bool:
 
 
 def mark_content(**facts: Any) -> Mapping[str, Any]:
-    """Return the content of the mark: headscope's version first, then facts on what was written."""
+    """Return the content of the mark: headscope's version first, then facts about the output."""
     from headscope.version import __version__
 
     return {"headscope": __version__, **facts}
@@ -76,10 +76,10 @@ def mark_content(**facts: Any) -> Mapping[str, Any]:
 def check_contents(folder: Path) -> None:
     """Refuse to write into a folder that contains a link to another folder, or a device, FIFO or socket.
 
-    Someone else may have made the folder, and files would be written where the link leads.
+    Someone else may have made the folder, and files would be written to the target of the link.
 
     Raises:
-        OutputError: names the link, or what is neither a file nor a folder.
+        OutputError: there is such an entry; gives its path.
     """
     for parent, folders, files in os.walk(folder):
         for path in [Path(parent, name) for name in (*folders, *files)]:
@@ -92,7 +92,7 @@ def check_contents(folder: Path) -> None:
 
 
 def _kind(path: Path) -> str | None:
-    """Return what a path is, in words; None for a regular file, or where nothing can be found out."""
+    """Return the kind of a path, in words; None for a regular file, or if the kind cannot be found."""
     try:
         return kind_of(os.stat(path).st_mode)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Room on disk for what is not kept: gone with its run, and with the next one where the run was killed."""
+"""Temporary disk space: removed after its run, or by the next run if the run was killed."""
 
 import os
 import shutil
@@ -13,11 +13,11 @@ from headscope.storage.unfinished import LOCK, SCRATCH, beside, remove, unlocked
 
 @contextmanager
 def scratch(folder: Path, name: str = "run") -> Iterator[Path]:
-    """Give a path in a folder to write at; what lies there when the block ends is removed.
+    """Yield a path in a folder to write to; its content is removed when the block ends.
 
     Args:
-        folder: made where there is none; what killed runs left in it is removed first.
-        name: goes into the path's own.
+        folder: created if it does not exist; leftovers of killed runs in it are removed first.
+        name: part of the path's name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     sweep_scratch(folder)
@@ -26,16 +26,16 @@ def scratch(folder: Path, name: str = "run") -> Iterator[Path]:
         try:
             yield scratch_folder
         finally:
-            if process == os.getpid():  # a forked process ends with a copy of this block; the folder stays its parent's
+            if process == os.getpid():  # a forked process also leaves this block, but the folder belongs to its parent
                 shutil.rmtree(scratch_folder, ignore_errors=True)
 
 
 def sweep_scratch(folder: Path) -> None:
-    """Remove what killed runs left in a folder; what a living run holds stays."""
+    """Remove leftovers of killed runs from a folder, except those that a live run holds."""
     left = set(folder.glob(f".*.{SCRATCH}"))
-    # Of some only the lock is left: what it held had been put in its place.
+    # Sometimes only the lock is left, because its content was moved into place.
     left |= {unlocked(lock) for lock in folder.glob(f".*.{SCRATCH}.{LOCK}")}
     for path in left:
-        # Another's, in a folder that all users share, stays too.
+        # In a folder that all users share, other users' leftovers stay, too.
         with suppress(OutputError, OSError), place_held(path):
             remove(path)

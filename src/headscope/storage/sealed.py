@@ -1,4 +1,4 @@
-"""JSON files that carry the hash of what they say, so that a change or damage is noticed when they are read."""
+"""JSON files that contain the hash of their content, so that a change or damage is noticed when they are read."""
 
 import json
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ _MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Sealed:
-    """A file's content.
+    """The content of a sealed file.
 
     Attributes:
-        content: any JSON value; a dict comes without its seal.
-        whole: whether it is as it was written: its seal is the hash of the rest.
+        content: any JSON value; a dict does not include its seal.
+        whole: whether the content is as it was written: its seal is the hash of the rest.
     """
 
     content: Any
@@ -34,14 +34,14 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_sealed(path: Path, *, remedy: str) -> Sealed | None:
-    """Read a JSON file, or return None where there is none.
+    """Read a JSON file; return None if it does not exist.
 
     Args:
-        path: of the file.
-        remedy: what the user is told to do where it cannot be read.
+        path: path of the file.
+        remedy: instruction to the user if the file cannot be read.
 
     Raises:
-        InputError: it is no JSON, too large, nested too deeply, or no regular file.
+        InputError: the file is not JSON, too large, nested too deeply, or not a regular file.
     """
     try:
         content = read_json(path, most=_MOST_BYTES)
@@ -54,6 +54,6 @@ def read_sealed(path: Path, *, remedy: str) -> Sealed | None:
 
 
 def seal_of(content: Mapping[str, Any]) -> str:
-    """Return the hash of a dict's JSON, the same in any order of its keys."""
+    """Return the hash of a dict's JSON, which does not depend on the order of its keys."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return hash_of(text.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Temporary folders of runs: each is removed with its last user in this process, or when the process exits."""
+"""Temporary folders of runs: each is removed with its last reference in this process, or when the process exits."""
 
 import tempfile
 from contextlib import ExitStack
@@ -30,5 +30,5 @@ _IN_USE: WeakValueDictionary[Path, TemporaryFolder] = WeakValueDictionary()
 
 
 def temporary_folder_at(path: Path) -> TemporaryFolder | None:
-    """Return the temporary folder of this process at a path; whoever keeps it keeps the folder."""
+    """Return the temporary folder of this process at a path; the folder exists as long as the object is referenced."""
     return _IN_USE.get(path.resolve())

@@ -1,4 +1,4 @@
-"""What the file system refuses, as one sentence that says what to do."""
+"""File system errors, as one sentence that says what to do."""
 
 import errno
 import os
@@ -7,7 +7,7 @@ _ROOM = "free some space, or give --out a folder on another disk"
 _AGAIN = "what was finished is kept: run the same command again"
 _RIGHTS = "expected a place you have rights to, choose another"
 
-# What came, and what to do; `in` and `at` are the file or folder, where the system names it.
+# The error, and what to do; `in` and `at` are the file or folder, if the system names it.
 _SENTENCES = {
     errno.ENOSPC: f"no room left on the disk{{in}}; {_ROOM}",
     errno.EDQUOT: f"your share of the disk is used up{{in}}; {_ROOM}",
@@ -27,7 +27,7 @@ _NO_PLACE = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errn
 
 
 def in_words(error: OSError) -> str:
-    """Return what an error of the file system means to the user: what came, where, and what to do."""
+    """Return the meaning of a file system error for the user: what happened, where, and what to do."""
     name = None if error.filename is None else os.fsdecode(error.filename)
     words = {"in": f" ({name})" if name else "", "at": name or "a file"}
     if error.errno in _SENTENCES:

@@ -1,4 +1,4 @@
-"""What headscope writes beside a place before it is whole, known by name, and swept away when its writer is gone."""
+"""Unfinished files next to an output path: known by their names, and removed when their writer is gone."""
 
 import os
 import re
@@ -10,58 +10,58 @@ from secrets import token_hex
 
 PART, ASIDE, SCRATCH, LOCK = "headscope-part", "headscope-aside", "headscope-scratch", "headscope-lock"
 _OWN = re.compile(rf"\..*\.(?:[0-9a-f]{{16}}\.(?:{PART}|{ASIDE}|{SCRATCH})|{LOCK})", re.DOTALL)
-_LONGEST = 120  # bytes of a name that is kept: a file system takes 255
+_LONGEST = 120  # maximum bytes of a name that is kept: a file system allows 255
 
 
 def part_of(path: Path) -> Path:
-    """Return a path beside `path` that nobody else takes: not another thread, process or machine."""
+    """Return a path next to `path` that no other thread, process or machine uses."""
     return beside(path, PART)
 
 
 def aside_of(path: Path) -> Path:
-    """Return a path beside `path` at which what stands there waits until its successor is whole."""
+    """Return a path next to `path` where the old file or folder is kept until the new one is complete."""
     return beside(path, ASIDE)
 
 
 def lock_of(path: Path) -> Path:
-    """Return the file beside `path` by which a run holds that place."""
+    """Return the lock file next to `path`, with which a run holds that path."""
     return path.with_name(f".{_short(path.name)}.{LOCK}")
 
 
 def unlocked(lock: Path) -> Path:
-    """Return the path whose lock lies at `lock`: the other way round than `lock_of`, for names of ours."""
+    """Return the path that a lock file belongs to: the inverse of `lock_of`, for headscope's own names."""
     return lock.with_name(lock.name[1 : -len(f".{LOCK}")])
 
 
 def beside(path: Path, mark: str) -> Path:
-    """Return a path beside `path` with a mark of ours and a name that is drawn anew each time."""
+    """Return a path next to `path` with a mark of headscope and a new random name."""
     return path.with_name(f".{_short(path.name)}.{token_hex(8)}.{mark}")
 
 
 def is_own(path: Path) -> bool:
-    """Whether a file or folder is one that a stopped run left, and no one's result."""
+    """Return True if a file or folder was left by a stopped run, and is not a result."""
     return _OWN.fullmatch(path.name) is not None
 
 
 def contents(folder: Path) -> Iterator[Path]:
-    """Yield what lies in a folder, without what stopped runs left there."""
+    """Yield the contents of a folder, except those left by stopped runs."""
     return (path for path in folder.iterdir() if not is_own(path))
 
 
 def sweep(*folders: Path) -> None:
-    """Remove what stopped runs left in these folders, which the caller holds; sub-folders are not looked into."""
+    """Remove the leftovers of stopped runs from these folders, which the caller holds; subfolders are not searched."""
     for folder in folders:
         if folder.is_dir() and not folder.is_symlink():
             for path in [path for path in folder.iterdir() if is_own(path)]:
-                if path.suffix != f".{LOCK}":  # the caller's own is one
+                if path.suffix != f".{LOCK}":  # one of the locks is the caller's own
                     remove(path)
 
 
 def sweep_beside(path: Path) -> None:
-    """Remove what stopped runs left of one place, which the caller holds.
+    """Remove the leftovers of stopped runs at one path, which the caller holds.
 
-    Where a run was killed between setting the old folder aside and putting the new one in its place, the old one
-    comes back.
+    If a run was killed between moving the old folder aside and putting the new one in its place, the old one is
+    restored.
     """
     if not path.parent.is_dir():
         return
@@ -75,7 +75,7 @@ def sweep_beside(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder with all that is in it; a link goes, not what it points to."""
+    """Remove a file, or a folder with its contents; a link is removed, but not its target."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -88,6 +88,6 @@ def _left_of(path: Path, mark: str) -> list[Path]:
 
 
 def _short(name: str) -> str:
-    """Return a name, or for a long one its hash: the marks need room, and two names must not become one."""
+    """Return a name, or the hash of a long name: the marks need room, and different names must stay different."""
     long = os.fsencode(name)
     return name if len(long) <= _LONGEST else blake2b(long, digest_size=16).hexdigest()

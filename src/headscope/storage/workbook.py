@@ -1,4 +1,4 @@
-"""Tables as an Excel workbook, with nothing but the standard library: sheets of numbers and texts, never formulas."""
+"""Tables as an Excel workbook, written with the standard library alone: sheets of numbers and texts, never formulas."""
 
 import re
 import zipfile
@@ -16,21 +16,21 @@ _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 _START = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-# What XML has no way to write.
+# Characters that XML cannot represent.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def workbook_bytes(sheets: Mapping[str, tuple[Sequence[str], Iterable[Sequence[Value]]]]) -> bytes:
-    """Return a workbook of these sheets; the same tables give the same bytes.
+    """Return a workbook of some sheets; the same tables give the same bytes.
 
-    A text is a text, also where it begins with `=`; what is None or not finite leaves its cell empty. Texts are cut
-    at Excel's 32,767 characters, characters that XML cannot hold become a question mark.
+    A text stays a text even if it begins with `=`; None and numbers that are not finite leave their cell empty. Texts
+    are cut at Excel's 32,767 characters, and characters that XML cannot represent become question marks.
 
     Args:
-        sheets: by name (at most 31 characters), the titles of the columns and the rows.
+        sheets: titles of the columns, and rows, by sheet name (at most 31 characters).
 
     Raises:
-        ValueError: no sheet, a name that is too long, or more rows than a sheet holds.
+        ValueError: no sheet was given, a name is too long, or a sheet has too many rows.
     """
     if not sheets:
         raise ValueError("expected at least one sheet, got none")
@@ -53,7 +53,7 @@ def _put(archive: zipfile.ZipFile, path: str, content: str) -> None:
 
 
 def _frame_of(names: Sequence[str]) -> dict[str, str]:
-    """The parts that say which sheets there are."""
+    """Return the parts of the workbook that list its sheets."""
     numbers = range(1, len(names) + 1)
     parts = "".join(
         f'<Override PartName="/xl/worksheets/sheet{n}.xml" ContentType="{_SHEET_TYPE}.worksheet+xml"/>' for n in numbers

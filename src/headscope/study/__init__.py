@@ -1,1 +1,1 @@
-"""One run's folder, read: manifest, tables, labeled arrays."""
+"""Access to one run's folder: manifest, tables, labeled arrays."""

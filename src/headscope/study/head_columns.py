@@ -1,4 +1,4 @@
-"""Columns of `study.heads`, what heads show and find: gathered over the list of analyses."""
+"""Columns of `study.heads`, behaviors and relations of heads, collected over the list of analyses."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,13 +12,13 @@ from headscope.statistics.roles import finds
 from headscope.statistics.tables.boolean_columns import is_true
 
 Read = Callable[[str], pd.DataFrame | None]
-"""Returns a table by its name, None where the run did not make it."""
+"""Returns a table by its name, None if the run did not write it."""
 HeadNumber = tuple[str, int, int]
 _HEAD = ["kind", "layer", "head"]
 
 
 def summaries(manifest: Mapping[str, Any]) -> list[str]:
-    """Return descriptions of what a run read beside text, in a few words each."""
+    """Return descriptions of a run's input besides text, in a few words each."""
     return [
         size.says.format(count(manifest[size.corpus][size.number], size.unit))
         for analysis in ANALYSES
@@ -31,11 +31,11 @@ def head_columns(read: Read) -> pd.DataFrame:
     """Join the analyses' numbers of single heads: a row for each head, a column for each measure.
 
     Args:
-        read: returns a table by its name, None where the run did not make it.
+        read: returns a table by its name, None if the run did not write it.
 
     Returns:
-        The columns `kind layer head`, 1-based, those of `Analysis.head_measures` and of `more_columns`; NaN where a
-        head has no such number.
+        The columns `kind layer head`, 1-based, those of `Analysis.head_measures` and of `more_columns`; NaN for heads
+        without such a number.
     """
     tables = []
     for analysis in ANALYSES:
@@ -59,11 +59,11 @@ def head_intervals(read: Read, name: str) -> pd.DataFrame | None:
     """Return a column of `study.heads` with its 95% interval: `value`, `ci_low` and `ci_high` by kind, layer and head.
 
     Args:
-        read: returns a table by its name, None where the run did not make it.
-        name: of the column.
+        read: returns a table by its name, None if the run did not write it.
+        name: name of the column.
 
     Returns:
-        None where the run has no such column, or no interval of it.
+        None if the run has no such column, or no interval for it.
     """
     for analysis in ANALYSES:
         for measures in analysis.head_measures:
@@ -75,7 +75,7 @@ def head_intervals(read: Read, name: str) -> pd.DataFrame | None:
 
 
 def rows_of(measures: HeadMeasures, read: Read) -> pd.DataFrame | None:
-    """Return the rows of single heads that hold the measures; None where the run did not make their table."""
+    """Return the rows of single heads that hold the measures; None if the run did not write their table."""
     table = read(measures.table)
     if table is None:
         return None
@@ -86,7 +86,7 @@ def rows_of(measures: HeadMeasures, read: Read) -> pd.DataFrame | None:
 
 
 def groups_of(measures: HeadMeasures, rows: pd.DataFrame) -> dict[tuple[Any, ...], pd.DataFrame]:
-    """Return the rows by the values of `by`, None for a missing one: what is measured of all tokens has no class."""
+    """Return the rows by the values of `by`, None for a missing one: a measure over all tokens has no class."""
     if not measures.by:
         return {(): rows}
     return {
@@ -96,13 +96,13 @@ def groups_of(measures: HeadMeasures, rows: pd.DataFrame) -> dict[tuple[Any, ...
 
 
 def verdicts_by_head(read: Read) -> dict[HeadNumber, list[str]] | None:
-    """List what each head shows, by the name of its column in `study.heads`, in the order of the report.
+    """Return the behaviors that each head shows, by their column names in `study.heads`, in the order of the report.
 
     Args:
-        read: returns a table by its name, None where the run did not make it.
+        read: returns a table by its name, None if the run did not write it.
 
     Returns:
-        By (kind, layer, head), 1-based; heads that show nothing are left out. None where nothing was tested.
+        By (kind, layer, head), 1-based; heads without behaviors are omitted. None if there were no tests.
     """
     names_by_head: dict[HeadNumber, list[str]] = {}
     any_verdict = False
@@ -119,13 +119,13 @@ def verdicts_by_head(read: Read) -> dict[HeadNumber, list[str]] | None:
 
 
 def finders(read: Read) -> dict[HeadNumber, list[str]] | None:
-    """List the relations that each head finds, in the order of the report.
+    """Return the relations that each head finds, in the order of the report.
 
     Args:
-        read: returns a table by its name, None where the run did not make it.
+        read: returns a table by its name, None if the run did not write it.
 
     Returns:
-        By (kind, layer, head), 1-based; heads that find nothing are left out. None where nothing was looked for.
+        By (kind, layer, head), 1-based; heads that find nothing are omitted. None if no relations were tested.
     """
     names_by_head: dict[HeadNumber, list[str]] = {}
     any_chosen = False

@@ -1,4 +1,4 @@
-"""Labeled arrays: a statistic of a tidy table, and what is selected of it refused in words."""
+"""Labeled arrays: a statistic of a tidy table, with helpful errors for unknown labels."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any, Self
@@ -15,7 +15,7 @@ _MOST_NAMED = 8
 
 
 class LabeledArray(xr.DataArray):  # type: ignore[no-untyped-call]
-    """An `xarray.DataArray` whose `sel` says what there is, where something is asked for that there is not."""
+    """An `xarray.DataArray` whose `sel` lists the existing labels if a label does not exist."""
 
     __slots__ = ()
 
@@ -23,7 +23,7 @@ class LabeledArray(xr.DataArray):  # type: ignore[no-untyped-call]
         """Select by labels, as `xarray.DataArray.sel` does.
 
         Raises:
-            KeyError: there is no such dimension or label; says which there are.
+            KeyError: the dimension or label does not exist; the message lists those that do.
         """
         for dimension, labels in {**(indexers or {}), **named}.items():
             if dimension not in ("method", "tolerance", "drop"):
@@ -44,7 +44,7 @@ class LabeledArray(xr.DataArray):  # type: ignore[no-untyped-call]
 
 
 def _labels(known: list[Any], label: Any) -> str:
-    """Say which labels there are, and which was meant."""
+    """Return a phrase that lists the existing labels, and suggests the one that was meant."""
     if all(isinstance(each, int) for each in known):
         whole = known == list(range(known[0], known[-1] + 1)) and len(known) > 1
         numbers = f"{known[0]} to {known[-1]}" if whole else ", ".join(map(str, known))
@@ -58,7 +58,7 @@ def labeled_array(table: pd.DataFrame, statistic: str, *, kind: str) -> LabeledA
     """Return one statistic as an array over `layer` and `head` (1-based), its interval as coordinates.
 
     Raises:
-        KeyError: the table has no such statistic or kind; names those it has.
+        KeyError: the table has no such statistic or kind; the message lists those it has.
     """
     if statistic not in set(table["statistic"]):
         raise KeyError(f"no statistic {statistic!r}; this study has {', '.join(table['statistic'].unique())}")

@@ -17,15 +17,15 @@ _REMEDY = "run again with another --out; the tables in {tables} are Parquet, whi
 
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
-    """Write a run's manifest with its seal, whole or not at all."""
+    """Write a run's manifest with its seal, atomically."""
     write_sealed(folder / MANIFEST, content)
 
 
 def read_manifest(folder: Path) -> Sealed | None:
-    """Read a run's manifest, or return None where there is none.
+    """Read a run's manifest, or return None if there is none.
 
     Raises:
-        InputError: the file is not the manifest of a run; says what to do.
+        InputError: the file is not the manifest of a run; the message gives the remedy.
     """
     path = folder / MANIFEST
     sealed = read_sealed(path, remedy=_remedy(folder))
@@ -39,12 +39,12 @@ def read_manifest(folder: Path) -> Sealed | None:
 
 
 def _remedy(folder: Path) -> str:
-    """Return the advice where a manifest cannot be read: nothing that was measured is deleted for it."""
+    """Return the advice for an unreadable manifest, which never deletes measured results."""
     return _REMEDY.format(tables=folder / "tables")
 
 
 def _misshapen(content: Mapping[str, Any]) -> str | None:
-    """Return the name of a part that is of another type than a run writes; None where there is none."""
+    """Return the name of a part that has the wrong type; None if all parts are valid."""
     signature, kinds = content["signature"], content["kinds"]
     if not (isinstance(signature, dict) and all(isinstance(signature.get(p, {}), dict) for p in _SIGNATURE)):
         return "signature"

@@ -1,4 +1,4 @@
-"""What is worked out of a study once, however often page, atlas and terminal ask for it."""
+"""A cache of results per study, shared by page, atlas and terminal."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,9 +11,9 @@ Made = TypeVar("Made")
 
 
 def once_a_study(make: Callable[[Study], Made]) -> Callable[[Study], Made]:
-    """Let a function of a study be called once a study; what it returned is returned again, and nobody may change it.
+    """Cache a function of a study: it is called once per study, and its result is reused and must not be changed.
 
-    What it returns must not hold the study itself, which would be kept for ever.
+    The result must not refer to the study itself, which would then never be freed.
 
     Args:
         make: the function.

@@ -1,4 +1,4 @@
-"""The paper's own numbers, and whether a model is the paper's."""
+"""The paper's own numbers, and a check that a model is the paper's."""
 
 import json
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ _SHAPE = {"kind": "encoder", "layers": 12, "heads": 12}
 
 
 def paper_numbers() -> dict[str, Any]:
-    """Return the figures of Clark et al. 2019 that the project keeps."""
+    """Return the numbers of Clark et al. 2019 that the project stores."""
     numbers: dict[str, Any] = json.loads((files("headscope") / "data" / "clark2019.json").read_text(encoding="utf-8"))
     return numbers
 
 
 def is_bert_base(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run's model is the paper's BERT-base: its name on the hub, and its shape.
+    """Return True if a run's model is the paper's BERT-base, by its name on the hub and its shape.
 
-    A folder may bear any name, and the shape alone fits many models.
+    A local folder may have any name, and the shape alone fits many models.
     """
     model = manifest["signature"]["model"]
     return (

@@ -1,4 +1,4 @@
-"""A table as a paper prints it: numbers in a data frame and a CSV file, words and numbers in LaTeX."""
+"""A table formatted for a paper: numbers in a data frame and a CSV file, words and numbers in LaTeX."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-# A backslash first would be escaped again: all at once. In LaTeX's default encoding `<`, `>` and `|` are other signs.
+# Translated in one pass, because an escaped backslash would be escaped again. In LaTeX's default encoding `<`, `>` and
+# `|` print as other characters.
 _LATEX = str.maketrans(
     {
         **{sign: f"${sign}$" for sign in "<>|"},
@@ -31,13 +32,13 @@ _LAYOUTS = (
     (116, "table*", r"\footnotesize"),
     (150, "table*", r"\scriptsize"),
 )
-"""Letters of a line that fit, what they fit in (one column of 3.3 inches, or both), and in which type."""
+"""Number of characters that fit in a line, the environment (one column of 3.3 inches, or both), and the font size."""
 
 
 def _latex(text: str) -> str:
-    r"""Return text as LaTeX reads it in its default encoding; other letters are named by their numbers.
+    r"""Escape text for LaTeX in its default encoding; characters outside Latin-1 become their code points.
 
-    A bracket that begins a cell would be read as an option of the `\\` before it.
+    A bracket at the start of a cell would be read as an option of the preceding `\\`.
     """
     return ("{}" if text.startswith(("[", "*")) else "") + "".join(
         letter if letter.isascii() or "\xa1" <= letter <= "\xff" else rf"\texttt{{U+{ord(letter):04X}}}"
@@ -47,11 +48,11 @@ def _latex(text: str) -> str:
 
 @dataclass(frozen=True)
 class PaperColumn:
-    """A column as it is printed.
+    """A printed column.
 
     Attributes:
-        title: above it.
-        text: of a row of the table's frame, as text (not LaTeX yet).
+        title: title above the column.
+        text: formats a row of the table's frame, as text (not LaTeX yet).
         align: `l`, `c` or `r`.
     """
 
@@ -62,13 +63,13 @@ class PaperColumn:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table for a paper, of this run's numbers.
+    """A table for a paper, with this run's numbers.
 
     Attributes:
-        name: of its file and its label: `table-1` to `table-3` are those of Clark et al. 2019.
-        caption: what stands there and how it was measured.
-        frame: the numbers, a row a line: shares from 0 to 1, NaN where nothing was measured or tested.
-        columns: as they are printed.
+        name: name of its file and its label: `table-1` to `table-3` are those of Clark et al. 2019.
+        caption: contents of the table and how they were measured.
+        frame: the numbers: shares from 0 to 1, NaN where nothing was measured or tested.
+        columns: the printed columns.
     """
 
     name: str
@@ -77,7 +78,7 @@ class PaperTable:
     columns: tuple[PaperColumn, ...]
 
     def rows(self) -> list[list[str]]:
-        """Return the lines as they are printed, a text a column: percent, and `not tested` where nothing was."""
+        """Return the printed rows, one text per column: percent, and `not tested` where there was no test."""
         lines = [{str(name): value for name, value in row.items()} for row in self.frame.to_dict("records")]
         return [[column.text(line) for column in self.columns] for line in lines]
 

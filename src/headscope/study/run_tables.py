@@ -19,14 +19,14 @@ _MOST_TABLE = 1 << 30  # bytes
 
 
 class RunTables(Mapping[str, pd.DataFrame]):
-    """The tables of a run by name, in the order of their names; each is read when it is first asked for, and kept.
+    """The tables of a run by name, in the order of their names; each is read when it is first used, and cached.
 
-    Reading one raises `InputError` where its file is gone, or is not as the run wrote it.
+    Reading a table raises `InputError` if its file is missing, or has changed since the run wrote it.
     """
 
     def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
         self._folder = folder
-        self._temporary = temporary_folder_at(folder)  # a temporary folder stays as long as these tables
+        self._temporary = temporary_folder_at(folder)  # keeps a temporary folder alive as long as these tables
         self._manifest = manifest
         self._names = sorted(table for stage in manifest.get("stages", {}).values() for table in stage["tables"])
         self._read: dict[str, pd.DataFrame] = {}
@@ -56,15 +56,15 @@ class RunTables(Mapping[str, pd.DataFrame]):
 
 
 def checked_bytes(folder: Path, manifest: Mapping[str, Any], file: str) -> bytes:
-    """Return the bytes of a run's file, if they are those that the run wrote.
+    """Return the bytes of a run's file, if they are unchanged since the run wrote it.
 
     Args:
-        folder: of the run.
-        manifest: has the file's hash.
-        file: its path in the folder, as `tables/stats.parquet`.
+        folder: folder of the run.
+        manifest: manifest with the file's hash.
+        file: its path in the folder, such as `tables/stats.parquet`.
 
     Raises:
-        InputError: they are not, the file is gone, or something else lies there; says what to do.
+        InputError: the file has changed, is missing or is not a regular file; the message gives the remedy.
     """
     hashes = [stage["files"].get(file) for stage in manifest["stages"].values()]
     try:

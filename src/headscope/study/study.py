@@ -1,4 +1,4 @@
-"""A run, read: its manifest, its tables, and what follows from them."""
+"""A finished run: its manifest, its tables, and the views derived from them."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ class Study:
 
     Attributes:
         manifest: signature, kinds, counts, timings and notes.
-        tables: data frames by name; those of a run's folder are read when they are first asked for.
+        tables: data frames by name; a table of a run's folder is read when it is first used.
         path: the run's folder.
     """
 
@@ -55,10 +55,10 @@ class Study:
         """Put a study together; `open_study` reads one from a run's folder.
 
         Args:
-            manifest: as a run writes it.
-            tables: data frames by name, each read when it is first asked for.
+            manifest: manifest as a run writes it.
+            tables: data frames by name; each is read when it is first used.
             path: the run's folder.
-            words: renders the study and its heads in words.
+            words: renderer of the study and its heads in words.
         """
         self.manifest = manifest
         self.tables: Mapping[str, pd.DataFrame] = tables
@@ -74,11 +74,11 @@ class Study:
 
         Args:
             statistic: a name of `stats.parquet`.
-            kind: `encoder`, `decoder` or `cross`; the first that the model has when None.
-            measure: of where heads look (`weight`), or of what they write of it (`norm`).
+            kind: `encoder`, `decoder` or `cross`; the model's first kind when None.
+            measure: `weight` for attention weights, or `norm` for norm-weighted attention.
 
         Raises:
-            KeyError: no such statistic, kind or measure; names those there are.
+            KeyError: no such statistic, kind or measure; the message lists those available.
         """
         table = self.table("stats")
         rows = of_measure(table, measure)
@@ -93,15 +93,15 @@ class Study:
 
     @cached_property
     def stats(self) -> pd.DataFrame:
-        """The table `stats.parquet`, of where heads look: fractions, nats, 1-based layers and heads.
+        """The rows of `stats.parquet` that measure attention weights: fractions, nats, 1-based layers and heads.
 
-        `table("stats")` has what they write of it, too.
+        `table("stats")` has norm-weighted attention, too.
         """
         return of_measure(self.table("stats"))
 
     @cached_property
     def roles(self) -> pd.DataFrame:
-        """The role of each head, and what it finds: columns `kind layer head role finds`; see `behaviors`."""
+        """The role of each head and the relations it finds: columns `kind layer head role finds`; see `behaviors`."""
         relations_of = finders(self.tables.get) or {}
         named = roles(self.stats)
         keys = zip(named["kind"], named["layer"], named["head"], strict=True)
@@ -109,13 +109,13 @@ class Study:
 
     @cached_property
     def heads(self) -> pd.DataFrame:
-        """A row for each head, a column for each measure of every analysis that the run made.
+        """A row for each head, a column for each measure of every analysis of the run.
 
-        Columns `kind layer head` (1-based); `summary`, the first line of the head's card, in a study that was opened
-        from its folder; `role` and `finds` where statistics were measured; `shows`, the
-        behaviors that it shows, where they were; and the measures, `analysis.measure` with the class behind it where
-        there is one: `stats.previous`, `stats.previous.norm`, `behaviors.induction`, `syntax.nsubj.dependent_to_head`,
-        `coref.pronoun` ... Units are those of the tables that they come from; which they are stands in docs/python.md.
+        Columns: `kind layer head` (1-based); `summary`, the first line of the head's card, if the study was opened
+        from its folder; `role` and `finds`, if statistics were measured; `shows`, the behaviors that the head shows,
+        if behaviors were measured; and the measures, named `analysis.measure` or `analysis.measure.class`:
+        `stats.previous`, `stats.previous.norm`, `behaviors.induction`, `syntax.nsubj.dependent_to_head`,
+        `coref.pronoun` ... Units are those of the source tables; docs/python.md lists them.
         """
         table = head_columns(self.tables.get)
         first = table[_HEAD_COLUMNS]
@@ -132,7 +132,7 @@ class Study:
 
     @cached_property
     def examples(self) -> pd.DataFrame:
-        """The table `examples.parquet`: sentences on which heads are drawn."""
+        """The table `examples.parquet`: sentences with the attention of selected heads."""
         return self.table("examples")
 
     @cached_property
@@ -140,24 +140,24 @@ class Study:
         """The sentences that the run supports, with their numbers and intervals, as the report prints them.
 
         Raises:
-            InputError: the study was made of tables in memory; only one that is opened from its folder has words.
+            InputError: the study was built from tables in memory; only a study opened from its folder has sentences.
         """
         return self._in_words.findings(self)
 
     def head(self, layer: int | str | HeadId, head: int | None = None, *, kind: str | None = None) -> HeadCard:
-        """Return one head: the first line of its card, and sentences on which it does what it does.
+        """Return one head: the first line of its card, and example sentences of its behavior.
 
         >>> study.head(3, 10)
         >>> study.head("3-10")
 
         Args:
-            layer: of the head, from 1; or the head itself, as `3-10` or a `HeadId`.
-            head: in its layer, from 1.
-            kind: `encoder`, `decoder` or `cross`; the first that the model has when None.
+            layer: layer of the head, from 1; or the head itself, as `3-10` or a `HeadId`.
+            head: number of the head in its layer, from 1.
+            kind: `encoder`, `decoder` or `cross`; the model's first kind when None.
 
         Raises:
-            KeyError: the model has no such head; says which there are.
-            InputError: the study was made of tables in memory, or has no statistics.
+            KeyError: the model has no such head; the message gives the range of heads.
+            InputError: the study was built from tables in memory, or has no statistics.
         """
         named = HeadId.parse(layer, kind=kind or self.kinds[0]) if isinstance(layer, str) else layer
         if not isinstance(named, HeadId):
@@ -184,36 +184,36 @@ class Study:
         return self._words
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a table of the run; `tables.get` returns None where the run did not make it.
+        """Return a table of the run; `tables.get` returns None if the run did not write it.
 
         Raises:
-            KeyError: the run has no such table; names those it has.
-            InputError: its file is gone, or is not as the run wrote it.
+            KeyError: the run has no such table; the message lists its tables.
+            InputError: the table's file is missing, or has changed since the run wrote it.
         """
         if name not in self.tables:
             raise KeyError(f"no table {name!r}; this study has {', '.join(self.tables)}")
         return self.tables[name]
 
     def table_1(self) -> PaperTable:
-        """Return table 1 of the paper, of this run's numbers: the best head of each dependency relation.
+        """Return table 1 of the paper with this run's numbers: the best head of each dependency relation.
 
         `to_latex()` and `to_csv()` write it, `frame` holds the numbers.
 
         Raises:
-            KeyError: the run measured no dependency relations; says what would.
+            KeyError: the run measured no dependency relations; the message names the options that would.
         """
         return self._paper_table("table-1")
 
     def table_2(self) -> PaperTable:
-        """Return table 2 of the paper, of this run's numbers: antecedents by type of mention; as `table_1`."""
+        """Return table 2 of the paper with this run's numbers: antecedents by type of mention; see `table_1`."""
         return self._paper_table("table-2")
 
     def table_3(self) -> PaperTable:
-        """Return table 3 of the paper, of this run's numbers: what probes find of the tree; as `table_1`."""
+        """Return table 3 of the paper with this run's numbers: syntax trees found by probes; see `table_1`."""
         return self._paper_table("table-3")
 
     def paper_tables(self) -> list[PaperTable]:
-        """Return the tables for a paper that the run's numbers fill, those of Clark et al. 2019 first."""
+        """Return the tables for a paper that the run has numbers for, those of Clark et al. 2019 first."""
         tables = [analysis.load(analysis.paper[name])(self) for name, analysis in sorted(_OF_PAPER.items())]
         return [table for table in tables if table is not None]
 
@@ -231,12 +231,12 @@ class Study:
 
     @cached_property
     def is_bert_base(self) -> bool:
-        """Whether the model is the paper's; only then its numbers stand beside the measured ones."""
+        """True if the model is the paper's; only then the paper's numbers are printed next to the measured ones."""
         return is_bert_base(self.manifest)
 
     @property
     def report_path(self) -> Path:
-        """Where the report page is."""
+        """Path of the report page."""
         return self.path / "report.html"
 
     def save(self, folder: str | Path) -> "Study":
@@ -248,8 +248,8 @@ class Study:
             folder: path of the copy: new, or an empty folder.
 
         Raises:
-            InputError: the study was made of tables in memory, which have no folder.
-            OutputError: something stands at `folder`.
+            InputError: the study was built from tables in memory, which have no folder.
+            OutputError: `folder` exists and is not empty.
         """
         if not isinstance(self.tables, RunTables):
             raise InputError(
@@ -263,7 +263,7 @@ class Study:
         return open_study(out, words=self._words)
 
     def summary(self) -> str:
-        """Say in one line what was run."""
+        """Return one line that names the model, its kinds of attention and the size of the input."""
         model = self.manifest["signature"]["model"]["name"]
         counts = self.manifest["counts"]
         kinds = ", ".join(f"{k['layers']} x {k['heads']} {k['kind']} heads" for k in self.manifest["kinds"])
@@ -279,7 +279,7 @@ class Study:
         return None if self._words is None else self._words.card(self)
 
     def _ipython_key_completions_(self) -> list[str]:
-        """Return the statistics, for `study["...`."""
+        """Return the names of the statistics, for completion of `study["...`."""
         return [str(name) for name in self.stats["statistic"].unique()] if "stats" in self.tables else []
 
 
@@ -287,11 +287,11 @@ def open_study(path: str | Path, *, words: StudyWords | None = None) -> Study:
     """Open a run's folder.
 
     Args:
-        path: of the folder.
-        words: renders the study and its heads in words.
+        path: path of the folder.
+        words: renderer of the study and its heads in words.
 
     Raises:
-        InputError: there is no run in it, or its manifest is not as the run wrote it.
+        InputError: the folder has no run, or its manifest has changed since the run wrote it.
     """
     folder = Path(path)
     sealed = read_manifest(folder)

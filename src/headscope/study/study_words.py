@@ -1,4 +1,4 @@
-"""What a study says in words: its sentences and its heads, which lie beyond the tables and are given to it."""
+"""Sentences and head cards of a study, which are produced outside the tables and passed to the study."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from headscope.attention.head_id import HeadId
 
 WIDTH = 100
-"""Columns of what is shown in a terminal."""
+"""Width of terminal output, in columns."""
 MOST_EXAMPLES = 3
 
 
 class Findings(tuple[str, ...]):
-    """The sentences that a run supports, each with its numbers; shown as a list, one under the other."""
+    """The sentences that a run supports, each with its numbers; displayed as a list, one below the other."""
 
     __slots__ = ()
 
@@ -31,11 +31,11 @@ class Findings(tuple[str, ...]):
 
 @dataclass(frozen=True)
 class HeadExample:
-    """A sentence of the corpus on which a head does something.
+    """A sentence of the corpus that shows what a head does.
 
     Attributes:
-        label: what it does there, such as the relation that it finds.
-        outcome: whether it is `right` or `wrong`; None where nothing says so.
+        label: name of the behavior, such as the relation that the head finds.
+        outcome: `right` or `wrong`; None if there is no right answer.
         text: the sentence.
     """
 
@@ -49,14 +49,14 @@ class HeadExample:
 
 @dataclass(frozen=True)
 class HeadCard:
-    """One head of a study: the first line of its card, and sentences on which it does what it does.
+    """One head of a study: the first line of its card, and example sentences of its behavior.
 
     Attributes:
-        id: of the head.
+        id: layer and head.
         summary: its first line.
-        examples: sentences, the most telling first.
+        examples: sentences, the clearest first.
         role: the name of its role.
-        address: of its card in the run's atlas; empty where the run has none.
+        address: address of its card in the run's atlas; empty if the run has none.
     """
 
     id: HeadId
@@ -88,13 +88,13 @@ class HeadCard:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyWords:
-    """What renders a study in words; the pages use the same. Each function takes a `Study`, which imports this module.
+    """Functions that render a study in words, shared with the pages. Each takes a `Study`, which imports this module.
 
     Attributes:
         card: renders a study as HTML in a notebook.
-        findings: the sentences that it supports.
-        head_cards: returns what makes the card of a head.
-        summaries: the first line of each head's card, by (kind, layer, head).
+        findings: returns the sentences that it supports.
+        head_cards: returns a function that builds the card of a head.
+        summaries: returns the first line of each head's card, by (kind, layer, head).
     """
 
     card: Callable[[Any], str]

@@ -1,4 +1,4 @@
-"""The attention of one input as a page: one file, offline, all views in it."""
+"""The attention of one input as a page: one offline file with all views."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def attention_page(
 
     Args:
         view: the attention of one input.
-        state: what the page shows when it opens, from `opening`; an address with a state of its own goes first.
+        state: initial state of the page, from `opening`; a state in the address has precedence.
         call: the arguments of the Python call that made the view, for the page's "copy figure code".
-        neuron: whether queries and keys go in, where they are known.
-        compress: whether arrays are deflated; browsers from 2023 on inflate them.
-        scheme: `light` or `dark` whatever the reader's system is set to; None follows it.
+        neuron: True to include queries and keys, if they are known.
+        compress: True to deflate arrays; browsers since 2023 can inflate them.
+        scheme: `light` or `dark` regardless of the reader's system; None follows the system.
     """
     data = payload(view, neuron=neuron, compress=compress)
     data["state"] = state

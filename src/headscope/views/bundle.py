@@ -1,7 +1,7 @@
 """The page's scripts and styles: plain ES modules and style sheets, joined for a page that is a single file.
 
 A page opened from a folder cannot import modules (browsers give `file:` no origin), so the modules are joined: each
-becomes a function with a scope of its own, called once and after what it imports, which hands out what it exports.
+becomes a function with its own scope, called once after the modules that it imports, which returns its exports.
 
 ```
 // core/dom.js
@@ -27,14 +27,14 @@ from headscope.palette import css_variables, palette
 from headscope.views.script_module import ScriptModule, parsed
 
 PALETTE_MODULE = "core/palette_data.js"
-"""A module that is on no disk: the palette, for the scripts that draw on a canvas or into a file."""
+"""A generated module without a file: the palette, for the scripts that draw on a canvas or into a file."""
 
 
 def source(name: str) -> str:
     """Return one file of `views/static`, by its path there, or the palette as a module.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: the file does not exist.
     """
     if name == PALETTE_MODULE:
         return _palette_module()
@@ -42,11 +42,11 @@ def source(name: str) -> str:
 
 
 def script(entry: str) -> str:
-    """Return `entry` and every module it imports as one module, whose code can use what `entry` exports.
+    """Return `entry` and every module it imports as one module, whose code can use the exports of `entry`.
 
     Raises:
-        ValueError: a module or a name that is imported is not there, modules import each other in a circle, or one is
-            written in a form that cannot be joined.
+        ValueError: an imported module or name does not exist, imports are circular, or a module is written in a form
+            that cannot be joined.
     """
     modules: dict[str, ScriptModule] = {}
     _visit(entry, modules, ())
@@ -69,7 +69,7 @@ def style(*names: str, scheme: str | None = None) -> str:
             f":root{{color-scheme:light dark;{css_variables('light')}}}\n"
             f"@media (prefers-color-scheme:dark){{:root{{{css_variables('dark')}}}}}\n"
         )
-    # Paper is white whatever the screen was.
+    # Paper is white whatever the screen's color scheme.
     variables += f"@media print{{:root{{color-scheme:light;{css_variables('light')}}}}}\n"
     classes = "".join(
         f".role-{role}{{--fill:var(--fill-{role});--stroke:var(--line-{role});--on:var(--on-{role})}}\n"
@@ -88,7 +88,7 @@ def _palette_module() -> str:
 
 
 def _called(module: ScriptModule, constants: dict[str, str]) -> str:
-    """Write a module as a function that is called at once; `constants` says in what each module's exports lie."""
+    """Return a module as a function that is called at once; `constants` names the constant of each module's exports."""
     imports = [
         f"const {{ {', '.join(imported.bindings)} }} = {constants[imported.module]};\n" for imported in module.imports
     ]
@@ -98,7 +98,7 @@ def _called(module: ScriptModule, constants: dict[str, str]) -> str:
 
 
 def _visit(name: str, modules: dict[str, ScriptModule], above: tuple[str, ...]) -> None:
-    """Add a module behind all that it imports; `above` are the modules that ask for it."""
+    """Add a module after all modules that it imports; `above` is the chain of importing modules."""
     if name in above:
         raise ValueError(f"Expected scripts without circular imports, got {' -> '.join((*above, name))}; break one.")
     if name in modules:

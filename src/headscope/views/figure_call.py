@@ -7,19 +7,19 @@ from typing import Any
 
 
 def figure_call(text: str | None = None, text_b: str | None = None, *, model: Any = None, **options: Any) -> str:
-    """Return arguments as Python: values that can be written, and names of what a reader has in hand.
+    """Return arguments as Python source: literals where possible, otherwise names of the reader's variables.
 
     Args:
-        text: what the model reads.
+        text: text that the model reads.
         text_b: the second text of a pair.
-        model: as the call had it: a name or folder, None, or an object, which is called `model`.
-        **options: the call's other options; those that are None, empty, 0 or False go unsaid.
+        model: model argument of the call: a name or folder, None, or an object, which is written as `model`.
+        **options: the call's other options; those that are None, empty, 0 or False are omitted.
     """
     parts = []
     name_or_object = str(model) if isinstance(model, Path) else model
     arguments = {"text": text, "text_b": text_b, "model": name_or_object, **options}
     for name, value in arguments.items():
-        # A tensor has no truth value of its own.
+        # The truth value of a tensor is undefined.
         unsaid = value is None or (isinstance(value, str | int | list | tuple) and not value)
         if not unsaid:
             parts.append(f"{name}={_written(name, value)}")

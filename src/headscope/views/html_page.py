@@ -1,4 +1,4 @@
-"""One self-contained HTML file: styles, data and scripts inside, nothing from the network, a policy that says so."""
+"""One self-contained HTML file: styles, data and scripts inside, and a policy that forbids network access."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from headscope.views.markup import Html, el, json_script, raw, text
 
 _GENERATOR = '<meta name="generator" content="headscope">'
 _HEAD_BYTES = 4096
-"""So many bytes of a page hold all that stands before its title."""
+"""Number of bytes at the start of a page that contain everything before its title."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a page is made of: its title, its body, its data blocks by id, its entry script and its style sheets.
+    """The contents of a page: its title, its body, its data blocks by id, its entry script and its style sheets.
 
-    `scheme` is `light` or `dark` for a page that shall not follow the reader's system. `connect`: whether its script
-    may ask the server that the page came from.
+    `scheme` is `light` or `dark` for a page that ignores the reader's system setting. `connect` is True if its script
+    may send requests to the server of the page.
     """
 
     title: str
@@ -38,7 +38,8 @@ class Page:
 def assemble(page: Page) -> str:
     """Return the page as one HTML file.
 
-    The content security policy lets it load nothing and run only its own script, by hash; data blocks are inert.
+    The content security policy forbids it to load anything, and lets it run only its own script, by hash; data blocks
+    are inert.
     """
     code = script(page.entry) if page.entry else ""
     head = [
@@ -69,7 +70,7 @@ def assemble(page: Page) -> str:
 
 
 def is_page(path: Path) -> bool:
-    """Whether a file is a page that headscope wrote."""
+    """Return True if a file is a page written by headscope."""
     try:
         with path.open("rb") as file:
             return _GENERATOR.encode("ascii") in file.read(_HEAD_BYTES)
@@ -78,7 +79,7 @@ def is_page(path: Path) -> bool:
 
 
 def policy_of(page: Page) -> str:
-    """Return the page's content security policy: nothing from anywhere, its own script by hash."""
+    """Return the page's content security policy: no sources at all, and its own script by hash."""
     code = script(page.entry) if page.entry else ""
     allowed = f"script-src '{_hash(code)}'" if code else "script-src 'none'"
     connect = " connect-src 'self';" if page.connect else ""

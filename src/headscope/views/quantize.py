@@ -1,9 +1,9 @@
-"""Weights at one byte each, with the largest weight of each row beside them.
+"""Quantization of attention weights to one byte each, with the largest weight of each row stored separately.
 
-A code is round(255 sqrt(w / m)), m the row's largest weight; read back, w = m (code / 255)^2. The square root keeps
-small weights apart; a weight is off by m / 255 at most.
+A code is round(255 sqrt(w / m)), m the row's largest weight; the decoded weight is m (code / 255)^2. The square root
+keeps small weights distinct; the error of a weight is at most m / 255.
 
-`write_weights` and `read_weights` are the one form in which weights reach a page; its scripts read them with
+`write_weights` and `read_weights` define the only format in which weights reach a page; its scripts read them with
 `static/core/weights.js`.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEVELS = 255
-_PART = 4  # every part begins at a multiple of so many bytes, so that a reader can lay arrays over them
+_PART = 4  # every part begins at a multiple of 4 bytes, so that a reader can create typed arrays without copying
 
 
 def row_maxima(weights: NDArray[Any]) -> NDArray[np.float32]:
@@ -30,8 +30,8 @@ def encode(weights: NDArray[Any], maxima: NDArray[Any]) -> NDArray[np.uint8]:
 
     Args:
         weights: `[..., query, key]`, in [0, 1].
-        maxima: each row's largest weight as the reader will have it, `[..., query]`: those of `row_maxima`, or rounded.
-            A row of 0 gets codes of 0; a weight over its maximum gets 255.
+        maxima: each row's largest weight as the reader decodes it, `[..., query]`: from `row_maxima`, or rounded. A row
+            of 0 gets codes of 0; a weight over its maximum gets 255.
     """
     scale = np.where(maxima > 0, maxima, 1)[..., None]
     shares = np.divide(weights, scale, dtype=np.result_type(weights, np.float32))
@@ -42,20 +42,20 @@ def encode(weights: NDArray[Any], maxima: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def decode(codes: NDArray[np.uint8], maxima: NDArray[Any]) -> NDArray[np.float32]:
-    """Return the weights as a page reads them: m (code / 255)^2, float32, of the shape of `codes`."""
+    """Return the weights as a page decodes them: m (code / 255)^2, float32, of the shape of `codes`."""
     table = ((np.arange(LEVELS + 1) / LEVELS) ** 2).astype(np.float32)
     weights: NDArray[np.float32] = table[codes] * maxima[..., None].astype(np.float32)
     return weights
 
 
 def write_weights(weights: NDArray[Any], maxima: NDArray[Any] | None = None) -> bytes:
-    """Return weights as bytes: their codes, filled up with zeros to a multiple of 4, then the rows' maxima.
+    """Return weights as bytes: their codes, padded with zeros to a multiple of 4, then the rows' maxima.
 
     Codes are uint8 `[..., query, key]`, maxima little-endian float32 `[..., query]`.
 
     Args:
         weights: `[..., query, key]`, in [0, 1].
-        maxima: each row's largest weight, where it is rounded; that of `row_maxima` when None.
+        maxima: each row's largest weight, if it is rounded; that of `row_maxima` when None.
     """
     most = (row_maxima(weights) if maxima is None else maxima).astype("<f4")
     return filled(encode(weights, most).tobytes()) + most.tobytes()
@@ -65,7 +65,7 @@ def read_weights(content: bytes, shape: tuple[int, ...]) -> NDArray[np.float32]:
     """Return the weights `[..., query, key]` that `write_weights` wrote.
 
     Raises:
-        ValueError: so many bytes are not weights of this shape.
+        ValueError: the number of bytes does not fit the shape.
     """
     n_codes, n_maxima = math.prod(shape), math.prod(shape[:-1])
     begins = len(filled(bytes(n_codes)))
@@ -79,10 +79,10 @@ def read_weights(content: bytes, shape: tuple[int, ...]) -> NDArray[np.float32]:
 
 
 def filled(part: bytes) -> bytes:
-    """Return bytes filled up with zeros to a multiple of 4."""
+    """Pad bytes with zeros to a multiple of 4."""
     return part + bytes(-len(part) % _PART)
 
 
 def largest_error(weights: NDArray[Any], content: bytes) -> float:
-    """Return the largest difference between a weight and what a page reads, over all of them; 0 for no weights."""
+    """Return the largest difference between a weight and its decoded value; 0 without weights."""
     return float(np.abs(read_weights(content, weights.shape) - weights).max(initial=0.0))

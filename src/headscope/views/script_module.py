@@ -1,4 +1,4 @@
-"""One ES module as the bundle reads it: what it imports and exports, and its code without those words."""
+"""One ES module as the bundle reads it: its imports and exports, and its code without these statements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMMENT_LINE = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Import:
-    """One import: the path of a module, the names taken from it, and what they are called here."""
+    """One import: the path of a module, the imported names, and their local names."""
 
     module: str
     names: tuple[str, ...]
@@ -22,7 +22,7 @@ class Import:
 
     @property
     def bindings(self) -> list[str]:
-        """The names as a destructuring pattern has them: `a`, or `a: b` for `a as b`."""
+        """The names in the form of a destructuring pattern: `a`, or `a: b` for `a as b`."""
         return [name if name == local else f"{name}: {local}" for name, local in zip(self.names, self.called)]
 
 
@@ -40,12 +40,12 @@ def parsed(name: str, text: str) -> ScriptModule:
     """Read a module.
 
     Args:
-        name: its path, from which its imports count.
+        name: its path, to which its imports are relative.
         text: its source.
 
     Raises:
-        ValueError: it uses a form of import or export that cannot be joined, or a template goes over several lines, in
-            which a line that looks like a comment would be text.
+        ValueError: it uses a form of import or export that cannot be joined, or a template spans several lines, where a
+            line of text that looks like a comment would be removed.
     """
     code = _COMMENT_LINE.sub("", text if text.endswith("\n") else f"{text}\n")
     imports = tuple(_read(name, match) for match in _IMPORT.finditer(code))

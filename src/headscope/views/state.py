@@ -1,4 +1,4 @@
-"""What a view shows when it opens: the part of an address behind `#`, which `static/views/state_link.js` reads."""
+"""The initial state of a view: the part of an address after `#`, which `static/views/state_link.js` reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headscope.views.view_catalog import offered, view_names
 from headscope.visible import titled
 
 _ONE_HEAD_FIRST = "head"
-"""The view that opens with one head in its color: all heads of a layer are too many lines to read."""
+"""The view that opens with a single head: all heads of a layer are too many lines to read."""
 
 
 def opening(
@@ -24,19 +24,19 @@ def opening(
     heads: Sequence[int] = (),
     words: bool = False,
 ) -> str:
-    """Return the state in which a page opens, as `view=head&layer=2&heads=1,3`.
+    """Return the state in which a page opens, such as `view=head&layer=2&heads=1,3`.
 
     Args:
-        view: what is drawn.
-        name: of the view.
-        kind: which kind of attention; the first when None.
-        layer: label of the layer; the first when None, in the head view that of the most telling head.
-        heads: labels of the heads; all (of a view that draws one: the mean or the first) when empty; in the head view
-            the most telling head where no layer is named either.
-        words: whether words are drawn in place of tokens.
+        view: the attention that is drawn.
+        name: name of the view.
+        kind: kind of attention; the first when None.
+        layer: label of the layer; when None the first, or in the head view the layer of the most telling head.
+        heads: labels of the heads; when empty all (or the mean or the first, if the view draws one), or in the head
+            view the most telling head if no layer is given either.
+        words: True to draw words in place of tokens.
 
     Raises:
-        OptionError: there is no such view, kind, layer or head here, or no words.
+        OptionError: the view, kind, layer or head does not exist, or words are unknown.
     """
     drawn = next((view_row for view_row in offered() if view_row.name == name), None)
     if drawn is None:
@@ -79,7 +79,7 @@ def _known(label: int, labels: Sequence[int], what: str) -> int:
 
 
 def _ranges(labels: Sequence[int]) -> str:
-    """Write 1, 2, 3, 7 as `1-3, 7`."""
+    """Return 1, 2, 3, 7 as `1-3, 7`."""
     runs: list[list[int]] = []
     for label in sorted(labels):
         if runs and runs[-1][1] == label - 1:

@@ -1,4 +1,4 @@
-"""A page in a notebook's cell: it runs in a frame of its own, and says little when it is printed."""
+"""A page in a notebook cell: it runs in a sandboxed frame, and has a short `repr`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class StaticPage:
     """One self-contained HTML page.
 
     Attributes:
-        data: the page; written to a file it opens in any browser, offline.
-        title: what it shows.
-        height: of its frame in a notebook, in pixels.
+        data: HTML of the page; saved to a file, it opens in any browser, offline.
+        title: title of the page.
+        height: height of its frame in a notebook, in pixels.
     """
 
     def __init__(self, data: str, *, title: str, height: int = HEIGHT) -> None:
@@ -35,14 +35,14 @@ class StaticPage:
         return frame(self.data, title=self.title, height=self.height)
 
     def save(self, path: str | Path) -> Path:
-        """Write the page to a file and return its path; errors as `save_page`."""
+        """Write the page to a file and return its path; errors as for `save_page`."""
         return save_page(path, self.data)
 
     def display(self) -> None:
         """Show the page in the notebook.
 
         Raises:
-            OptionError: IPython is not installed: there is no notebook to show it in.
+            OptionError: IPython is not installed, so the page cannot be displayed.
         """
         try:
             ipython: Any = importlib.import_module("IPython.display")
@@ -55,11 +55,11 @@ class StaticPage:
 
 
 def save_page(path: Any, page: str) -> Path:
-    """Write a page to a file, whole or not at all, and return its path.
+    """Write a page to a file atomically, and return its path.
 
     Raises:
-        OptionError: it is no path, or that of a folder.
-        OutputError: no file can be written there.
+        OptionError: `path` is not a path, or is a folder.
+        OutputError: the file cannot be written.
     """
     if not isinstance(path, str | Path):
         raise OptionError(f'path is a {type(path).__name__}; expected that of a file, as "view.html"')
@@ -73,9 +73,9 @@ def save_page(path: Any, page: str) -> Path:
 
 
 def frame(page: str, *, title: str, height: int) -> str:
-    """Return an `<iframe>` that holds a page, shut off from the document around it.
+    """Return an `<iframe>` that holds a page, isolated from the document around it.
 
-    The page may run its own script and hand over files to save; it can reach neither the notebook nor the network.
+    The page may run its own script and offer files to save; it can reach neither the notebook nor the network.
     """
     return (
         f'<iframe title="{html.escape(title, quote=True)}" sandbox="allow-scripts allow-downloads" '

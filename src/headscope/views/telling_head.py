@@ -1,4 +1,4 @@
-"""The head with which the head view opens: the one whose lines say most about this text."""
+"""The head with which the head view opens: the one whose lines are most specific to this text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from headscope.views.snapshot.attention_snapshot import KindMaps
 
 _NEAR = 1
-"""Keys this many tokens away, or nearer, are left out: they look alike in every text."""
+"""Keys up to this distance in tokens are ignored: attention to them is similar in every text."""
 
 
 def telling_head(maps: KindMaps) -> tuple[int, int] | None:
-    """Return the labels of the layer and head that attend most sharply within the text; None where none can be told.
+    """Return the labels of the layer and head with the sharpest attention within the text; None if there is none.
 
-    The score of a head is the mean, over the ordinary tokens that attend, of the largest weight on an ordinary token at
-    least two tokens away. Special tokens and neighbors are left out, because many heads attend to them in every text.
+    The score of a head is the mean, over ordinary query tokens, of the largest weight on an ordinary token at least two
+    tokens away. Special tokens and neighbors are ignored, because many heads attend to them in every text.
     """
     queries, keys = maps.queries, maps.key_axis
     rows, columns = _ordinary(len(queries), queries.special), _ordinary(len(keys), keys.special)

@@ -1,4 +1,4 @@
-"""The views, as their own scripts describe them: `static/views/list.js` lists them, and each describes itself."""
+"""The catalog of views: `static/views/list.js` lists them, and each view's script describes itself."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class View:
     """One view of a page.
 
     Attributes:
-        name: in addresses, and of `headscope view`.
-        label: on its tab.
-        heads: what it draws: `several` heads of a layer, the `mean` or one, `one`, or those of all `layers`.
-        needs: `weights`, or `queries and keys` beside them.
-        level: `any`, or `token` where it has no words.
-        call: the Python function that draws it, where there is one.
-        gathers: whether it shows the other views; only the explorer has such a one.
+        name: name in addresses, and for `headscope view`.
+        label: label on its tab.
+        heads: heads that it draws: `several` of a layer, the `mean` or one, `one`, or those of all `layers`.
+        needs: `weights`, or `queries and keys` in addition.
+        level: `any`, or `token` if it cannot draw words.
+        call: the Python function that draws it, if any.
+        gathers: True if it shows the other views; only the explorer has such a view.
     """
 
     name: str
@@ -40,7 +40,7 @@ class View:
 
     @property
     def draws_several(self) -> bool:
-        """Whether it draws several heads at once; the others draw one, or the mean."""
+        """True if it draws several heads at once; the other views draw one, or the mean."""
         return self.heads in ("several", "layers")
 
 
@@ -49,7 +49,7 @@ def views() -> tuple[View, ...]:
     """Return all views, in the order of their tabs.
 
     Raises:
-        ValueError: a script does not describe its view as `list.js` says.
+        ValueError: a script does not describe its view in the form that `list.js` defines.
     """
     view_list = parsed(LIST, source(LIST))
     listed = _LISTED.search(view_list.body)
@@ -60,7 +60,7 @@ def views() -> tuple[View, ...]:
 
 
 def offered() -> tuple[View, ...]:
-    """Return the views that every page has; the first is what it opens with."""
+    """Return the views that every page has; a page opens with the first."""
     return tuple(view for view in views() if not view.gathers)
 
 
@@ -70,7 +70,7 @@ def view_names() -> tuple[str, ...]:
 
 
 def needs_neuron(name: str) -> bool:
-    """Return whether the view of this name needs queries and keys beside the weights."""
+    """Return True if the view of this name needs queries and keys in addition to the weights."""
     return any(view.name == name and view.needs == "queries and keys" for view in views())
 
 

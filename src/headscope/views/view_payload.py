@@ -1,4 +1,4 @@
-"""The one form in which attention reaches a page, a notebook and the explorer: JSON, version 1.
+"""The JSON format, version 1, in which attention reaches a page, a notebook and the explorer.
 
 ```
 {"schema": "headscope.attention", "version": 1, "title": str, "model": str, "largest_error": float,
@@ -38,7 +38,7 @@ SCHEMA = "headscope.attention"
 VERSION = 1
 _LARGEST_HALF = float(np.finfo(np.float16).max)
 MOST_WEIGHTS = 1 << 27
-"""A byte each, and a third more as text: a browser opens no page of half a gigabyte."""
+"""One byte per weight, and a third more as text: browsers cannot open a page of half a gigabyte."""
 
 
 def payload(
@@ -49,14 +49,14 @@ def payload(
     compress: bool = True,
     layers: Layers | None = None,
 ) -> dict[str, Any]:
-    """Return what a page needs to draw a view, fit for `json_text`.
+    """Return the data that a page needs to draw a view, ready for `json_text`.
 
     Args:
         view: the attention of one input.
-        maps: whether the weights go in; the explorer asks for them layer by layer.
-        neuron: whether queries and keys go in, where they are known: several times the bytes of the weights.
-        compress: whether arrays are deflated; readers need `DecompressionStream("deflate-raw")` then.
-        layers: what `layers_of` made of the view, where it is there already.
+        maps: True to include the weights; the explorer requests them layer by layer.
+        neuron: True to include queries and keys, if they are known: several times the bytes of the weights.
+        compress: True to deflate arrays; readers then need `DecompressionStream("deflate-raw")`.
+        layers: result of `layers_of` for the view, if it has been computed already.
 
     Raises:
         AttentionError: there are more weights than a page holds, or queries or keys are too large for half precision.
@@ -90,14 +90,14 @@ def payload(
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """All maps of a view as bytes, `[kind][layer]`, by `write_weights`; the largest error of a weight."""
+    """All maps of a view as bytes, `[kind][layer]`, written by `write_weights`; the largest error of a weight."""
 
     maps: tuple[tuple[bytes, ...], ...]
     largest_error: float
 
 
 def layers_of(view: AttentionSnapshot) -> Layers:
-    """Return every layer's bytes, and how far a weight read from them is off at most."""
+    """Return the bytes of every layer, and the largest error of a weight that is read from them."""
     kinds, errors = [], [0.0]
     for kind in view.kinds:
         layers = []
@@ -109,13 +109,13 @@ def layers_of(view: AttentionSnapshot) -> Layers:
 
 
 def neuron_bytes(layer: NeuronLayer) -> bytes:
-    """Return what one layer's scores are made of as bytes, each part filled up to a multiple of 4.
+    """Return the parts of one layer's scores as bytes, each part padded to a multiple of 4.
 
     Queries, little-endian float16 `[head, query, width]`; keys `[group, key, width]`; the position bias
-    `[head or 1, query, key]`; the mask, uint8 `[query, key]`, 1 for a visible key. The last two where there are any.
+    `[head or 1, query, key]`; the mask, uint8 `[query, key]`, 1 for a visible key. Bias and mask only if present.
 
     Raises:
-        AttentionError: a number is over 65,504, the largest of half precision.
+        AttentionError: a number exceeds 65,504, the largest in half precision.
     """
     parts = [_half(layer.queries), _half(layer.keys)]
     if layer.bias is not None:
@@ -126,9 +126,9 @@ def neuron_bytes(layer: NeuronLayer) -> bytes:
 
 
 def written_bytes(written: WrittenNorms) -> bytes:
-    """Return how long what heads write is, little-endian float16: `keys`, then `rows`, filled up to a multiple of 4.
+    """Return the output norms of heads, little-endian float16: `keys`, then `rows`, padded to a multiple of 4.
 
-    Nothing where a number is over 65,504, the largest of half precision.
+    Empty if a number exceeds 65,504, the largest in half precision.
     """
     numbers = np.concatenate([written.keys.ravel(), written.rows.ravel()])
     if not float(numbers.max(initial=0.0)) <= _LARGEST_HALF:
@@ -137,7 +137,7 @@ def written_bytes(written: WrittenNorms) -> bytes:
 
 
 def neuron_parts(layer: NeuronLayer) -> dict[str, Any]:
-    """Return what a reader of `neuron_bytes` must know of a layer, fit for JSON."""
+    """Return the description of a layer that a reader of `neuron_bytes` needs, ready for JSON."""
     return {
         "parts": {"bias": None if layer.bias is None else list(layer.bias.shape), "mask": layer.visible is not None},
         "groups": list(layer.groups),
@@ -177,7 +177,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
 
 
 def _neuron(layers: Sequence[NeuronLayer], *, compress: bool) -> dict[str, Any]:
-    """Return the layers' parts; a scaling or soft-cap of the whole kind is null where the layers differ in it."""
+    """Return the layers' parts; scaling and soft-cap of the kind are null if they differ between layers."""
     scaling, softcap = {layer.scaling for layer in layers}, {layer.softcap for layer in layers}
     return {
         "width": layers[0].queries.shape[2],
@@ -189,7 +189,7 @@ def _neuron(layers: Sequence[NeuronLayer], *, compress: bool) -> dict[str, Any]:
 
 def _packed(content: bytes, *, compress: bool) -> dict[str, str]:
     if compress:
-        # Bytes of neighboring keys have little in common; Huffman codes alone (Z_FILTERED) serve them best.
+        # Bytes of neighboring keys have little in common; Huffman coding alone (Z_FILTERED) compresses them best.
         deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_FILTERED)
         content = deflate.compress(content) + deflate.flush()
     return {
@@ -209,7 +209,7 @@ def _half(values: NDArray[np.float32]) -> bytes:
 
 
 def _rounded_up(error: float) -> float:
-    """Write three digits, never less than the error: a page states it."""
+    """Round up to three digits, never below the error: a page states it as an upper bound."""
     if error == 0:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(error)) - 2)

@@ -1,10 +1,10 @@
-"""Training of a model to look at, with checkpoints along the way that reports can be made of.
+"""Training of a model for attention analysis, with checkpoints along the way that reports can read.
 
 >>> from headscope_train import train
 >>> training = train(text="my.txt", size="2x2x32", out="tiny")
 >>> studies = {step: hs.report(model, text="my.txt") for step, model in training.checkpoints.items()}
 
-Importing the package loads nothing heavy.
+Importing the package does not import heavy libraries.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Batches of an epoch in an order of its own, and their masked inputs as tensors."""
+"""Batches of an epoch in random order, and their masked inputs as tensors."""
 
 from dataclasses import dataclass, replace
 
@@ -10,20 +10,20 @@ from torch import Tensor
 from headscope_train.packed_corpus import PackedInputs
 from headscope_train.training_masks import Masker
 
-_WINDOW = 32  # batches' worth of inputs that are sorted by length together
+_WINDOW = 32  # number of batches whose inputs are sorted by length together
 
 
 class Batches:
-    """Which inputs are in the batch of each step.
+    """The inputs in the batch of each step.
 
-    Every epoch shuffles the inputs anew, sorts windows of 32 batches by length, so that little padding is computed,
-    and shuffles the batches. All of it depends on the seed and the step alone: nothing else has to be kept to go on.
+    Every epoch reshuffles the inputs, sorts windows of 32 batches by length to reduce padding, and shuffles the
+    batches. The order depends only on the seed and the step, so that resuming needs no other state.
 
     Args:
-        lengths: tokens of each input of the corpus, `[input]`.
-        places: the inputs to train on.
-        size: inputs in a batch.
-        seed: of the orders.
+        lengths: number of tokens of each input of the corpus, `[input]`.
+        places: indices of the inputs to train on.
+        size: number of inputs in a batch.
+        seed: seed of the orders.
     """
 
     def __init__(self, lengths: NDArray[np.int64], places: NDArray[np.int64], *, size: int, seed: int) -> None:
@@ -36,7 +36,7 @@ class Batches:
         self._batches: list[NDArray[np.int64]] = []
 
     def at(self, step: int) -> tuple[int, NDArray[np.int64]]:
-        """Return the epoch, from 0, and the places of the inputs of a step, counted from 0."""
+        """Return the epoch, from 0, and the indices of the inputs of a step, counted from 0."""
         epoch, number = divmod(step, self.in_epoch)
         if epoch != self._epoch:
             self._epoch, self._batches = epoch, self._ordered(epoch)
@@ -58,7 +58,7 @@ class TargetBatch:
     """Inputs with the targets of a loss, padded on the right.
 
     Attributes:
-        ids: what the model sees, `[batch, position]`.
+        ids: token ids as the model sees them, `[batch, position]`.
         types: token types, `[batch, position]`.
         valid: 1 for tokens, 0 for padding, `[batch, position]`.
         positions: ascending positions in the flattened batch whose scores are needed, `[target]`: the masked tokens, or
@@ -76,7 +76,7 @@ class TargetBatch:
 
     @property
     def tokens(self) -> int:
-        """Tokens without padding."""
+        """Number of tokens without padding."""
         return int(self.valid.sum())
 
     def to(self, device: torch.device) -> "TargetBatch":
@@ -94,10 +94,10 @@ def masked_batch(
 
     Args:
         inputs: the corpus.
-        places: which of them.
+        places: indices of the inputs.
         masker: draws the masks.
-        epoch: whose masks; None for measuring.
-        pad: id that fills a row up.
+        epoch: epoch of the masks; None for evaluation.
+        pad: id of the padding token.
     """
     width = int(inputs.lengths[places].max())
     ids = np.full((len(places), width), pad, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A byte-level BPE tokenizer of one's own, trained on the corpus; the same in every run."""
+"""A byte-level BPE tokenizer trained on the corpus; training is deterministic."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -8,26 +8,26 @@ from headscope.errors import InputError, OptionError
 BEGINNING, END, PAD = "<s>", "</s>", "<pad>"
 SPECIAL = (BEGINNING, END, PAD)
 FEWEST_PIECES = len(SPECIAL) + 256
-"""The special tokens and a piece for each byte: with them no text is unknown."""
+"""The special tokens and a piece for each byte: with them every text can be encoded."""
 
 
 def train_byte_tokenizer(lines: Callable[[], Iterable[str]], *, vocabulary: int, max_length: int = 512) -> Any:
-    """Train GPT-2's kind of tokenizer, which writes `<s>` before a text.
+    """Train a tokenizer like GPT-2's, which also writes `<s>` before a text.
 
     Every text begins a word (`add_prefix_space`), so that a word is the same piece at the beginning of a line and in
-    its middle. A line feed is a piece of its own.
+    its middle. A line feed is a separate piece.
 
     Args:
-        lines: opens the corpus.
-        vocabulary: pieces at most, special tokens included; fewer where the corpus has no more that occur twice.
-        max_length: tokens of the longest input that the model will read, written to the tokenizer's files.
+        lines: function that opens the corpus.
+        vocabulary: maximum number of pieces, special tokens included; fewer if the corpus has no more that occur twice.
+        max_length: number of tokens of the longest input that the model will read, written to the tokenizer's files.
 
     Returns:
         A transformers `PreTrainedTokenizerFast`.
 
     Raises:
-        InputError: the corpus has no word.
-        OptionError: a vocabulary too small for the 256 bytes.
+        InputError: the corpus has no words.
+        OptionError: the vocabulary is too small for the 256 bytes.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
@@ -55,7 +55,7 @@ def train_byte_tokenizer(lines: Callable[[], Iterable[str]], *, vocabulary: int,
         pair=f"{BEGINNING} $A $B",
         special_tokens=[(BEGINNING, backend.token_to_id(BEGINNING))],
     )
-    # The first leaves the space before a word out of its offsets.
+    # ByteLevel excludes the space before a word from its offsets.
     backend.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), template])
     return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=backend,

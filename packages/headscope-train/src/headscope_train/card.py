@@ -1,4 +1,4 @@
-"""The card of a trained model: what it is, what it read, how well it did, and what it is not for."""
+"""The card of a trained model: architecture, data, results and limits."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,13 +13,13 @@ _ROWS = 12
 
 
 def model_card(facts: Mapping[str, Any], log: pd.DataFrame, objective: Objective, *, name: str) -> str:
-    """Write the card as Markdown, from what a training wrote down.
+    """Return the card as Markdown, from the files of a training.
 
     Args:
-        facts: `training.json`.
-        log: `training.parquet`.
-        objective: what the model was trained to foretell.
-        name: of the model's folder.
+        facts: contents of `training.json`.
+        log: contents of `training.parquet`.
+        objective: training objective.
+        name: name of the model's folder.
     """
     model, data, options = facts["model"], facts["data"], facts["options"]
     pieces = (
@@ -72,7 +72,7 @@ def model_card(facts: Mapping[str, Any], log: pd.DataFrame, objective: Objective
 
 
 def _joined(parts: list[str]) -> list[str]:
-    """Join the points of a list, which stand without blank lines between them."""
+    """Join list items, so that there are no blank lines between them."""
     joined: list[str] = []
     for part in parts:
         if part.startswith("- ") and joined and joined[-1].startswith("- "):
@@ -101,7 +101,7 @@ def _amount(part: Mapping[str, int]) -> str:
 
 
 def _curves(log: pd.DataFrame) -> str:
-    """Lay out the held-out measurements, or without any the training loss: at most 12 rows, the ends among them."""
+    """Return a table of the held-out measurements, else of the training loss: at most 12 rows, with both ends."""
     lines = ["| step | tokens read | training loss | held-out loss | held-out accuracy |", "|---:|---:|---:|---:|---:|"]
     rows_by_key = {(int(row["step"]), row["split"], row["measure"]): row for row in log.to_dict("records")}
     steps = sorted(

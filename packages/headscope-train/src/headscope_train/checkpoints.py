@@ -1,4 +1,4 @@
-"""Checkpoints: model folders that a report can be made of, and the state from which a stopped training goes on."""
+"""Checkpoints: model folders that reports can read, and the state from which a stopped training resumes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,28 +35,28 @@ def checkpoints_of(out: Path) -> dict[int, Path]:
 
 
 def write_checkpoint(folder: Path, model: Any, tokenizer: Any) -> None:
-    """Write a model and its tokenizer as a folder that `load_model` takes; whole or absent."""
+    """Write a model and its tokenizer as a folder for `load_model`, atomically."""
     with whole_or_absent(folder, replace=True, owned=True) as part:
         save_folder(part, model, tokenizer)
 
 
 def publish(checkpoint: Path, out: Path) -> dict[str, str]:
-    """Copy a checkpoint's files beside the card, so that `out` is the model's own folder; return their hashes."""
+    """Copy a checkpoint's files next to the card, so that `out` is a model folder; return their hashes."""
     files = (path.relative_to(checkpoint) for path in sorted(checkpoint.rglob("*")) if path.is_file())
     return {str(file): write_bytes(out / file, (checkpoint / file).read_bytes()) for file in files}
 
 
 def write_resume(out: Path, tensors: Mapping[str, Tensor], about: Mapping[str, str]) -> None:
-    """Write the state of a training and words about it in one file; it replaces the one before once it is whole."""
+    """Write the state of a training and its metadata to one file, which atomically replaces the previous one."""
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     write_bytes(out / RESUME, save(kept, metadata={**about, _HASH: tensors_hash(sorted(kept.items()))}))
 
 
 def read_resume(out: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
-    """Read the state of a training back, or return None where there is none.
+    """Read the state of a training, or return None if there is none.
 
     Raises:
-        InputError: the file is not as it was written.
+        InputError: the file is damaged.
     """
     path = out / RESUME
     try:

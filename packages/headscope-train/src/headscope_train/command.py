@@ -70,10 +70,10 @@ COMMAND = ProgramCommand(name="train", heading="Train", function=command)
 
 
 class TrainingPrinter:
-    """Show how far a training is, on standard error: a line for each checkpoint, and between them every 10 seconds.
+    """Print the progress of a training on standard error: a line for each checkpoint, and every 10 seconds in between.
 
     Args:
-        quiet: show nothing.
+        quiet: True to print nothing.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
@@ -81,7 +81,7 @@ class TrainingPrinter:
         self._said = 0.0
 
     def __call__(self, progress: "TrainingProgress") -> None:
-        """Show one state."""
+        """Print one state."""
         now = time.monotonic()
         if self.quiet or (progress.held_out_loss is None and now - self._said < _SECONDS_BETWEEN_LINES):
             return
@@ -90,7 +90,7 @@ class TrainingPrinter:
 
 
 def describe(progress: "TrainingProgress") -> str:
-    """Say a state in one line: the step, the losses, and how much longer."""
+    """Return one line about a state: the step, the losses, and the time left."""
     from headscope.counted import duration
 
     words = [f"step {progress.step:,} of {progress.steps:,}"]

@@ -1,4 +1,4 @@
-"""Heads forming while a model is trained: what the best head of each relation finds at every checkpoint."""
+"""Heads forming while a model is trained: the score of the best head for each relation at every checkpoint."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Course:
     """One number at every checkpoint.
 
     Attributes:
-        title: above its panel.
-        color: of its line.
-        points: `step value ci_low ci_high head sure`, in the order of steps; `head` is empty where no head is meant,
-            `sure` whether the value is known to be above the rule.
-        rule: what the value would be without learning, a fraction, or NaN.
-        rule_name: what the rule is called.
+        title: title of its panel.
+        color: color of its line.
+        points: `step value ci_low ci_high head sure`, in the order of steps; `head` is empty for a number that is not
+            of a head, `sure` is True if the value is significantly above the rule.
+        rule: the value without learning, a fraction, or NaN.
+        rule_name: name of the rule.
     """
 
     title: str
@@ -40,15 +40,15 @@ class Course:
 
 
 def relation_courses(best: Mapping[int, pd.DataFrame], *, relations: Sequence[str] | None = None) -> list[Course]:
-    """Follow each relation's best head through the checkpoints, chosen anew at each of them.
+    """Follow each relation's best head through the checkpoints, selected again at each of them.
 
     Args:
-        best: step to `tables/syntax_best.parquet` of that checkpoint; held-out rows count, or where there are
-            none those chosen on the same data.
-        relations: which, in order; all by default.
+        best: step -> `tables/syntax_best.parquet` of that checkpoint; held-out rows are used, or if there are none,
+            those selected on the same data.
+        relations: relations in order; all by default.
 
     Returns:
-        A course a relation; the rule is its best fixed offset, and a point is sure where q < 0.05.
+        A course for each relation; the rule is its best fixed offset, and a point is sure if q < 0.05.
     """
     parts = []
     for step, table in sorted(best.items()):
@@ -84,14 +84,14 @@ def relation_courses(best: Mapping[int, pd.DataFrame], *, relations: Sequence[st
 def behavior_courses(
     stats: Mapping[int, pd.DataFrame], *, statistics: Sequence[str] = ("previous", "next")
 ) -> list[Course]:
-    """Follow the head with the highest mean weight of each statistic, chosen anew at each checkpoint.
+    """Follow the head with the highest mean weight for each statistic, selected again at each checkpoint.
 
     Args:
-        stats: step to `tables/stats.parquet` of that checkpoint.
+        stats: step -> `tables/stats.parquet` of that checkpoint.
         statistics: names of statistics that are shares of attention.
 
     Returns:
-        A course a statistic; the rule is what uniform attention would give, and a point is sure where its interval
+        A course for each statistic; the rule is the value under uniform attention, and a point is sure if its interval
         lies above.
     """
     courses = []
@@ -118,7 +118,7 @@ def behavior_courses(
 
 
 def accuracy_course(log: pd.DataFrame) -> Course:
-    """Follow the share of held-out masked tokens that are filled in rightly, from `training.parquet`."""
+    """Follow the share of held-out masked tokens that are predicted correctly, from `training.parquet`."""
     rows = log[(log["split"] == "held-out") & (log["measure"] == "accuracy")].sort_values("step")
     points = rows[["step", "value", "ci_low", "ci_high"]].assign(head="", sure=True)
     return Course("masked words filled in", INK, points)
@@ -128,14 +128,14 @@ def accuracy_course(log: pd.DataFrame) -> Course:
 def heads_forming(courses: Sequence[Course]) -> Figure:
     """Draw a panel for each course, four in a row: its value in percent against the training step.
 
-    Bands are 95% intervals; the dashed line is the rule; points are filled where the value is known to be above it,
-    and the last one bears its head's name.
+    Bands are 95% intervals; the dashed line is the rule; points are filled if the value is significantly above it, and
+    the last one is labeled with its head.
 
     Args:
-        courses: of `relation_courses`, `behavior_courses` and `accuracy_course`.
+        courses: courses from `relation_courses`, `behavior_courses` and `accuracy_course`.
 
     Raises:
-        ValueError: there is nothing to draw.
+        ValueError: `courses` is empty.
     """
     if not courses:
         raise ValueError("Expected at least one course of a number through training, got none; score checkpoints.")
@@ -148,7 +148,7 @@ def heads_forming(courses: Sequence[Course]) -> Figure:
     last = max(int(course.points["step"].max()) for course in courses)
     for index, (course, ax) in enumerate(zip(courses, grid)):
         course_panel(course, last=last, ax=ax)
-        # Shared axes number the last line alone; a panel without one below it numbers its own.
+        # With shared axes only the last line has tick labels; a panel without one below it shows its own.
         ax.tick_params(labelbottom=index + columns >= len(courses))
     figure.supxlabel("training step", fontsize=9, color=SOFT)
     return figure
@@ -159,9 +159,9 @@ def course_panel(course: Course, *, last: int | None = None, ax: Axes | None = N
     """Draw one course.
 
     Args:
-        course: what to draw.
+        course: the course to draw.
         last: the step at which the axis ends; the course's last by default.
-        ax: where to draw; made when not given.
+        ax: axes to draw on; created if None.
     """
     if ax is None:
         ax = new_figure(2.9, 2.2).subplots()
@@ -176,7 +176,7 @@ def course_panel(course: Course, *, last: int | None = None, ax: Axes | None = N
     ax.plot(x, y, color=course.color, linewidth=1.5, zorder=3, gid="value")
     sure = points["sure"].to_numpy(bool)
     for which, face, name in ((sure, course.color, "sure"), (~sure, "white", "unsure")):
-        if which.any():  # a line of no points would take up room at the figure's corner
+        if which.any():  # a line without points would take up space at the figure's corner
             ax.plot(
                 x[which], y[which], linestyle="", marker="o", markersize=4, zorder=4, clip_on=False,
                 markerfacecolor=face, markeredgecolor=course.color, gid=name,
@@ -199,9 +199,9 @@ def course_panel(course: Course, *, last: int | None = None, ax: Axes | None = N
 
 
 def _name_rule(ax: Axes, course: Course, *, last: float) -> None:
-    """Name the dashed line where the curve is not: before its rise where it ends near the line, else at its end."""
+    """Label the dashed line away from the curve: on the left if the curve ends near the line, else on the right."""
     near = abs(last - course.rule) < 0.15
-    above = near or course.rule < 0.12  # below there is the axis
+    above = near or course.rule < 0.12  # below it is the axis
     ax.annotate(
         course.rule_name, (0 if near else 1, course.rule), xycoords=("axes fraction", "data"),
         xytext=(0, 2 if above else -2), textcoords="offset points", ha="left" if near else "right",
@@ -210,7 +210,7 @@ def _name_rule(ax: Axes, course: Course, *, last: float) -> None:
 
 
 def _heads(rows: pd.DataFrame) -> list[str]:
-    """Name each row's head, `4-2`, with its kind where there are several."""
+    """Return each row's head, `4-2`, with its kind if there are several."""
     several = rows["kind"].nunique() > 1
     return [
         f"{kind} {head_label(int(layer), int(head))}" if several else head_label(int(layer), int(head))

@@ -1,4 +1,4 @@
-"""The steps of a training, and nothing else: no files, no clock but for planning."""
+"""The steps of a training, and nothing else: no files, and the clock only for planning."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from headscope_train.optimizer import make_optimizer, rate_at, take_step
 from headscope_train.prepared_training import Prepared
 from headscope_train.scores import asked_scores, loss_and_hits, scores_and_weights
 
-_TIMED, _WARMING = 8, 2  # steps whose time is taken for --minutes, and those before them
+_TIMED, _WARMING = 8, 2  # number of steps timed for --minutes, and of warm-up steps before them
 
 
 class Trainer:
@@ -27,10 +27,10 @@ class Trainer:
         prepared: corpus, model and options.
 
     Attributes:
-        model: on its device, in training mode.
+        model: the model on its device, in training mode.
         optimizer: AdamW.
-        tokens: how many tokens, without padding, were read.
-        epoch: of the last step, from 0.
+        tokens: number of tokens read, without padding.
+        epoch: epoch of the last step, from 0.
     """
 
     def __init__(self, prepared: Prepared) -> None:
@@ -47,18 +47,18 @@ class Trainer:
         self._asked = 0
 
     def step(self, number: int, *, rate: float, guiding: float = 0.0) -> None:
-        """Take one step, counted from 0, at a learning rate; `guiding` is how much it counts where two heads look."""
+        """Take one step, counted from 0, at a learning rate; `guiding` is the weight of the guiding loss."""
         prepared = self.prepared
         self.epoch, places = self.batches.at(number)
         batch = prepared.question.batch(prepared.inputs, places, epoch=self.epoch)
         self.tokens += batch.tokens
-        # Dropout of a step depends on nothing before it, so that a training that was stopped can go on.
+        # The dropout of a step does not depend on earlier steps, so that a stopped training can be resumed.
         torch.manual_seed((prepared.options.seed << 32) + number)
         batch = batch.to(self.device)
         with self._computing():
             scores, shown = self._answer(batch, guiding=guiding)
             losses, hits = loss_and_hits(scores, batch.targets)
-        if len(losses):  # a batch of special tokens alone asks for nothing
+        if len(losses):  # a batch with only special tokens has no targets
             torch.autograd.backward(losses.mean() + guiding * shown)
             take_step(self.optimizer, rate=rate)
             self._sums += torch.stack([losses.detach().sum(), hits.sum()]).double().cpu()
@@ -73,7 +73,7 @@ class Trainer:
         return scores, guiding_loss(weights, batch.ids, batch.valid)
 
     def train(self, begin: int, end: int, *, steps: int) -> None:
-        """Take the steps from `begin` up to, but not, `end`, of `steps` in all."""
+        """Take the steps from `begin` up to, but not including, `end`, of `steps` in total."""
         options = self.prepared.options
         for number in range(begin, end):
             self.step(
@@ -83,10 +83,10 @@ class Trainer:
             )
 
     def take_sums(self, step: int) -> tuple[float, float, int]:
-        """Return the sum of losses, of hits, and the number of tokens asked for since the last call.
+        """Return the sum of losses, the number of hits, and the number of predicted tokens since the last call.
 
         Raises:
-            OptionError: the loss is no number any more; `step` says when that was seen.
+            OptionError: the loss is NaN or infinite; the message has `step`, at which it was noticed.
         """
         (loss, hits), n_targets = self._sums.tolist(), self._asked
         self._sums, self._asked = torch.zeros_like(self._sums), 0
@@ -98,7 +98,7 @@ class Trainer:
         return loss, hits, n_targets
 
     def measure(self) -> HeldOut | None:
-        """Measure on the held-out inputs; None where there are none."""
+        """Measure the loss on the held-out inputs; None without held-out inputs."""
         prepared = self.prepared
         if not len(prepared.held_out):
             return None
@@ -113,9 +113,9 @@ class Trainer:
         )
 
     def steps_in(self, minutes: float) -> int:
-        """Work out how many steps take so many minutes here, looks at the held-out documents included.
+        """Estimate the number of steps that take the given minutes on this machine, evaluations included.
 
-        A few steps are taken with a learning rate of 0, which changes no weight; the optimizer is then made anew.
+        A few steps are taken with a learning rate of 0, which changes no weight; the optimizer is then reset.
         """
         for step in range(_WARMING):
             self.step(step, rate=0.0)
@@ -139,7 +139,7 @@ class Trainer:
 
 @contextmanager
 def reproducible(device: torch.device) -> Iterator[None]:
-    """Keep a user's state of randomness, and on a GPU ask for kernels that add up in a fixed order."""
+    """Restore the user's random state afterwards, and on a GPU use deterministic kernels."""
     before, warned = (
         torch.are_deterministic_algorithms_enabled(),
         torch.is_deterministic_algorithms_warn_only_enabled(),

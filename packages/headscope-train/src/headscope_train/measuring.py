@@ -1,4 +1,4 @@
-"""How well held-out tokens are filled in, with an interval over documents."""
+"""Evaluation on held-out tokens, with an interval over documents."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ MEASURES = ("loss", "accuracy")
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Mean over the held-out tokens asked for: `loss` in nats, `accuracy` a fraction; bounds NaN below 10 documents."""
+    """Mean over the held-out target tokens: `loss` in nats, `accuracy` a fraction; bounds NaN below 10 documents."""
 
     value: NDArray[np.float64]
     low: NDArray[np.float64]
@@ -35,16 +35,16 @@ def measure_held_out(
     types: bool,
     precision: Any,
 ) -> HeldOut:
-    """Ask for tokens of the held-out inputs, always for the same, and score the model on them.
+    """Score the model on tokens of the held-out inputs, which are the same in every evaluation.
 
     Args:
-        model: with a language-model head; in training mode again afterwards.
+        model: model with a language-model head; in training mode again afterwards.
         inputs: the corpus.
-        places: the held-out inputs.
-        question: what is asked of an input.
-        batch_size: inputs computed together.
-        types: whether the model takes token types.
-        precision: a context to compute in, such as autocast.
+        places: indices of the held-out inputs.
+        question: choice of the tokens to predict.
+        batch_size: number of inputs computed together.
+        types: True if the model takes token types.
+        precision: context manager for the computation, such as autocast.
 
     Returns:
         Loss and accuracy, `[measure]`, with 95% intervals over documents.

@@ -1,4 +1,4 @@
-"""A new decoder to train: a small Llama, and dropout for it, which its family has at the attention alone."""
+"""A new decoder to train: a small Llama, with residual dropout, because its family has only attention dropout."""
 
 from typing import Any
 
@@ -13,21 +13,21 @@ _DROPPED = ("embed_tokens", "o_proj", "down_proj")
 """Modules of a Llama whose output is added to the residual stream."""
 
 _WRITING = ("o_proj.weight", "down_proj.weight")
-_WRITTEN, _ASKED = (0.3, 0.5)  # of the weights that the initializer gives to what writes, and to queries and keys
+_WRITTEN, _ASKED = (0.3, 0.5)  # factors on the initial output weights, and on those of queries and keys
 
 
 def new_decoder(size: Size, tokenizer: Any, *, groups: int | None = None, max_length: int, seed: int = 0) -> Start:
-    """Make a Llama with random weights: rotary positions, and output scores by its embeddings.
+    """Build a Llama with random weights, rotary positions, and output weights tied to its embeddings.
 
     Args:
         size: layers, heads and width; the gated feed-forward parts are 8/3 as wide, rounded up to a multiple of 32.
-        tokenizer: whose pieces it reads.
-        groups: how many different keys and values the heads of a layer share; one for each head when None.
-        max_length: tokens of the longest input.
-        seed: of the weights; torch's own state of randomness is changed.
+        tokenizer: tokenizer whose pieces the model reads.
+        groups: number of key/value heads per layer; one for each head when None.
+        max_length: number of tokens of the longest input.
+        seed: seed of the weights; changes torch's global random state.
 
     Raises:
-        ModelError: heads of an odd width, which rotary positions cannot turn.
+        ModelError: the heads have an odd width, which rotary positions do not support.
     """
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -46,7 +46,7 @@ def new_decoder(size: Size, tokenizer: Any, *, groups: int | None = None, max_le
         max_position_embeddings=max_length,
         tie_word_embeddings=True,
         attention_bias=True,
-        # With the family's 0.02 a narrow model's heads begin all but uniform, and take long to tell positions apart.
+        # With the family's 0.02 the heads of a narrow model start almost uniform, and learn positions slowly.
         initializer_range=size.width**-0.5,
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,
@@ -61,10 +61,10 @@ def new_decoder(size: Size, tokenizer: Any, *, groups: int | None = None, max_le
 
 
 def _begin_gently(model: nn.Module) -> None:
-    """Let the embeddings, and not random blocks, be most of the residual stream; and half of the heads look nearby.
+    """Make the embeddings dominate the residual stream instead of random blocks, and half of the heads look nearby.
 
-    With equal biases of queries and keys, rotary positions make a head's weight fall off with distance, whatever the
-    tokens are: from there it is not far to the token before.
+    With equal biases of queries and keys, rotary positions make a head's weight decrease with distance, whatever the
+    tokens are: from there, attention to the previous token is quickly learned.
     """
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -77,9 +77,9 @@ def _begin_gently(model: nn.Module) -> None:
 
 
 def drop_residuals(model: nn.Module, share: float) -> None:
-    """Let a share of what the embeddings and each block add to the residual stream out while a Llama is trained.
+    """Add dropout to the outputs of the embeddings and of each block of a Llama, active while it is trained.
 
-    The hooks are the process's own: nothing of them is saved with the model.
+    The hooks exist only in this process: they are not saved with the model.
     """
 
     def dropped(module: nn.Module, _arguments: Any, output: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The question of causal language modeling: which token comes next, everywhere."""
+"""The targets of causal language modeling: the next token, at every position."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +15,12 @@ from headscope_train.training_masks import ordinary_pieces
 
 @dataclass(frozen=True)
 class NextTokens:
-    """Ask for every token but an input's first.
+    """Choose every token but an input's first as a target.
 
     Attributes:
-        ordinary: whether an id stands for text, and not for a special token, `[id]`.
-        pad: id that fills a row up.
-        repeated: share of the inputs in which a passage is repeated, drawn anew in each epoch; never in measuring.
+        ordinary: True for ids of text, False for special tokens, `[id]`.
+        pad: id of the padding token.
+        repeated: share of the inputs with a repeated passage, redrawn in each epoch; 0 in evaluation.
     """
 
     ordinary: NDArray[np.bool_]
@@ -33,7 +33,7 @@ class NextTokens:
         return cls(ordinary_pieces(tokenizer), int(tokenizer.pad_token_id or 0), repeated)
 
     def batch(self, inputs: PackedInputs, places: NDArray[np.int64], *, epoch: int | None) -> TargetBatch:
-        """Lay inputs out, padded on the right; `positions` is where the token before each target stands."""
+        """Return inputs padded on the right; `positions` are those of the token before each target."""
         width = int(inputs.lengths[places].max())
         ids = np.full((len(places), width), self.pad, dtype=np.int64)
         valid = np.zeros_like(ids)
@@ -58,7 +58,7 @@ class NextTokens:
     def _drawn(
         self, ids: NDArray[np.int32], *, key: int, epoch: int | None
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Repeat a passage or not: drawn from the input's key and the epoch alone, as masks are."""
+        """Repeat a passage or not, depending only on the input's key and the epoch, as for masks."""
         if epoch is None or not self.repeated:
             return ids, np.ones(len(ids), dtype=np.bool_)
         generator = np.random.Generator(np.random.Philox(key=np.array([key, epoch], dtype=np.uint64)))

@@ -11,7 +11,7 @@ DECAY = 0.01
 
 
 def make_optimizer(model: nn.Module) -> torch.optim.AdamW:
-    """Return AdamW over a model's parameters; weight decay on matrices alone, not on biases and norms."""
+    """Return AdamW over a model's parameters, with weight decay only on matrices, not on biases and norms."""
     trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
     groups = [
         {"params": [p for p in trainable if p.ndim > 1], "weight_decay": DECAY},
@@ -24,8 +24,8 @@ def make_optimizer(model: nn.Module) -> torch.optim.AdamW:
 def rate_at(step: int, *, steps: int, highest: float, warm_up: float) -> float:
     """Return the learning rate of a step, counted from 0.
 
-    It rises in a line over the first `warm_up` of the steps, reaches `highest`, and falls in a line toward 0, which
-    the step after the last would have.
+    It rises linearly over the first `warm_up` of the steps, reaches `highest`, and falls linearly toward 0, the value
+    of the step after the last.
     """
     rising = int(warm_up * steps)
     if step < rising:
@@ -34,7 +34,7 @@ def rate_at(step: int, *, steps: int, highest: float, warm_up: float) -> float:
 
 
 def take_step(optimizer: torch.optim.AdamW, *, rate: float) -> None:
-    """Clip the gradients' common norm to 1, take a step, and clear them."""
+    """Clip the gradients' global norm to 1, take a step, and clear the gradients."""
     for group in optimizer.param_groups:
         group["lr"] = rate
     torch.nn.utils.clip_grad_norm_([p for group in optimizer.param_groups for p in group["params"]], CLIP)
@@ -43,7 +43,7 @@ def take_step(optimizer: torch.optim.AdamW, *, rate: float) -> None:
 
 
 def state_tensors(model: nn.Module, optimizer: torch.optim.AdamW) -> dict[str, Tensor]:
-    """Return all that training has changed: weights, buffers, and the optimizer's moments, by name."""
+    """Return everything that training changes: weights, buffers, and the optimizer's moments, by name."""
     arrays = {f"weights {name}": parameter.detach() for name, parameter in model.named_parameters()}
     arrays |= {f"buffer {name}": buffer for name, buffer in model.named_buffers()}
     for name, parameter in model.named_parameters():
@@ -53,7 +53,7 @@ def state_tensors(model: nn.Module, optimizer: torch.optim.AdamW) -> dict[str, T
 
 
 def load_state(model: nn.Module, optimizer: torch.optim.AdamW, tensors: Mapping[str, Tensor]) -> None:
-    """Put `state_tensors` back into a model and an optimizer of the same shape."""
+    """Load the result of `state_tensors` into a model and an optimizer of the same shape."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(tensors[f"weights {name}"])

@@ -1,4 +1,4 @@
-"""A corpus as inputs, packed tight: five bytes a token, so that a large one fits in memory."""
+"""A corpus as packed inputs: five bytes a token, so that a large corpus fits in memory."""
 
 from array import array
 from collections import Counter
@@ -20,22 +20,22 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope_train.running_text import RunningText
 
 MOST_HELD_OUT = 1000
-"""Inputs that are measured at each checkpoint, at most."""
+"""Largest number of inputs that are evaluated at each checkpoint."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PackedInputs:
-    """Inputs one after another.
+    """Inputs stored one after another.
 
     Attributes:
         ids: token ids, special tokens included, int32 `[token]`.
         types: 0 or 1 for the texts of a pair, uint8 `[token]`.
-        starts: where each input begins, and where the last ends, int64 `[input + 1]`.
-        documents: which document each is of, counted from 0 over those with inputs, int64 `[input]`.
-        keys: hash of each input's document, its place in it, and the seed, uint64 `[input]`.
-        hash: of the documents read, 32 hex digits.
-        read: how many documents were read.
-        left_out: inputs that could not be made, by reason.
+        starts: start of each input, and end of the last, int64 `[input + 1]`.
+        documents: index of each input's document among documents with inputs, from 0, int64 `[input]`.
+        keys: hash of each input's document, its position in it, and the seed, uint64 `[input]`.
+        hash: hash of the documents read, 32 hex digits.
+        read: number of documents read.
+        left_out: number of inputs that could not be built, by reason.
     """
 
     ids: NDArray[np.int32]
@@ -52,7 +52,7 @@ class PackedInputs:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each input, `[input]`."""
+        """Number of tokens of each input, `[input]`."""
         return np.diff(self.starts)
 
     def of(self, index: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
@@ -69,10 +69,10 @@ def pack_inputs(
     seed: int = 0,
     known: KnownPieces | None = None,
 ) -> PackedInputs:
-    """Read documents into packed inputs, at most `max_inputs` of them; `known` is told how much the tokenizer knows.
+    """Read documents into packed inputs, at most `max_inputs` of them; `known` counts the pieces the tokenizer knows.
 
     Raises:
-        InputError: no input could be made, or the tokenizer knows next to nothing of them; says why.
+        InputError: no input could be built, or the tokenizer knows almost none of the text; the message explains it.
     """
     digest = CorpusDigest(documents)
     segments = packer.pack(digest, max_inputs=max_inputs)
@@ -108,7 +108,7 @@ def pack_passages(
 def _packed(
     segments: Iterable[Segment], digest: CorpusDigest, skipped: Counter[str], *, seed: int, remedy: str
 ) -> PackedInputs:
-    """Gather inputs as they are made; `digest` and `skipped` are filled meanwhile."""
+    """Collect inputs as they are generated; the generator fills `digest` and `skipped` meanwhile."""
     ids, types = array("i"), array("B")
     starts, keys, places = array("q", [0]), array("Q"), array("q")
     ordinals: dict[str, int] = {}
@@ -143,17 +143,17 @@ def _key(document: str, index: int, seed: int) -> int:
 
 
 def hold_out(inputs: PackedInputs, *, share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split the inputs into those to train on and those to measure on; whole documents, drawn by their hash.
+    """Split the inputs into a training and a held-out set, by whole documents chosen by their hash.
 
-    Held out is the share of the documents, but 10 where that is no more than a fifth of them, since intervals need
-    as many; of a corpus of one document, the share of its inputs. No more than 1,000 inputs, but at least one
+    The held-out set is a share of the documents, but at least 10 documents if that is at most a fifth of them, because
+    intervals need 10. With one document, it is a share of its inputs. It has at most 1,000 inputs, but at least one
     document.
 
     Returns:
-        Places of inputs, `[train]` and `[held out]`, each in the corpus's order; none held out for a share of 0.
+        Indices of inputs, `[train]` and `[held out]`, each in the corpus's order; no held-out inputs for a share of 0.
 
     Raises:
-        InputError: nothing would be left to train on, or to measure on.
+        InputError: the training set or the held-out set would be empty.
     """
     everything = np.arange(len(inputs))
     if share == 0:
@@ -168,7 +168,7 @@ def hold_out(inputs: PackedInputs, *, share: float) -> tuple[NDArray[np.int64], 
         number = min(max(1, round(share * len(inputs))), len(inputs) - 1, MOST_HELD_OUT)
         chosen = np.sort(np.argsort(inputs.keys, kind="stable")[:number])
         return np.setdiff1d(everything, chosen), chosen
-    first = np.searchsorted(inputs.documents, np.arange(count))  # a document's first input speaks for it
+    first = np.searchsorted(inputs.documents, np.arange(count))  # the key of a document is that of its first input
     order = np.argsort(inputs.keys[first], kind="stable")
     number = max(1, round(share * count), min(FEWEST_DOCUMENTS, count // 5))
     number = min(number, count - 1)

@@ -1,4 +1,4 @@
-"""A training before its first step: corpus read, model ready, and what its answer depends on as one id."""
+"""A training before its first step: corpus read, model ready, and an id of everything that determines the result."""
 
 import json
 import platform
@@ -27,18 +27,18 @@ _VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """All that a training needs.
+    """Everything that a training needs.
 
     Attributes:
-        options: what is asked.
-        start: the model as it is before the first step.
+        options: options of the training.
+        start: the model before the first step.
         inputs: the corpus.
-        train, held_out: places of the inputs to train and to measure on.
-        objective: what the model is trained to foretell.
-        question: which tokens of an input are asked for.
-        types: whether the model takes token types.
-        facts: what `training.json` says of all this; `signature` is the id of what the answer depends on.
-        notes: sentences that the user should see.
+        train, held_out: indices of the inputs for training and for evaluation.
+        objective: training objective.
+        question: choice of the tokens to predict.
+        types: True if the model takes token types.
+        facts: the entries of `training.json`; `signature` is the id of everything that determines the result.
+        notes: sentences for the user.
     """
 
     options: TrainOptions
@@ -54,12 +54,12 @@ class Prepared:
 
 
 def prepare(options: TrainOptions) -> Prepared:
-    """Read the corpus, load or make the model, and split the inputs.
+    """Read the corpus, load or build the model, and split the inputs.
 
-    Torch's own state of randomness is changed.
+    Changes torch's global random state.
 
     Raises:
-        HeadscopeError: the corpus, the model or an option is not as it should be.
+        HeadscopeError: the corpus, the model or an option is invalid.
     """
     corpus = TrainingText(text=options.text, treebank=options.treebank)
     trained_tokenizer = options.size is not None and options.tokenizer is None

@@ -1,4 +1,4 @@
-"""What a training writes down: a tidy table of its curves, and a file of facts."""
+"""The records of a training: a tidy table of its curves, and a file of facts."""
 
 from collections.abc import Mapping
 from io import BytesIO
@@ -24,11 +24,11 @@ _REMEDY = "train again with another --out; the models beside it can be used with
 
 
 def held_out_rows(measured: HeldOut, at: Mapping[str, Any]) -> list[Row]:
-    """Lay out what was measured on the held-out documents: a row each for loss and accuracy.
+    """Return the held-out measurement as rows: one each for loss and accuracy.
 
     Args:
         measured: the measurement.
-        at: `step epoch tokens learning_rate seconds` of the moment.
+        at: `step epoch tokens learning_rate seconds` of the measurement.
     """
     bounds = zip(MEASURES, measured.value, measured.low, measured.high, strict=True)
     return [
@@ -39,9 +39,9 @@ def held_out_rows(measured: HeldOut, at: Mapping[str, Any]) -> list[Row]:
 
 
 def train_rows(loss: float, hits: float, n_targets: int, at: Mapping[str, Any]) -> list[Row]:
-    """Lay out the means over the steps since the last rows, from their sums.
+    """Return the means over the steps since the last rows, from their sums.
 
-    They have no interval: the model changed while they were taken.
+    They have no interval, because the model changed between the steps.
     """
     nothing = {"ci_low": float("nan"), "ci_high": float("nan"), "n_targets": n_targets}
     return [
@@ -67,7 +67,7 @@ def read_log(out: Path) -> pd.DataFrame:
     """Read `training.parquet`.
 
     Raises:
-        InputError: it is gone, damaged, or of other columns.
+        InputError: the file is missing, damaged, or has other columns.
     """
     path = out / LOG
     try:
@@ -78,7 +78,7 @@ def read_log(out: Path) -> pd.DataFrame:
     except UnreadableFileError as error:
         raise InputError(f"{path} {error.problem}; {_REMEDY}") from None
     except (ValueError, KeyError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the file system's, not the decoder's
+        if isinstance(error, OSError) and error.errno is not None:  # from the file system, not from the decoder
             raise
         raise InputError(f"{path} is damaged: no table of a training can be read from it; {_REMEDY}") from error
 
@@ -89,10 +89,10 @@ def write_facts(out: Path, facts: Mapping[str, Any]) -> None:
 
 
 def read_facts(out: Path) -> dict[str, Any] | None:
-    """Read `training.json`, or return None where there is none.
+    """Read `training.json`, or return None if there is none.
 
     Raises:
-        InputError: the file is not a training's, or is not as it was written.
+        InputError: the file is not of a training, or has changed since it was written.
     """
     path = out / FACTS
     sealed = read_sealed(path, remedy=_REMEDY)

@@ -1,32 +1,32 @@
-"""What stands more than once in an input, so that it can be foretold from before: it is what induction forms on."""
+"""Repetitions within an input, which make later tokens predictable from earlier ones: induction heads form on them."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 FEWEST = 16
-"""Pieces of an input in which anything is repeated, at least."""
+"""Smallest number of pieces of an input in which something is repeated."""
 
 _SHORTEST, _LONGEST = 3, 16
 _EACH = 16
-"""Pieces of an input for each of its phrases, at least."""
+"""Smallest number of pieces of an input per phrase."""
 
 Shown = tuple[NDArray[np.int32], NDArray[np.bool_]]
-"""The ids, `[token]`, and whether a token can be asked for, `[token]`."""
+"""The ids, `[token]`, and True for tokens that can be predicted, `[token]`."""
 
 
 def repeat_something(
     ids: NDArray[np.int32], ordinary: NDArray[np.bool_], places: NDArray[np.int64], *, generator: np.random.Generator
 ) -> Shown:
-    """Repeat a passage of an input, or, one time in two, fill it with random phrases that come again and again.
+    """Repeat a passage of an input, or, with probability 1/2, fill it with random recurring phrases.
 
     Args:
         ids: token ids, `[token]`.
-        ordinary: whether an id is that of an ordinary piece, `[id]`; random pieces are drawn from these alike.
-        places: where the input's own pieces stand, without special tokens at its ends; consecutive, `[piece]`.
-        generator: of the draws.
+        ordinary: True for ids of ordinary pieces, `[id]`; random pieces are drawn uniformly from these.
+        places: positions of the input's own pieces, without special tokens at its ends; consecutive, `[piece]`.
+        generator: generator of the random draws.
 
     Returns:
-        The ids and what can be asked for; as they came where `places` are too few.
+        The ids and a mask of predictable tokens; the ids are unchanged if there are fewer than `FEWEST` places.
     """
     if len(places) < FEWEST:
         return ids, np.ones(len(ids), dtype=np.bool_)
@@ -36,9 +36,9 @@ def repeat_something(
 
 
 def repeat_passage(ids: NDArray[np.int32], places: NDArray[np.int64], *, generator: np.random.Generator) -> Shown:
-    """Write a stretch of an input a second time over what stands further on.
+    """Copy a stretch of an input over a later part of it.
 
-    Its length is drawn between 1/8 and 1/2 of the input, and then its place and that of the copy.
+    Its length is drawn between 1/8 and 1/2 of the input, and then its position and that of the copy.
     """
     number = len(places)
     length = int(generator.integers(number // 8, number // 2 + 1))
@@ -54,9 +54,9 @@ def recurring_phrases(
 ) -> Shown:
     """Fill an input with phrases of 3 to 16 random pieces that follow one another in random order.
 
-    What comes next inside a phrase is known from its first time, and from nothing else: were one long stretch repeated
-    in a fixed order, counting which piece has not come for longest would do as well, and no induction head would form.
-    Nothing else of the input can be asked for.
+    The next piece inside a phrase is predictable only from the phrase's first occurrence. If one long stretch were
+    repeated in a fixed order, predicting the piece that has not come for longest would do as well, and no induction
+    head would form. All other tokens of the input are marked as not predictable.
     """
     most = max(2, len(places) // _EACH)
     lengths = generator.integers(_SHORTEST, _LONGEST + 1, size=int(generator.integers(2, most + 1)))

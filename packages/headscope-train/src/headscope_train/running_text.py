@@ -1,4 +1,4 @@
-"""Documents as running text for a decoder: its lines with line feeds between them, cut where an input is full."""
+"""Documents as running text for a decoder: lines joined by line feeds, cut when an input is full."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,22 +12,22 @@ from headscope.encoding.packing.max_inputs import draw_inputs
 from headscope.encoding.segment import Segment
 
 _FEWEST = 2
-"""Pieces of an input at least: the second is foretold from the first."""
+"""Smallest number of pieces of an input: the second is predicted from the first."""
 
 
 class RunningText:
-    """Cut documents into inputs that follow one another.
+    """Cut documents into consecutive inputs.
 
-    Nothing but a document's last token may be left out: inputs are full, but the last of each document. The
-    tokenizer's special tokens stand around each input, and its end token, where it has one, after each document.
+    At most a document's last token is dropped: all inputs are full, except the last of each document. The tokenizer's
+    special tokens surround each input, and its end token, if it has one, follows each document.
 
     Args:
-        encoder: the tokenizer's wrap.
-        max_length: tokens in an input at most, special tokens included.
+        encoder: wrapper of the tokenizer.
+        max_length: maximum number of tokens in an input, special tokens included.
 
     Attributes:
-        skipped: what gave no input, by reason.
-        line_feed: the pieces of a line feed between words; none where the tokenizer takes it for a space.
+        skipped: number of parts that gave no input, by reason.
+        line_feed: the pieces of a line feed between words; empty if the tokenizer treats it as a space.
     """
 
     def __init__(self, encoder: Encoder, *, max_length: int) -> None:
@@ -39,7 +39,7 @@ class RunningText:
         self._frame = Frame.of(encoder)
 
     def cut(self, documents: Iterable[Document], *, max_inputs: int | None = None, seed: int = 0) -> Iterator[Segment]:
-        """Yield inputs, document by document; at most `max_inputs`, as `draw_inputs` draws them."""
+        """Yield inputs, document by document; at most `max_inputs`, drawn by `draw_inputs`."""
         passages = (passage for document in documents for passage in self._passages(document))
         if max_inputs is None:
             yield from passages
@@ -57,12 +57,12 @@ class RunningText:
                 if len(part) < _FEWEST:
                     self.skipped["one token"] += 1
                     continue
-                # Nothing asks a training which word a token is of.
+                # Training does not need the words of the tokens.
                 yield self._frame.segment(np.array(part), document=document.id, index=index)
                 index += 1
 
     def _texts(self, document: Document) -> list[list[int]]:
-        """Return a document as ids without the tokens around an input; each line by itself where lines are whole."""
+        """Return a document as ids without the tokens around an input; lines are separate if they are whole inputs."""
         if document.tokens is not None:
             segment = self.encoder.segment_of_tokens(
                 document.tokens, document=document.id, index=0, origin=document.origin
@@ -84,6 +84,6 @@ class RunningText:
 
 
 def _line_feed(encoder: Encoder) -> list[int]:
-    """Find the pieces that stand for a line feed and nothing else."""
+    """Return the pieces that represent a line feed only."""
     (pieces,) = encoder.pieces(["a\nb"])
     return [number for number, (start, end) in zip(pieces.ids, pieces.offsets) if (start, end) == (1, 2)]

@@ -1,4 +1,4 @@
-"""A language model's scores at the tokens asked for, and there alone."""
+"""A language model's scores, computed only at the target tokens."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +12,13 @@ from headscope_train.batches import TargetBatch
 
 @contextmanager
 def scores_where_asked(model: nn.Module, positions: Tensor) -> Iterator[None]:
-    """Let a model's head see only some tokens while the block runs: 15% of the widest layer for masked words.
+    """Restrict a model's head to some tokens inside the block: the widest layer then computes 15% for masked words.
 
-    The body's output is cut down to `[1, asked, width]` on its way to the head, whatever the family calls its head.
+    The body's output is cut to `[1, asked, width]` before the head, whatever the family's name for its head.
 
     Args:
-        model: with a language-model head; as it was afterwards.
-        positions: places in the flattened batch, `[asked]`.
+        model: model with a language-model head; unchanged afterwards.
+        positions: positions in the flattened batch, `[asked]`.
     """
 
     def cut(_module: nn.Module, _arguments: Any, output: Any) -> Any:
@@ -35,19 +35,19 @@ def scores_where_asked(model: nn.Module, positions: Tensor) -> Iterator[None]:
 
 
 def asked_scores(model: nn.Module, batch: TargetBatch, *, types: bool) -> Tensor:
-    """Return the model's scores of every piece for each token asked for, float32 `[asked, piece]`.
+    """Return the model's scores of every piece for each target token, float32 `[asked, piece]`.
 
     Args:
-        model: with a language-model head, on the batch's device.
+        model: model with a language-model head, on the batch's device.
         batch: the inputs.
-        types: whether the model takes token types.
+        types: True if the model takes token types.
     """
     scores: Tensor = _asked_output(model, batch, types=types).logits[0].float()
     return scores
 
 
 def scores_and_weights(model: nn.Module, batch: TargetBatch, *, types: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Return `asked_scores`, and each layer's attention `[batch, head, query, key]`; the model attends eagerly."""
+    """Return `asked_scores`, and each layer's attention `[batch, head, query, key]`; the model must attend eagerly."""
     output = _asked_output(model, batch, types=types, output_attentions=True)
     return output.logits[0].float(), output.attentions
 
@@ -61,6 +61,6 @@ def _asked_output(model: nn.Module, batch: TargetBatch, *, types: bool, **option
 
 
 def loss_and_hits(scores: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the cross-entropy of each token asked for, in nats, and whether it got the highest score, `[asked]`."""
+    """Return the cross-entropy of each target token, in nats, and True if it has the highest score, `[asked]`."""
     losses = torch.nn.functional.cross_entropy(scores, targets, reduction="none")
     return losses, scores.argmax(-1) == targets

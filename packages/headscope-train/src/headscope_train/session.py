@@ -1,4 +1,4 @@
-"""One training in its folder: steps, looks at the held-out documents, and files written so that a kill loses little."""
+"""One training in its folder: steps, held-out evaluations, and files written so that a kill loses little."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -25,14 +25,14 @@ _LOGS_BETWEEN_CHECKPOINTS = 10
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """How far a training is.
+    """The progress of a training.
 
     Attributes:
-        step, steps: steps taken, and in all.
-        loss: training loss since the last time, nats; None before the first step.
+        step, steps: number of steps taken, and in total.
+        loss: training loss since the last report, nats; None before the first step.
         held_out_loss, accuracy: measured just now, or None; nats and a fraction.
-        seconds: spent on it, earlier runs included.
-        left: seconds to go, or None where that is not known yet.
+        seconds: time spent on it, earlier runs included.
+        left: estimated seconds left, or None if unknown.
     """
 
     step: int
@@ -48,14 +48,14 @@ TrainingWatcher = Callable[[TrainingProgress], None]
 
 
 class Session:
-    """A training under way: the trainer, the log so far, and the clock.
+    """A running training: the trainer, the log so far, and the clock.
 
     Args:
         prepared: corpus, model and options.
-        out: its folder; what a stopped session left there is gone on from.
-        before: what `training.json` says there, or None.
-        watch: told of progress.
-        notes: what the user should know beside what the session itself finds.
+        out: its folder; the state of a stopped session in it is resumed.
+        before: contents of its `training.json`, or None.
+        watch: receives progress.
+        notes: notes for the user in addition to the session's own.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class Session:
         self._write_facts(complete=False)
 
     def _go_on(self) -> None:
-        """Take up what a stopped session left.
+        """Resume from the state of a stopped session.
 
         Raises:
-            InputError: it is damaged; nothing was taken of it.
+            InputError: the state is damaged, and was not used.
         """
         saved = read_resume(self.out)
         if saved is None:
@@ -104,11 +104,11 @@ class Session:
         load_state(self.trainer.model, self.trainer.optimizer, tensors)
         self.done, self.trainer.tokens = int(about["step"]), int(about["tokens"])
         self.earlier = float(about["seconds"])
-        # What was logged after the state was written will be logged again.
+        # Entries that were logged after the state was written will be logged again.
         self.rows = log[log["step"] <= self.done].to_dict("records")  # type: ignore[assignment]
 
     def finish(self) -> dict[str, Any]:
-        """Take the steps that are left, write everything, and return the facts."""
+        """Take the remaining steps, write all files, and return the facts."""
         every = self.options.every
         if not self.rows:
             self._checkpoint()
@@ -135,7 +135,7 @@ class Session:
         return facts
 
     def _checkpoint(self) -> None:
-        """Measure, log, and write the model and the state to go on from; the state last, for it says all is there."""
+        """Evaluate, log, and write the model and the state for resuming; the state last, as it marks completeness."""
         values = self.trainer.measure()
         rows = [] if values is None else held_out_rows(values, self._moment())
         self.rows += rows

@@ -8,7 +8,7 @@ from headscope.errors import OptionError
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a new model: layers, heads in each, and the width that the heads share."""
+    """The size of a new model: number of layers, of heads in each, and the width that the heads share."""
 
     layers: int
     heads: int

@@ -1,4 +1,4 @@
-"""What a training begins with: a checkpoint with its language-model head, or a new BERT."""
+"""The start of a training: a checkpoint with its language-model head, or a new BERT."""
 
 import inspect
 from collections.abc import Callable
@@ -20,8 +20,8 @@ class Start:
     Attributes:
         model: a transformers model with a language-model head, float32, on the CPU.
         tokenizer: its tokenizer.
-        name: what to call it: the model gone on with, or `new BERT 4x4x128`.
-        new_head: whether the head's weights are from the initializer although the model's are trained.
+        name: display name: that of the checkpoint, or `new BERT 4x4x128`.
+        new_head: True if the head's weights are from the initializer although the model's are trained.
     """
 
     model: Any
@@ -31,15 +31,15 @@ class Start:
 
 
 def go_on_with(name: str | None, *, revision: str | None = None, seed: int = 0) -> Start:
-    """Load a checkpoint with its masked-LM head; a head that it lacks is made new, from the seed.
+    """Load a checkpoint with its masked-LM head; a missing head is initialized from the seed.
 
     Args:
         name: hub name or folder; None for the embedded model.
-        revision: on the hub.
-        seed: of new weights; torch's own state of randomness is changed.
+        revision: revision on the hub.
+        seed: seed of new weights; changes torch's global random state.
 
     Raises:
-        ModelError: what `load_model` raises; a model that cannot fill in masks, or a tokenizer without a mask token.
+        ModelError: any error of `load_model`; a model that cannot fill in masks, or a tokenizer without a mask token.
     """
     torch.manual_seed(seed)
     loaded = _with_head("AutoModelForMaskedLM", name, revision=revision, head="masked-LM", refuse=_no_masks)
@@ -49,15 +49,15 @@ def go_on_with(name: str | None, *, revision: str | None = None, seed: int = 0) 
 
 
 def go_on_with_decoder(name: str | None, *, revision: str | None = None, seed: int = 0) -> Start:
-    """Load a decoder with its language-model head; a head that it lacks is made new, from the seed.
+    """Load a decoder with its language-model head; a missing head is initialized from the seed.
 
     Args:
         name: hub name or folder.
-        revision: on the hub.
-        seed: of new weights; torch's own state of randomness is changed.
+        revision: revision on the hub.
+        seed: seed of new weights; changes torch's global random state.
 
     Raises:
-        ModelError: what `load_model` raises; a model that sees what follows, which it could copy.
+        ModelError: any error of `load_model`; a model that attends to later tokens, which it could copy.
     """
     torch.manual_seed(seed)
     loaded = _with_head("AutoModelForCausalLM", name, revision=revision, head="causal", refuse=_no_decoder)
@@ -69,13 +69,13 @@ def go_on_with_decoder(name: str | None, *, revision: str | None = None, seed: i
 def _with_head(
     auto_class: str, name: str | None, *, revision: str | None, head: str, refuse: Callable[[str, str], ModelError]
 ) -> LoadedModel:
-    """Load a model with a head, which is made new where the checkpoint lacks it.
+    """Load a model with a head, which is initialized if the checkpoint lacks it.
 
     Args:
-        auto_class: of transformers.
-        name, revision: as `go_on_with` takes them.
-        head: what messages call it.
-        refuse: makes the error, from the model's name and the reason.
+        auto_class: auto class of transformers.
+        name, revision: as for `go_on_with`.
+        head: name of the head in messages.
+        refuse: builds the error from the model's name and the reason.
     """
     try:
         loaded = read_model(auto_class, name, revision=revision, dtype="float32", device="cpu")
@@ -89,7 +89,7 @@ def _with_head(
 
 
 def _sees_what_follows(model: Any) -> bool:
-    """Whether a later token changes earlier scores: BERT's kin have a causal head, and look both ways."""
+    """Return True if a later token changes earlier scores: BERT-like models with a causal head attend both ways."""
     ids = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 4]])
     with torch.no_grad():
         alone, in_pair = model.eval()(input_ids=ids).logits[:, 0]
@@ -108,7 +108,7 @@ def _begun(loaded: LoadedModel) -> Start:
     Raises:
         ModelError: weights of its body are missing.
     """
-    # Buffers (a bias of zeros, position ids) are made the same way every time.
+    # Only parameters count: buffers (a bias of zeros, position ids) are rebuilt identically every time.
     parameters = dict(loaded.model.named_parameters(remove_duplicate=False))
     missing = sorted(key for key in loaded.untrained if key in parameters)
     body = [key for key in missing if key.startswith(f"{loaded.model.base_model_prefix}.")]
@@ -125,16 +125,16 @@ def _no_masks(name: str, why: str) -> ModelError:
 
 
 def new_bert(size: Size, tokenizer: Any, *, max_length: int, seed: int = 0) -> Start:
-    """Make a BERT with weights from its own initializer.
+    """Build a BERT with weights from its own initializer.
 
     Args:
         size: layers, heads and width; the feed-forward parts are four times as wide.
-        tokenizer: whose pieces it reads.
-        max_length: tokens of the longest input; it has no position beyond.
-        seed: of the weights; torch's own state of randomness is changed.
+        tokenizer: tokenizer whose pieces the model reads.
+        max_length: number of tokens of the longest input, and number of positions.
+        seed: seed of the weights; changes torch's global random state.
 
     Raises:
-        ModelError: a tokenizer without a mask or a padding token.
+        ModelError: the tokenizer has no mask token or no padding token.
     """
     for kind in ("mask", "pad"):
         if getattr(tokenizer, f"{kind}_token_id") is None:
@@ -157,30 +157,30 @@ def new_bert(size: Size, tokenizer: Any, *, max_length: int, seed: int = 0) -> S
 
 
 def set_dropout(model: nn.Module, share: float) -> None:
-    """Set the share that every dropout of a model leaves out while it is trained."""
+    """Set the rate of every dropout of a model."""
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = share
-        for name in ("dropout_prob", "attention_dropout"):  # shares that a family hands to a function
+        for name in ("dropout_prob", "attention_dropout"):  # rates that some model families pass to a function
             if isinstance(getattr(module, name, None), float):
                 setattr(module, name, share)
 
 
 def takes_types(model: nn.Module) -> bool:
-    """Whether a model tells the texts of a pair apart by token types."""
+    """Return True if a model distinguishes the texts of a pair by token types."""
     config: Any = model.config
     named = "token_type_ids" in inspect.signature(model.forward).parameters
     return named and (getattr(config, "type_vocab_size", None) or 0) > 1
 
 
 def check_length(start: Start, max_length: int) -> None:
-    """Refuse inputs longer than the model can read, or too short for its special tokens.
+    """Check that inputs are not longer than the model can read, and not too short for its special tokens.
 
     Raises:
-        OptionError: says which lengths work.
+        OptionError: the length does not fit; the message gives the lengths that do.
     """
     table = getattr(getattr(start.model.base_model, "embeddings", None), "position_embeddings", None)
-    reserved = getattr(table, "padding_idx", None)  # RoBERTa's kin keep the pad's position, and those before it
+    reserved = getattr(table, "padding_idx", None)  # RoBERTa-like models reserve the positions up to the padding's
     config = start.model.config
     most = min(
         positions_of(config) - (0 if reserved is None else reserved + 1),

@@ -17,22 +17,22 @@ class TrainingText:
 
     Args:
         text: files, folders, names of corpora, or `-`.
-        treebank: the same, of treebanks.
+        treebank: files, folders, names of treebanks, or `-`.
     """
 
     def __init__(self, *, text: tuple[str, ...] = (), treebank: tuple[str, ...] = ()) -> None:
         self._text, self._treebank = resolve(text), resolve(treebank)
         self.name = ", ".join(_name(path) for path in (*text, *treebank))
         self._passes: Passes[Document] = Passes(self.name)
-        # Standard input and pipes can be read only once: what came of them is kept.
+        # Standard input and pipes can be read only once, so their documents are kept.
         self._kept: list[Document] | None = [] if read_once((*text, *treebank)) else None
 
     def read(self) -> Iterator[Document]:
         """Yield the documents: those of the text, then those of the treebanks, their sentences as lines.
 
         Raises:
-            InputError: what the readers raise; the documents are not those of an earlier reading: something writes
-                to the files.
+            InputError: an error of the readers; or the documents differ from an earlier reading, because a process is
+                writing to the files.
         """
         if self._kept:
             yield from self._kept
@@ -46,7 +46,7 @@ class TrainingText:
         """Yield the corpus as lines of text, for a tokenizer.
 
         Raises:
-            InputError: an entry that is cut into pieces of some tokenizer already.
+            InputError: a document is already tokenized.
         """
         for document in self.read():
             if document.tokens is not None:

@@ -1,4 +1,4 @@
-"""A WordPiece tokenizer of one's own, trained on the corpus; the same in every run."""
+"""A WordPiece tokenizer trained on the corpus; training is deterministic."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -8,26 +8,26 @@ from headscope.errors import InputError, OptionError
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 MOST_CHARACTERS = 1000
-"""Characters that become pieces of their own; words with rarer ones are `[UNK]`."""
+"""Maximum number of characters that become pieces; words with rarer ones are `[UNK]`."""
 
 
 def train_tokenizer(
     lines: Callable[[], Iterable[str]], *, vocabulary: int, cased: bool = False, max_length: int = 512
 ) -> Any:
-    """Train BERT's kind of tokenizer: its normalizer, its words, WordPiece, `[CLS] A [SEP] B [SEP]`.
+    """Train a tokenizer like BERT's: its normalizer, its words, WordPiece, `[CLS] A [SEP] B [SEP]`.
 
     Args:
-        lines: opens the corpus; called twice.
-        vocabulary: pieces at most, special tokens included; fewer where the corpus has no more that occur twice.
-        cased: whether case is kept; without it accents go as well, as BERT's uncased tokenizers do it.
-        max_length: tokens of the longest input that the model will read, written to the tokenizer's files.
+        lines: function that opens the corpus; called twice.
+        vocabulary: maximum number of pieces, special tokens included; fewer if the corpus has no more that occur twice.
+        cased: True to keep case; otherwise accents are removed as well, as in BERT's uncased tokenizers.
+        max_length: number of tokens of the longest input that the model will read, written to the tokenizer's files.
 
     Returns:
         A transformers `BertTokenizer`.
 
     Raises:
-        InputError: the corpus has no word.
-        OptionError: a vocabulary too small for the corpus's characters.
+        InputError: the corpus has no words.
+        OptionError: the vocabulary is too small for the corpus's characters.
     """
     from tokenizers import Tokenizer, models, trainers
     from transformers import BertTokenizer
@@ -44,8 +44,8 @@ def train_tokenizer(
             f"--vocabulary {vocabulary} is too small: the corpus has {len(characters):,} characters; expected at "
             f"least {fewest:,} pieces"
         )
-    # The trainer numbers the pieces of one letter in an order that changes from run to run, and breaks ties by
-    # number. Told beforehand, as if they were special, they have fixed numbers.
+    # The trainer numbers single-letter pieces in an order that changes from run to run, and breaks ties by number.
+    # Passing them as special tokens fixes their numbers.
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary,
         min_frequency=2,
@@ -60,7 +60,7 @@ def train_tokenizer(
 
 
 def _letters(lines: Iterable[str], backend: Any) -> tuple[list[str], list[str]]:
-    """Return the commonest characters, and the pieces of one letter that they make, both in a fixed order."""
+    """Return the most frequent characters, and their single-letter pieces, both in a fixed order."""
     first: Counter[str] = Counter()
     later: Counter[str] = Counter()
     for line in lines:

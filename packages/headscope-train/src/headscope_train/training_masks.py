@@ -1,4 +1,4 @@
-"""Masks for training: which tokens are asked for, and what the model sees in their place."""
+"""Masks for training: the tokens to predict, and the tokens that the model sees in their place."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHARE = 0.15
-MASKED, RANDOM = 0.8, 0.1  # of the tokens asked for; the rest stay as they are
+MASKED, RANDOM = 0.8, 0.1  # shares of the tokens to predict; the rest stay unchanged
 _HELD_OUT = (1 << 64) - 1  # an epoch that training never reaches
 
 
@@ -16,7 +16,7 @@ class Masker:
     """Draw masks with a tokenizer's mask token.
 
     Attributes:
-        ordinary: whether an id stands for text, and not for a special token, `[id]`.
+        ordinary: True for ids of text, False for special tokens, `[id]`.
         mask: id of the mask token.
     """
 
@@ -31,10 +31,10 @@ class Masker:
     def draw(
         self, ids: NDArray[np.int32], *, key: int, epoch: int | None
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return what the model sees of an input, `[token]`, and the places of the tokens asked for.
+        """Return the ids of an input as the model sees them, `[token]`, and the positions of the tokens to predict.
 
-        Drawn from the input's key and the epoch alone, so that neither the batch nor a stop and a new start
-        changes anything; None is the one draw for measuring.
+        The draw depends only on the input's key and the epoch, so neither batching nor a stop and resume changes it.
+        `epoch=None` is the single draw used for evaluation.
         """
         seeds = np.array([key, _HELD_OUT if epoch is None else epoch], dtype=np.uint64)
         generator = np.random.Generator(np.random.Philox(key=seeds))
@@ -42,7 +42,7 @@ class Masker:
 
 
 def ordinary_pieces(tokenizer: Any) -> NDArray[np.bool_]:
-    """Return whether an id of a transformers tokenizer stands for text, and not for a special token, `[id]`."""
+    """Return True for ids of a transformers tokenizer that are text, False for special tokens, `[id]`."""
     known = sorted(tokenizer.get_vocab().values())
     ordinary = np.zeros(known[-1] + 1, dtype=np.bool_)
     ordinary[known] = True
@@ -58,20 +58,21 @@ def mask_tokens(
     mask: int,
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Choose 15% of an input's ordinary tokens; show the mask for 80% of them, a random piece for 10%.
+    """Choose 15% of an input's ordinary tokens; replace 80% of them by the mask and 10% by a random piece.
 
-    The number is rounded up or down at random, so that the share is right on average, but one token is asked for in
-    the shortest of inputs.
+    The number is rounded up or down at random, so that the share is right on average, but at least one token is chosen
+    in the shortest inputs.
 
     Args:
         ids: token ids, `[token]`.
-        may_be_asked: whether a token is no special one, `[token]`.
-        ordinary: whether an id is that of an ordinary piece, `[id]`; random pieces are drawn from these alike.
+        may_be_asked: True for tokens that are not special tokens, `[token]`.
+        ordinary: True for ids of ordinary pieces, `[id]`; random pieces are drawn uniformly from these.
         mask: the mask token's id.
-        generator: of the draws.
+        generator: generator of the random draws.
 
     Returns:
-        The ids shown, `[token]`, and the places asked for in ascending order, `[asked]`; empty where no token may be.
+        The masked ids, `[token]`, and the positions to predict in ascending order, `[asked]`; empty if all tokens are
+        special.
     """
     able = np.flatnonzero(may_be_asked)
     draws = generator.random((3, len(able)))

@@ -1,4 +1,4 @@
-"""What a training was asked to do."""
+"""Options of a training."""
 
 from dataclasses import dataclass
 
@@ -9,19 +9,19 @@ from headscope.errors import OptionError
 from headscope_train.size import Size
 
 OBJECTIVES = {"mlm": "masked:OBJECTIVE", "clm": "causal:OBJECTIVE"}
-"""What a model is trained to foretell: hidden words, or the next; `name -> module:OBJECTIVE` of `objectives`."""
+"""Training objectives: predict masked words, or the next token; `name -> module:OBJECTIVE` of `objectives`."""
 PRECISIONS = ("auto", "float32", "bfloat16")
 DEFAULT_STEPS = 1000
 VOCABULARY = 8000
 _OF_DECODERS = ("objective", "groups", "repeated", "guided")
-# A head that was trained before is moved with care; weights from the initializer can take more.
+# A trained head needs a small learning rate; weights from the initializer tolerate a larger one.
 _RATE_GOING_ON, _RATE_FROM_SCRATCH = 1e-4, 1e-3
 
 
 @documented
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
-    """Options of a training; the command line is made of them."""
+    """Options of a training; the command line is built from them."""
 
     text: tuple[str, ...] = option(
         (), group="corpora", placeholder="FILE", help="Text, a folder of it, or - for standard input; may be repeated."
@@ -114,7 +114,7 @@ class TrainOptions:
         self._check_objective()
 
     def _check_objective(self) -> None:
-        """Refuse what is of the other objective, and would have no effect."""
+        """Reject options of the other objective, which would have no effect."""
         if self.objective == "clm":
             if self.model is None and self.size is None:
                 raise OptionError(
@@ -166,7 +166,7 @@ class TrainOptions:
 
     @property
     def shaping(self) -> dict[str, object]:
-        """The options that change the weights or the log, for the signature; corpora and models by hash."""
+        """The options that change the weights or the log, for the signature; corpora and models enter by hash."""
         names = (
             *("packing", "max_length", "max_inputs", "minutes", "every", "batch_size", "warm_up", "dropout"),
             *("held_out", "seed", "dtype", "cased"),

@@ -26,8 +26,8 @@ class Training:
     """A finished training.
 
     Attributes:
-        path: its folder, which is the trained model's own: `load_model` and `headscope report --model` take it.
-        facts: what `training.json` says.
+        path: its folder, which is also a model folder for `load_model` and `headscope report --model`.
+        facts: contents of `training.json`.
     """
 
     path: Path
@@ -54,15 +54,15 @@ def train(
     watch: TrainingWatcher | None = None,
     **options: Any,
 ) -> Training:
-    """Go on training a model, or train a small one from scratch.
+    """Continue training a model, or train a small one from scratch.
 
     Args:
         model: hub name or folder; None for the embedded model, or with `size` for a new one.
-        out: folder of the training: new, empty, or of the same training, which then goes on where it was.
-        text: file, folder or several.
-        treebank: the same, whose sentences are trained on.
-        size: of a new BERT (or Llama), as `4x4x128`: layers, heads, width.
-        watch: told of progress.
+        out: folder of the training: new, empty, or of the same training, which is then resumed.
+        text: a file or folder, or several.
+        treebank: a file or folder, or several, with sentences to train on.
+        size: size of a new BERT (or Llama), as `4x4x128`: layers, heads, width.
+        watch: receives progress.
         **options: `objective` (`mlm`, masked words, or `clm`, the next token), `steps` or `minutes`, `every`,
             `batch_size`, `learning_rate`, `max_length`, `seed`, `device` and more; see `TrainOptions`.
 
@@ -70,8 +70,8 @@ def train(
         The training: its checkpoints, its log, its facts.
 
     Raises:
-        HeadscopeError: something in the way that the user can mend; its text says how.
-        TypeError: an option that is not known.
+        HeadscopeError: a problem that the user can fix; the message explains how.
+        TypeError: an unknown option.
     """
     train_options = TrainOptions(
         model=None if model is None else str(model),
@@ -84,9 +84,9 @@ def train(
 
 
 def run_training(options: TrainOptions, *, out: Path, watch: TrainingWatcher | None = None) -> Training:
-    """Do what `train` does, from options that were put together before."""
+    """Run the training of `train`, from prepared options."""
     _found(out)
-    # Held from the start: a second training is told now, and not when its corpus is read.
+    # The lock is taken at the start: a second training fails now, and not after reading its corpus.
     with reproducible(choose_device(options.device)), folder_held(out):
         before = _found(out)
         sweep(out)
@@ -96,7 +96,7 @@ def run_training(options: TrainOptions, *, out: Path, watch: TrainingWatcher | N
             _check_same(before, prepared, out)
             if before["complete"]:
                 damaged = _damaged(before, out)
-                (out / RESUME).unlink(missing_ok=True)  # a kill may have come before it went
+                (out / RESUME).unlink(missing_ok=True)  # a kill may have come before it was deleted
                 if not damaged:
                     return Training(out, before)
                 notes = [f"{', '.join(damaged)} was not as it was written: the training began again"]
@@ -104,10 +104,10 @@ def run_training(options: TrainOptions, *, out: Path, watch: TrainingWatcher | N
 
 
 def _found(out: Path) -> dict[str, Any] | None:
-    """Return what was written of a training in a folder before, or None where the folder is free.
+    """Return the facts of an earlier training in a folder, or None if the folder is free.
 
     Raises:
-        OutputError: it holds something else.
+        OutputError: the folder holds something else.
     """
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file; --out expects a folder, new or empty")
@@ -118,15 +118,15 @@ def _found(out: Path) -> dict[str, Any] | None:
 
 
 def _damaged(facts: Mapping[str, Any], out: Path) -> list[str]:
-    """Return which files of a finished training are gone or not as they were written."""
+    """Return the files of a finished training that are missing or changed."""
     return [name for name, hashed in facts["files"].items() if hash_of_file(out / name) != hashed]
 
 
 def _check_same(before: Mapping[str, Any], prepared: Prepared, out: Path) -> None:
-    """Refuse to go on with another training, or with one that other versions began.
+    """Check that a training to resume is the same, and was begun with the same versions.
 
     Raises:
-        OutputError: says which.
+        OutputError: it differs; the message names the difference.
     """
     if before["signature"] != prepared.facts["signature"]:
         raise OutputError(

@@ -1,4 +1,4 @@
-"""The examples of figure 5, declared; they come from the stages of syntax and coref, so this analysis has no stage."""
+"""The declaration of figure 5's examples; they come from the stages syntax and coref, so this analysis has no stage."""
 
 from headscope.declarations.analysis import Analysis
 

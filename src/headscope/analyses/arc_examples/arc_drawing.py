@@ -1,4 +1,4 @@
-"""An example of figure 5 as a small picture of the page: lines of equal darkness in one path, words as text."""
+"""An example of figure 5 as a small picture in the page: lines of equal darkness in one path, words as text."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ LEVELS = 16
 def drawing(arcs: ArcStrokes, *, role: str, label_: str, rows: int | None = None) -> Html:
     """Return the picture as `<svg>`.
 
-    Lines to and from special tokens, and those tokens, are in class `special`, so that one switch of the page can
-    hide them.
+    Special tokens, and lines to and from them, are in class `special`, so that one switch in the page can hide them.
 
     Args:
-        arcs: from `headscope.figures.arc_strokes.arcs_of`.
+        arcs: result of `headscope.figures.arc_strokes.arcs_of`.
         role: `syntax` or `coreference`, for the color.
         label_: description of the picture for screen readers.
-        rows: how many words there is room for, so that pictures side by side have the same height.
+        rows: number of words that the height allows for, so that pictures side by side have the same height.
     """
     height = STEP * max(rows or 0, len(arcs.tokens))
     return el(
@@ -63,7 +62,7 @@ def _lines(arcs: ArcStrokes) -> list[Html]:
 
 
 def _missed(arcs: ArcStrokes) -> Html | None:
-    """Dash the line that should have been the darkest."""
+    """Draw a dashed line where the darkest line should have been."""
     paths = [
         f"M{LEFT} {_y(query):g}L{RIGHT} {_y(key):g}"
         for (query, key), wrong in zip(arcs.arcs, arcs.chosen)

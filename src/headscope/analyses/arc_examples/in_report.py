@@ -3,7 +3,7 @@
 from headscope.analyses.arc_examples.section import FIGURE, arcs_section
 from headscope.report_kit.report_parts import Parts
 
-# These terms say how the heads of the examples were selected.
+# These terms explain how the heads of the examples were selected.
 TERMS = (
     ("Held-out", "a head is chosen on one half of the documents and scored on the other, both ways, over 20 halvings: "
      "what the choice is worth. The head chosen most often is named, with its accuracy on documents that did not "

@@ -1,4 +1,4 @@
-"""Figure 5 in the page: for the best heads two sentences where they are right and one where they are wrong."""
+"""Figure 5 in the page: for each of the best heads two sentences where it is right and one where it is wrong."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 FILE_WORDS, COLUMN_WORDS = 24, 16
-"""Most words of a sentence in the file, and in one column of a paper, where a page holds three rows of examples."""
+"""Largest number of words of a sentence in the file, and in a paper's column, where three rows fit on a page."""
 WHY = "Two of the clearest sentences of each head, and one where it goes wrong."
 OPEN_RELATIONS = 8
-"""How many relations are unfolded in the page, coreference among them."""
+"""Number of relations that are unfolded in the page, including coreference."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """The examples of one relation's best head, the right ones first, and whether it is shown to beat its baselines."""
+    """The examples of one relation's best head, right ones first, and whether it is shown to beat its baselines."""
 
     relation: str
     rows: tuple[pd.Series, ...]
@@ -43,12 +43,12 @@ class Group:
 
     @property
     def first(self) -> pd.Series:
-        """The first example: it names the head that all of them show."""
+        """The first example, which has the head that all examples share."""
         return self.rows[0]
 
 
 def groups_of(run: Study) -> list[Group]:
-    """Return the relations with examples in the order of table 1, with coreference as the last that is unfolded."""
+    """Return the relations with examples in the order of table 1, with coreference as the last unfolded one."""
     table = arc_examples(run)
     if table is None or table.empty:
         return []
@@ -64,9 +64,9 @@ def groups_of(run: Study) -> list[Group]:
 
 
 def figure_examples(run: Study) -> tuple[pd.DataFrame, dict[str, str]] | None:
-    """Return the rows of figure 5 as a file, in order, with each relation's title; None where there is none."""
+    """Return the rows of figure 5 as a file, in order, with each relation's title; None if no examples were kept."""
     all_groups = groups_of(run)
-    # Where some heads are shown to find their relation, the figure leaves out those that are not.
+    # If some heads are shown to find their relation, the figure leaves out those that are not.
     groups = [group for group in all_groups if group.beats] or all_groups
     groups = groups[:OPEN_RELATIONS]
     if not groups:
@@ -80,7 +80,7 @@ def figure_examples(run: Study) -> tuple[pd.DataFrame, dict[str, str]] | None:
 
 
 def _draw(about: Context) -> Iterator[tuple[str, Drawing]]:
-    """Yield figure 5, as wide as two columns of a paper; what is higher than a page goes on in `figure-5-2`."""
+    """Yield figure 5, as wide as two columns of a paper; rows beyond one page continue in `figure-5-2`."""
     examples = figure_examples(about.run)
     if examples is None:
         return
@@ -95,7 +95,7 @@ FIGURE = Figure(name="figure-5", tables=(), draw=_draw)
 
 
 def arcs_section(about: Context) -> list[Section]:
-    """Build the section; none where the run kept no example."""
+    """Build the section; empty where the run kept no example."""
     run, words = about.run, about.words
     groups = groups_of(run)
     if not groups:

@@ -1,1 +1,1 @@
-"""Which behaviors known of decoders do heads show in text: the sink, copies, induction, delimiters?"""
+"""Which behaviors known from decoders do heads show in text: the sink, copies, induction, delimiters?"""

@@ -1,4 +1,4 @@
-"""Behaviors in text, declared."""
+"""Declaration of the analysis of behaviors in text."""
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
@@ -6,7 +6,7 @@ from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 
 
 def measures_of(table: str, *by: str, topic: str, norm_topic: str) -> tuple[HeadMeasures, HeadMeasures]:
-    """Return what heads show of behaviors by weight, with a verdict, and what they do in norm-weighted attention."""
+    """Return the head measures of behaviors by weight, with a verdict, and by norm-weighted attention."""
     by_weight, by_norm = ({"model": "trained", "measure": measure} for measure in ("weight", "norm"))
     labels = "tables:HEAD_LABELS"
     return (
@@ -26,11 +26,11 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             order=4,
-            # 2: the same by what heads write.
-            # 3: controls read at most 64 inputs; the head that is named is scored on documents that did not choose it,
-            # and what heads show is corrected over them.
+            # 2: the same for norm-weighted attention.
+            # 3: controls read at most 64 inputs; the chosen head is scored on held-out documents, and verdicts are
+            # corrected for multiple tests over heads.
             # 4: columns and values have the names of the field.
-            # 5: a column that counts is named by what it counts.
+            # 5: a count column is named after what it counts.
             # 6: examples of copies and of induction.
             # 7: a piece of a character is not punctuation.
             version=7,

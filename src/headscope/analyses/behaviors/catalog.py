@@ -1,4 +1,4 @@
-"""The catalog of behaviors: each is a set of keys for every row, on which heads put weight."""
+"""The catalog of behaviors: each defines a set of keys for every row, on which heads put weight."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,18 +22,18 @@ class Behavior:
     """A behavior that a head can show.
 
     Attributes:
-        name: in tables.
-        label: in headings.
-        on: in sentences, `puts 45% of its attention on ...`, or where tokens are counted `attend most to ...`.
-        term: what the field's papers call it, `shows ...`; empty where sentences say only what the attention is on.
-        meaning: exactly, for definitions and the glossary.
-        unit: of its value: a share, or tokens.
-        counts_tokens: whether the share is one of tokens, and not of attention.
-        compares: whether it compares the places or ids of query and key, so that it cannot occur in cross attention.
-        delimiter: which tokens it is about, where it is about a class of them.
-        natural: whether it is measured in text; else by experiment alone.
-        search_words: by which the atlas's search finds its heads; none where it cannot be searched for.
-        role: the color of heads that show it, by its name in the palette.
+        name: name in tables.
+        label: label in headings.
+        on: the keys in sentences, `puts 45% of its attention on ...`, or where tokens are counted `attend most to ...`.
+        term: the field's term, `shows ...`; empty where sentences only name the attended keys.
+        meaning: exact definition, for the definitions and the glossary.
+        unit: unit of its value, a share or tokens.
+        counts_tokens: True if the share is a share of tokens, not of attention.
+        compares: True if it compares positions or ids of query and key, so that it cannot occur in cross attention.
+        delimiter: class of the attended tokens, if the behavior is defined by such a class.
+        natural: True if it is measured in text, False if only in experiments.
+        search_words: words by which the atlas's search finds its heads; empty where it cannot be searched for.
+        role: color of heads that show it, by its name in the palette.
     """
 
     name: str

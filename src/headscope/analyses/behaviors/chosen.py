@@ -1,4 +1,4 @@
-"""The head that is chosen for each behavior, read back from the tables, with its baselines."""
+"""Read the head that is chosen for each behavior, with its baselines, from the tables."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class BehaviorHead(ChosenHead):
     """The head that is chosen for one behavior in one kind of attention.
 
     Attributes:
-        behavior: that the head is chosen for.
-        estimate: its weight on documents that did not choose it (cross-fitted), with that of uniform attention; on all
-            documents where none could be held out.
-        control: the same selection with random weights, over their seeds; None where there are none.
-        heads: heads that show it, the strongest first, 1-based.
-        n_heads: how many heads there are.
-        tested: whether there were enough documents to test which heads show it.
-        by_norm: the chosen head's share of norm-weighted attention; None where that is not known.
-        not_by_norm: those of `heads` that do not show it by norm-weighted attention.
+        behavior: behavior for which the head is chosen.
+        estimate: its weight on held-out documents (cross-fitted), with that of uniform attention; on all documents
+            where none could be held out.
+        control: the same selection with random weights, over their seeds; None where there are no controls.
+        heads: heads that show the behavior, the strongest first, 1-based.
+        n_heads: number of heads.
+        tested: True if there were enough documents to test the heads.
+        by_norm: the chosen head's share of norm-weighted attention; None where it is not known.
+        not_by_norm: heads in `heads` that do not show the behavior by norm-weighted attention.
     """
 
     behavior: Behavior
@@ -44,9 +44,9 @@ def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT
     """Return the trained model's numbers of single heads, by one measure.
 
     Args:
-        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
-        kind: of attention; all when None.
-        measure: of `measures.MEASURES`.
+        heads: table of all heads from `layout.heads_table`, with the column `model`.
+        kind: kind of attention; None for all kinds.
+        measure: one of `measures.MEASURES`.
     """
     rows = of_measure(heads, measure)
     rows = rows[(rows["model"] == "trained") & rows["head"].notna()]
@@ -59,10 +59,10 @@ def chosen_heads(
     """Return the head chosen for each behavior that can occur in a kind of attention, in order.
 
     Args:
-        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
-        best: the chosen heads, as `layout.best_table` lays them out, with `model`.
-        kind: of attention.
-        behaviors: for which the heads are chosen.
+        heads: table of all heads from `layout.heads_table`, with the column `model`.
+        best: table of the chosen heads from `layout.best_table`, with the column `model`.
+        kind: kind of attention.
+        behaviors: behaviors for which heads are chosen.
     """
     trained = heads_of(heads, kind)
     best_of_kind, norms = best[best["kind"] == kind], heads_of(heads, kind, NORM)
@@ -98,7 +98,7 @@ def _head_numbers(rows: pd.DataFrame) -> tuple[tuple[int, int], ...]:
 
 
 def _control(rows: pd.DataFrame) -> Runs | None:
-    """Summarize the selection with random weights over its seeds, by held-out values where there are any."""
+    """Summarize the selection with random weights over seeds; held-out values are used where there are any."""
     values = rows["held_out"].fillna(rows["value"]).to_numpy(dtype=np.float64)
     values = values[~np.isnan(values)]
     if not len(values):

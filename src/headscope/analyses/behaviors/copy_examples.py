@@ -1,4 +1,4 @@
-"""A stretch of text in which each head looks back at copies, or at what came after them, as clearly as it does."""
+"""Find for each head the stretch of text in which it attends most to copies, or to the tokens after copies."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from headscope.scans.short_memory import collect
 
 _MOST_INPUTS = 24
 _LONGEST = 1024
-"""Longer inputs would take too much memory: a layer's whole maps are in memory."""
+"""Most tokens of an input: longer ones would take too much memory, which holds the whole maps of a layer."""
 _MOST_ARCS = 3
 _DECIMALS = 6
 
@@ -34,8 +34,8 @@ class CopyExample:
 
     Attributes:
         excerpt: the stretch, with the head and the behavior.
-        on: the pairs that the behavior is about, `[query, key]`.
-        amount: sum of the weights on them.
+        on: mask of the behavior's pairs, `[query, key]`.
+        amount: sum of the weights on these pairs.
     """
 
     excerpt: Excerpt
@@ -44,23 +44,23 @@ class CopyExample:
 
     @property
     def value(self) -> float:
-        """The mean over the rows that have such a key in the stretch."""
+        """The mean weight over the rows that have such a pair in the stretch."""
         return self.amount / int(self.on.any(1).sum())
 
     @property
     def arcs(self) -> list[tuple[int, int]]:
-        """The clearest pairs, at most one of a row, in the order of the text."""
+        """The pairs with the largest weights, at most one in a row, in the order of the text."""
         weights = np.where(self.on, self.excerpt.weights, 0.0).round(_DECIMALS)
         rows = np.argsort(-weights.max(1), kind="stable")[:_MOST_ARCS]
         return [(int(row), int(weights[row].argmax())) for row in sorted(rows) if weights[row].any()]
 
 
 def copy_pairs(ids: NDArray[np.int64], special: Pairs) -> Mapping[str, Pairs]:
-    """Return the pairs of copies and of induction, `[row, key]`: both are earlier keys than the row.
+    """Return masks of the pairs of copies and of induction, `[row, key]`; keys are earlier than the row in both.
 
     Args:
-        ids: of an input, `[token]`.
-        special: which tokens are special, and so no rows.
+        ids: token ids of an input, `[token]`.
+        special: mask of special tokens, which do not count as rows.
     """
     earlier = np.tri(len(ids), k=-1, dtype=bool)
     copies = (ids[:, None] == ids[None, :]) & earlier & ~special[:, None]
@@ -73,7 +73,7 @@ def repeating_inputs(segments: Sequence[Segment], *, tokens: int) -> list[Segmen
     """Choose the inputs in which a stretch repeats the most pairs of tokens.
 
     Args:
-        segments: to choose from.
+        segments: candidate inputs.
         tokens: largest total length; the first input may be longer.
     """
     counted = [
@@ -84,7 +84,7 @@ def repeating_inputs(segments: Sequence[Segment], *, tokens: int) -> list[Segmen
 
 
 def _most_repeats(ids: NDArray[np.int64]) -> int:
-    """Count the pairs of tokens that a stretch has a second time, at the stretch that has the most."""
+    """Count the repeated pairs of tokens in the stretch that has the most of them."""
     last: dict[tuple[int, int], int] = {}
     near = np.zeros(len(ids), dtype=np.int64)
     for position, pair in enumerate(zip(ids[:-1].tolist(), ids[1:].tolist(), strict=True)):
@@ -94,7 +94,7 @@ def _most_repeats(ids: NDArray[np.int64]) -> int:
 
 
 class CopyExampleCollector:
-    """Cuts the clearest stretch of each head and behavior out of some inputs (a scan consumer)."""
+    """Collects the stretch with the largest weight for each head and behavior from some inputs (a scan consumer)."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[str] = "layer"
@@ -111,7 +111,7 @@ class CopyExampleCollector:
         """Start a batch."""
 
     def update(self, tile: AttentionTile) -> None:
-        """Offer each input of a layer to its heads; copies are of one text, so that cross attention has none."""
+        """Compare each input of a layer with the best stretches; cross attention has no copies, and is skipped."""
         if not tile.square:
             return
         for item in range(len(tile.queries.documents)):
@@ -145,11 +145,11 @@ class CopyExampleCollector:
 
 
 def copy_examples(run: ModelRun, inputs: Sequence[Segment]) -> pd.DataFrame:
-    """Read a few inputs that repeat much again, and lay out `copy_examples.parquet`.
+    """Read a few inputs with many repetitions again, and build `copy_examples.parquet`.
 
     Args:
-        run: of the model.
-        inputs: to choose from.
+        run: run of the model.
+        inputs: candidate inputs.
     """
     segments = repeating_inputs(inputs, tokens=example_tokens(run.facts()["counts"]["tokens"]))
     examples = collect(lambda: run.again(segments), CopyExampleCollector).examples if segments else ()

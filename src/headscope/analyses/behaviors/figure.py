@@ -1,4 +1,4 @@
-"""Figures of behaviors: a head grid for each, whose cells are darker the more attention a head puts there."""
+"""Figures of behaviors: a head grid for each, with darker cells for heads that show more of it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DOTTED = (0, (1.0, 1.0))
 
 
 def drawable(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]) -> list[Behavior]:
-    """Return the behaviors of which a grid can be drawn: shares of attention that can occur in a kind."""
+    """Return the behaviors for which a grid can be drawn: shares of attention that can occur in a kind."""
     rows = heads_of(heads, kind)
     known = set(rows.loc[rows["n_rows"] > 0, "behavior"])
     return [behavior for behavior in behaviors if behavior.unit == "share" and behavior.name in known]
@@ -52,16 +52,16 @@ def drawable(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]) -> l
 def behavior_grids(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior], *, prefix: str) -> list[Drawing]:
     """Return functions that draw head grids, one for each page: layers as rows, heads as columns.
 
-    A cell's strength is the share of the head's attention, from 0 to all of it, on one scale for all grids; heads that
-    show the behavior have an edge, dotted where what they write does not. Above a grid stands what uniform attention
-    would put there (the least and the most over layers). Cells link to their heads' cards. What does not fit on a page
-    goes on the next figure; there is none where nothing can occur.
+    A cell's strength is the share of the head's attention, from 0 to 1, on one scale for all grids. Heads that show the
+    behavior have an edge, dotted where they do not show it by norm-weighted attention. The share of uniform attention
+    is given above a grid (its range over layers). Cells link to their heads' cards. Grids that do not fit on a page go
+    to the next figure; the list is empty where no behavior can occur.
 
     Args:
-        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
-        kind: of attention.
-        behaviors: that are drawn.
-        prefix: begins the names by which a page knows the measures, those of `study.heads`: `behaviors`.
+        heads: table of all heads from `layout.heads_table`, with the column `model`.
+        kind: kind of attention.
+        behaviors: behaviors to draw.
+        prefix: first part of the measures' names in the page, which are those of `study.heads`: `behaviors`.
     """
     present, rows_of_kind = drawable(heads, kind, behaviors), _with_norm_verdicts(heads, kind)
     if not present:
@@ -91,7 +91,7 @@ def behavior_grids(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]
 def draw_grids(
     behaviors: Sequence[Behavior], prefix: str, about: Context, heads: pd.DataFrame
 ) -> Iterator[tuple[str, Drawing]]:
-    """Yield the grids of each kind of attention, as `behavior_grids` takes what they are of."""
+    """Yield the grids of each kind of attention; see `behavior_grids` for the arguments."""
     for kind in about.kinds:
         for draw in behavior_grids(heads, kind.name, behaviors, prefix=prefix):
             yield kind.ending, draw
@@ -100,14 +100,14 @@ def draw_grids(
 def place_grids(
     about: Context, figure: Figure, kind: Kind, chosen: Sequence[BehaviorHead], *, where: str
 ) -> list[Html]:
-    """Place the grids of a kind in the page, beside what their cells mean; nothing where there are none.
+    """Place the grids of a kind in the page with an explanation of their cells; empty where there are no grids.
 
     Args:
-        about: the run.
-        figure: drawn by `draw_grids`.
-        kind: of attention.
-        chosen: the head chosen for each behavior.
-        where: ends what is said of them to those who do not see them.
+        about: report context of the run.
+        figure: figure drawn by `draw_grids`.
+        kind: kind of attention.
+        chosen: head chosen for each behavior.
+        where: last words of the first clause of the alternative text, such as `in text`.
     """
     what = f"How much of its attention each {kind.name} head puts where a behavior would,"
     if all(head.behavior.counts_tokens for head in chosen):
@@ -120,7 +120,7 @@ def place_grids(
 
 
 def _with_norm_verdicts(heads: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return every head's numbers by weight, and in `shows_by_norm` whether it shows the behavior by norm too."""
+    """Return every head's numbers by weight, with its verdict by norm-weighted attention in `shows_by_norm`."""
     keys = ["layer", "head", "behavior"]
     norms = heads_of(heads, kind, NORM)[[*keys, "shows"]].rename(columns={"shows": "shows_by_norm"})
     return heads_of(heads, kind).merge(norms, on=keys, how="left")
@@ -132,7 +132,7 @@ def _panel(ax: Axes, rows: pd.DataFrame, kind: str, behavior: Behavior, name: st
     corners = [(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)]
     cells = [[(a + across_, b + down) for across_, down in corners] for a, b in zip(x, y)]
     color, shows = role_color(behavior.role), is_true(rows["shows"])
-    # One path outlines all cells, and is not clipped: with a thousand heads that halves the size of the page.
+    # One unclipped path outlines all cells: with a thousand heads that halves the size of the page.
     outline = Path.make_compound_path(*(Path([*cell, cell[0]], closed=True) for cell in cells))
     ax.add_patch(PathPatch(outline, facecolor="none", edgecolor=LINE, linewidth=0.5, clip_on=False))
     cells_drawn = PolyCollection(

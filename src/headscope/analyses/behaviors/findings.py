@@ -1,4 +1,4 @@
-"""Findings on behaviors, for whichever text they were measured on."""
+"""Findings on behaviors, in text or in experiments."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 
 def behavior_sentences(chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str) -> Iterator[Sentence]:
-    """Say which head shows each behavior, which behaviors no head shows, and which were not tested.
+    """Yield sentences on the head for each behavior, on behaviors that no head shows, and on untested behaviors.
 
-    The rule, uniform attention and random weights stand in the table below.
+    The rule, uniform attention and random weights are in the table below the sentences.
 
     Args:
-        chosen: of one kind of attention.
-        kind: theirs.
-        topic: of the sentences.
-        where: begins them where they need it: `in text`.
+        chosen: chosen heads of one kind of attention.
+        kind: kind of attention of the heads.
+        topic: topic of the sentences.
+        where: text or experiment, in words: `in text`.
     """
     yield from (_of_head(head, kind, topic, where=where) for head in chosen if head.heads)
     if absent := [head.behavior.name for head in chosen if head.tested and not head.heads]:
@@ -34,10 +34,10 @@ def behavior_sentences(chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *
 
 
 def norm_sentence(chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str) -> Iterator[Sentence]:
-    """Say how many behaviors heads show by weight but not by norm-weighted attention; nothing where that is not known.
+    """Yield a sentence on the number of behaviors seen by weight but not by norm; none where norms are not known.
 
     Args:
-        chosen, kind, topic, where: as `behavior_sentences` takes them.
+        chosen, kind, topic, where: the same as for `behavior_sentences`.
     """
     known = [head for head in chosen if head.by_norm is not None and head.heads]
     if not known:
@@ -59,7 +59,7 @@ def norm_sentence(chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, whe
 
 
 def _of_head(chosen: BehaviorHead, kind: Kind, topic: str, *, where: str) -> Sentence:
-    """Say how much of its attention the chosen head puts where the behavior says; the table has what it is held to."""
+    """Return a sentence on the chosen head's attention to the behavior's keys; the table has its baselines."""
     behavior, value = chosen.behavior, accuracy_words(chosen.estimate, long=True)
     head = kind.head(chosen.layer, chosen.head)
     on_tokens = f"{value} of tokens attend most to {behavior.on}"

@@ -21,9 +21,9 @@ def behavior_function(column: str, name: str, label: MeasureLabel) -> HeadFuncti
     """Return a behavior as a function of heads.
 
     Args:
-        column: of `study.heads` that has its values.
-        name: of the behavior.
-        label: of the column.
+        column: column of `study.heads` with its values.
+        name: name of the behavior.
+        label: label of the column.
     """
     return HeadFunction(
         name=column,
@@ -49,9 +49,9 @@ def behavior_scores(
     """Return the scores of the behaviors that can occur.
 
     Args:
-        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
-        best: the chosen heads, as `layout.best_table` lays them out, with `model`.
-        functions: by the names of the behaviors.
+        heads: table of all heads from `layout.heads_table`, with the column `model`.
+        best: table of the chosen heads from `layout.best_table`, with the column `model`.
+        functions: functions by the names of the behaviors.
     """
     trained = heads_of(heads)
     trained = trained[trained["n_rows"] > 0]

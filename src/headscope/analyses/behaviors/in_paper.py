@@ -1,4 +1,4 @@
-"""A table for a paper: the head chosen for each behavior in text, beside uniform attention and random weights."""
+"""A table for a paper: the head chosen for each behavior in text, with uniform attention and random weights."""
 
 from __future__ import annotations
 

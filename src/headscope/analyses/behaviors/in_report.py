@@ -1,4 +1,4 @@
-"""Behaviors in text: their part of the report."""
+"""The parts of the report on behaviors in text."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Behaviors as tidy tables: every head's numbers, and the head that is chosen for each behavior."""
+"""Build the tidy tables of behaviors: every head's numbers, and the head that is chosen for each behavior."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,19 +21,19 @@ _ALL_DOCUMENTS = ("all_documents", "all_documents_")
 
 
 def heads_table(results: Sequence[HeadMeans], names: Sequence[str]) -> pd.DataFrame:
-    """Lay out every head's behaviors: `kind layer head measure behavior value ci_low ci_high uniform n shows`.
+    """Return every head's behaviors: `kind layer head measure behavior value ci_low ci_high uniform n_rows shows`.
 
-    Layers and heads are 1-based; a missing head is the mean over the layer's heads. What cannot occur is NaN with
-    `n` = 0; bounds are NaN with fewer than 10 documents.
+    Layers and heads are 1-based; a missing head is the mean over the layer's heads. A behavior that cannot occur is NaN
+    with `n_rows` = 0; bounds are NaN with fewer than 10 documents.
 
     Args:
-        results: of each kind of attention and measure.
-        names: which behaviors, in order.
+        results: results of each kind of attention and measure.
+        names: behaviors, in order.
     """
     columns = [NAMES.index(name) for name in names]
     tables = []
     for means in results:
-        # Verdicts are on shares of single heads: neither on a layer's mean nor on distances.
+        # Verdicts exist only for shares of single heads, not for a layer's mean or for distances.
         shows = np.full(means.n[..., columns].shape, None, dtype=object)
         for index, name in enumerate(names):
             if name in SHARES:
@@ -47,16 +47,16 @@ def heads_table(results: Sequence[HeadMeans], names: Sequence[str]) -> pd.DataFr
 
 
 def best_table(results: Sequence[HeadMeans], names: Sequence[str], *, seed: int) -> pd.DataFrame:
-    """Lay out the head of each kind that is chosen for each behavior, by held-out selection.
+    """Return the head of each kind that is chosen for each behavior, by held-out selection.
 
-    `value` is the named head's on documents that did not choose it (`statistics.cross_fitted`), `all_documents` on all.
-    Where nothing can be held out (one document), the head is chosen on all of it, and `share`, `held_out` and
-    `all_documents` are NaN.
+    `value` is the chosen head's value on held-out documents (`statistics.cross_fitted`), `all_documents` that on all
+    documents. Where nothing can be held out (one document), the head is chosen on the whole document, and `share`,
+    `held_out` and `all_documents` are NaN.
 
     Args:
-        results: of each kind of attention; of several measures, the weights choose.
-        names: which behaviors; those that are no share have no best head.
-        seed: of the splits.
+        results: results of each kind of attention and measure; heads are chosen by weights.
+        names: behaviors; those that are not a share have no best head.
+        seed: seed of the splits.
     """
     rows: list[dict[str, Any]] = []
     for result in results:
@@ -90,11 +90,11 @@ def best_table(results: Sequence[HeadMeans], names: Sequence[str], *, seed: int)
 
 
 def verdicts(result: HeadMeans, column: int) -> NDArray[np.object_]:
-    """Return whether each head shows a behavior, `[layer, head]`; None where nothing was tested.
+    """Return for each head True if it shows a behavior, `[layer, head]`; None where nothing was tested.
 
     Args:
-        result: of one kind of attention.
-        column: of `NAMES`; a share.
+        result: result of one kind of attention.
+        column: index in `NAMES` of a behavior that is a share.
     """
     sums, rows = result.sums[..., column], result.counts[..., column]
     return passing(
@@ -104,21 +104,21 @@ def verdicts(result: HeadMeans, column: int) -> NDArray[np.object_]:
 
 
 def chosen_head(result: HeadMeans, column: int, *, seed: int) -> Chosen:
-    """Choose the head with most weight where a behavior would put it, by held-out selection.
+    """Choose the head with the most weight on a behavior's keys, by held-out selection.
 
-    Layers that see less (sliding windows) have fewer rows in which a behavior can occur: each document's mean counts
-    as often as in the layer that has the most.
+    Layers that see less (sliding windows) have fewer rows in which a behavior can occur: each document's mean is
+    weighted by the number of rows in the layer that has the most.
 
     Args:
-        result: of one kind of attention.
-        column: of `NAMES`.
-        seed: of the splits.
+        result: result of one kind of attention.
+        column: index of the behavior in `NAMES`.
+        seed: seed of the splits.
     """
     sums, rows = result.sums[..., column], result.counts[..., column].astype(np.float64)
     most_rows = rows.max((1, 2))
     factors = np.divide(most_rows[:, None, None], rows, out=np.zeros_like(rows), where=rows > 0)
     hits = (sums * factors).reshape(len(sums), -1, 1)
-    # A head in which it never occurs is no candidate: a weight below all others keeps it from being chosen.
+    # A head in which the behavior never occurs must not be chosen: it gets a weight below all others.
     never = np.broadcast_to(~rows.any(0), sums.shape[1:]).reshape(-1)
     hits[:, never] = -1.0
     chosen = held_out(hits, most_rows[:, None], seed=seed)
@@ -128,13 +128,13 @@ def chosen_head(result: HeadMeans, column: int, *, seed: int) -> Chosen:
 def model_tables(
     results: Sequence[HeadMeans], names: Sequence[str], number: int | None, *, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the tables of all heads, and of those that are chosen, with the columns `model` and `seed`.
+    """Return the tables of all heads, and of the chosen heads, with the columns `model` and `seed`.
 
     Args:
-        results: as `heads_table` takes them.
-        names: which behaviors, in order.
-        number: of a control; None for the trained model.
-        seed: of the splits.
+        results: results of each kind of attention and measure.
+        names: behaviors, in order.
+        number: number of the control; None for the trained model.
+        seed: seed of the splits.
     """
     model = "trained" if number is None else "control"
     heads, best = (

@@ -1,4 +1,4 @@
-"""The stage: behaviors of every head in text, and those of models with random weights on a part of it."""
+"""The behaviors stage: behaviors of every head in text, and of models with random weights on a part of the text."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -25,20 +25,20 @@ from headscope.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 
 FEW_INPUTS = 64
-"""Inputs that controls read: enough to know what is near chance, so that no control reads the whole corpus."""
+"""Number of inputs that controls read: enough for values near chance, so that no control reads the whole corpus."""
 
 
 class BehaviorsMeasurement(Measurement[Run]):
-    """Every behavior of every head, for the model and its controls; saved maps have no control."""
+    """Measures every behavior of every head, for the model and its controls; saved maps have no controls."""
 
     @cached_property
     def few_inputs(self) -> list[Segment]:
-        """The part of the text that controls read, and that examples are chosen from, drawn once."""
+        """The part of the text that controls read, and from which examples are chosen; drawn once."""
         assert isinstance(self.run, ModelRun)
         return self.run.sample(FEW_INPUTS)
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of the text, and those of a part of it with random weights."""
+        """Yield the scan of the text, and the scans of a part of it with random weights."""
         run, trained = self.run, accumulator_of(self.run)
         yield Scan(RunText(run), [trained], label="behaviors")
         if not isinstance(run, ModelRun):
@@ -50,14 +50,14 @@ class BehaviorsMeasurement(Measurement[Run]):
             yield Scan(inputs, [control], f"control-{seed}", label=label)
 
     def compute(self, sums: ScanSums) -> StageResult:
-        """Return the tables of all heads, and of the best head of each behavior; a few inputs are read again."""
+        """Compute the tables of all heads, and of the best head of each behavior; a few inputs are read again."""
         trained, seed = sums.of(BehaviorAccumulator), self.run.options.seed
         tables = [model_tables(trained.compute(), NATURAL, None, seed=seed)]
         for number in range(len(sums) - 1):
             control = sums.of(BehaviorAccumulator, f"control-{number}")
             tables.append(model_tables(control.compute(), NATURAL, number, seed=seed))
         heads, best = (pd.concat(of_models, ignore_index=True) for of_models in zip(*tables, strict=True))
-        examples = pd.DataFrame(columns=COPY_EXAMPLES.names)  # of saved maps none are drawn
+        examples = pd.DataFrame(columns=COPY_EXAMPLES.names)  # saved maps have no examples
         if isinstance(self.run, ModelRun):
             examples = copy_examples(self.run, self.few_inputs)
         return StageResult(
@@ -76,13 +76,13 @@ def accumulator_of(run: Run) -> BehaviorAccumulator:
     """Return an empty accumulator with the delimiters of the run's tokenizer."""
     if isinstance(run, ModelRun):
         return NormBehaviorAccumulator(run.layout, delimiters_of_run(run))
-    assert isinstance(run, MapsRun)  # which hold no values
+    assert isinstance(run, MapsRun)  # saved maps hold no values, so that norms are not known
     by_word = run.signature["options"]["word_level"] is not None
     return BehaviorAccumulator(run.layout, _delimiters_of_maps(run, by_word=by_word), same_ids=not by_word)
 
 
 def _delimiters_of_maps(run: MapsRun, *, by_word: bool) -> NDArray[np.uint8]:
-    """Read the delimiters from the tokens of the entries; words are none."""
+    """Read the delimiters from the tokens of the entries; words are not delimiters."""
     named: dict[int, str] = {}
     if not by_word:
         for entry in run.entries:

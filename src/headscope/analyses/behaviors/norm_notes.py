@@ -1,4 +1,4 @@
-"""Notes on norm-weighted behaviors: rows that are left out, and kinds of attention that have none."""
+"""Notes on norm-weighted behaviors: rows that are left out, and kinds of attention without norms."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,8 @@ def norm_notes(sums: BehaviorAccumulator, *, where: str = "") -> Iterator[str]:
     """Yield notes on each kind of attention; none for sums of weights alone.
 
     Args:
-        sums: after a scan.
-        where: names the rows: `over shuffled words`; empty for all rows of the text.
+        sums: accumulator after a scan.
+        where: words that name the rows: `over shuffled words`; empty for all rows of the text.
     """
     if not isinstance(sums, NormBehaviorAccumulator):
         return

@@ -1,4 +1,4 @@
-"""Tables of behaviors in the page, for whichever text they were measured on."""
+"""Tables of behaviors in the page, in text or in experiments."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ NORM_COLUMN = "of what it writes"
 
 
 def best_heads(chosen: Sequence[BehaviorHead], kind: Kind, *, name: str, where: str) -> Html:
-    """Tabulate the head chosen for each behavior, beside its baselines.
+    """Tabulate the head chosen for each behavior with its baselines.
 
     Args:
-        chosen: of one kind of attention.
-        kind: theirs.
+        chosen: chosen heads of one kind of attention.
+        kind: kind of attention of the heads.
         name: id of the table.
-        where: what the behaviors were measured on, such as `in text`.
+        where: text or experiment, in words, such as `in text`.
     """
     by_norm = any(head.by_norm is not None for head in chosen)
     of = TOKENS_COLUMN if all(head.behavior.counts_tokens for head in chosen) else COLUMNS[2]
@@ -76,12 +76,12 @@ NORM_CAPTION = (
 
 
 def norm_disagreements(heads: pd.DataFrame, kind: Kind, chosen: Sequence[BehaviorHead], *, name: str) -> Table | None:
-    """Tabulate the heads that show a behavior by weight but not by norm-weighted attention; None where there is none.
+    """Tabulate the heads that show a behavior by weight but not by norm-weighted attention; None for no such head.
 
     Args:
-        heads: every head's numbers, with `model`.
-        kind: of attention.
-        chosen: of that kind.
+        heads: table of all heads, with the column `model`.
+        kind: kind of attention.
+        chosen: chosen heads of that kind.
         name: id of the table.
     """
     keys = ["behavior", "layer", "head"]
@@ -110,9 +110,9 @@ def every_head(heads: pd.DataFrame, kind: Kind, behaviors: Sequence[Behavior], *
     """Tabulate every head's behaviors, in percent of attention, or tokens.
 
     Args:
-        heads: every head's numbers, with `model`.
-        kind: of attention.
-        behaviors: that are tabulated; those that cannot occur are left out.
+        heads: table of all heads, with the column `model`.
+        kind: kind of attention.
+        behaviors: behaviors to tabulate; those that cannot occur are left out.
         name: id of the table.
     """
     rows_of_kind = heads_of(heads, kind.name)

@@ -1,4 +1,4 @@
-"""The rule by which a head shows a behavior: its whole interval lies above two thresholds."""
+"""The rule that decides if a head shows a behavior: its whole interval lies above two thresholds."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,10 @@ RULE = (
 
 
 def stands_out(shares: Interval, uniform: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return whether the intervals of shares lie above both thresholds; False where there is no interval.
+    """Return True where the interval of a share lies above both thresholds, False where there is no interval.
 
     Args:
-        shares: of attention, with intervals.
-        uniform: what uniform attention gives, broadcastable to them.
+        shares: shares of attention, with intervals.
+        uniform: shares of uniform attention, broadcastable to `shares`.
     """
     return (shares.low > LARGE_SHARE) & (shares.low > TIMES_UNIFORM * uniform)

@@ -39,17 +39,17 @@ class CoreferenceSums:
 
 
 class CoreferenceAccumulator(Accumulator):
-    """Count, for every head, the mentions whose antecedent it attends to most.
+    """Counts, for every head, the mentions whose antecedent it attends to most.
 
-    A head is right about a mention if the candidate head word with most attention from the mention's head word
-    heads a mention of its entity (`antecedents`); the leftmost wins a tie, and no attention at all is wrong.
-    Segments carry a `MentionTable` in `fields["mentions"]`; those without one count nothing.
+    A head is right about a mention if the candidate head word with the most attention from the mention's head word is
+    the head word of a mention of its entity (`antecedents`); the leftmost wins a tie, and zero attention is wrong.
+    Segments carry a `MentionTable` in `fields["mentions"]`; those without one are not counted.
 
     Args:
         layout: the kinds of attention; cross attention is left out.
-        pooling: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
-        strict: whether a head must look at an antecedent more than at any other word, instead of more than at
-            the head words of the other candidates.
+        pooling: attention from a split word: `mean`, `first` or `max` (`attention.words.word_attention`).
+        strict: True if a head must attend to an antecedent more than to any other word, instead of more than to the
+            head words of the other candidates.
 
     Raises:
         ValueError: `pooling` is not known.
@@ -79,7 +79,7 @@ class CoreferenceAccumulator(Accumulator):
         }
 
     def begin(self, batch: Batch) -> None:
-        """Lay out the batch's mentions."""
+        """Collect the batch's mentions."""
         self._tables = [segment.fields.get(FIELD) for segment in batch.segments]
         tables = [table for table in self._tables if table is not None and len(table.scored)]
         self._mentions = ScoredMentions.of(self._tables, strict=self.strict) if tables else None
@@ -87,14 +87,14 @@ class CoreferenceAccumulator(Accumulator):
         self._layer_hits = {part.kind: [] for part in self.layout}
 
     def update(self, tile: AttentionTile) -> None:
-        """Read the antecedents off one layer."""
+        """Score the antecedents in one layer."""
         if tile.kind == "cross" or self._mentions is None:
             return
         if tile.kind not in self._rows:
             rows = WordRows.of(tile, self._mentions.wanted)
             self._rows[tile.kind] = rows, self._mentions.at_places(rows)
         rows, mentions = self._rows[tile.kind]
-        # A decoder's shift may have cut every head word off.
+        # A decoder's shift may have cut off every head word.
         if rows.rows.shape[1]:
             attention = rows.attention(tile, pooling=self.pooling)
             self._layer_hits[tile.kind].append(mentions.hits(attention))
@@ -120,7 +120,7 @@ class CoreferenceAccumulator(Accumulator):
         self._mentions, self._rows, self._layer_hits, self._hits = None, {}, {}, {}
 
     def compute(self) -> tuple[CoreferenceSums, ...]:
-        """Return what was counted, by group of documents."""
+        """Return the counts by group of documents."""
         stacked = self.sums.stacked()
         return tuple(
             CoreferenceSums(

@@ -1,4 +1,4 @@
-"""Coreference heads and GAP, declared."""
+"""The declaration of coreference heads and GAP."""
 
 from headscope.declarations.analysis import Analysis, CorpusCount, Stage
 from headscope.declarations.command import Command
@@ -8,8 +8,8 @@ ANALYSIS = Analysis(
     name="coref",
     question="Which head finds antecedents?",
     stages=(
-        # 2 of both: intervals and tests that keep their level, tables of differences. 5 of both: the head that is named
-        # is scored on documents that did not choose it. 5 of the first: controls read a quarter of the documents,
+        # 2 of both: intervals and tests with nominal coverage and level, tables of differences. 5 of both: the named
+        # head is scored on documents that did not select it. 5 of the first: controls read a quarter of the documents,
         # examples come from fewer windows.
         Stage(
             name="coref",
@@ -17,7 +17,7 @@ ANALYSIS = Analysis(
             measure="measure:CoreferenceMeasurement",
             corpora=("coreference",),
             options=("spacing", "pooling", "controls", "windows", "singletons", "strict"),
-            # 6: a column that counts is named by what it counts.
+            # 6: a column of counts is named after the thing that it counts.
             version=6,
             order=0,
         ),
@@ -29,7 +29,7 @@ ANALYSIS = Analysis(
             corpora=("gap",),
             requested_as="coref",
             options=("spacing", "pooling"),
-            # 6: a column that counts is named by what it counts.
+            # 6: a column of counts is named after the thing that it counts.
             version=6,
             order=0,
         ),

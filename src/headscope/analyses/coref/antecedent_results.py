@@ -1,4 +1,4 @@
-"""Table 2 as read from `coreference`: the selected heads and the baselines, by type of mention."""
+"""Table 2 as read from `coref`: the selected heads and the baselines, by type of mention."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class SelectedHead(ChosenHead):
     """A head selected for all mentions, with its accuracy by type of mention.
 
     Attributes:
-        q: tests the selection against the simple baselines; NaN where nothing was tested.
-        cells: its accuracy by type; where it was selected by halves, on documents that did not select it.
-        other_heads: the heads that were selected for single types, where they differ.
+        q: q of the test of the selection against the simple baselines; NaN where nothing was tested.
+        cells: accuracy by type of mention; for held-out selection, on documents that did not select the head.
+        other_heads: heads selected for single types, where they differ.
     """
 
     q: float
@@ -30,7 +30,7 @@ class SelectedHead(ChosenHead):
 
 @dataclass(frozen=True)
 class Antecedents:
-    """Table 2; what a run has not measured is None or missing."""
+    """Table 2; results that a run did not measure are None or missing."""
 
     types: tuple[str, ...]
     counts: Mapping[str, int]
@@ -41,7 +41,7 @@ class Antecedents:
 
 
 def antecedents_of(run: Study) -> Antecedents | None:
-    """Read table 2, or None where the run has no coreference."""
+    """Return table 2, or None where the run has no coreference."""
     table = run.tables.get("coref")
     if table is None:
         return None

@@ -1,12 +1,13 @@
 """The candidates for a mention's antecedent, the mentions that are scored, and the right candidates (section 4.3).
 
-Mentions are ordered by their start, longer ones first. The candidates of a mention with head word h are the
-earlier mentions in that order whose head word stands left of h. A mention is scored if a candidate is of its
-entity. An attention head is right if the candidate head word that h attends to most heads a mention of that entity.
+Mentions are ordered by their start, longer ones first. The candidates of a mention with head word h are the earlier
+mentions in that order whose head word is left of h. A mention is scored if one of its candidates has the same entity.
+An attention head is right if the candidate head word to which h attends most is the head word of a mention of that
+entity.
 
 No array holds every pair of mentions, because one window may have a hundred thousand mentions on the same few words.
-A word heads a candidate of a mention if the first mention that it heads comes earlier and the word stands left, so
-one number a word determines the candidates of all mentions.
+A word is the head word of a candidate if the first mention with this head word comes earlier and the word is left of
+h, so one number per word determines the candidates of all mentions.
 """
 
 import numpy as np
@@ -22,12 +23,12 @@ def mention_order(starts: Int[np.ndarray, " mention"], ends: Int[np.ndarray, " m
 def first_headed(
     heads: Int[np.ndarray, " mention"], allowed: Bool[np.ndarray, " mention"], words: int
 ) -> NDArray[np.int64]:
-    """Return the index of the first mention that each word heads, the number of mentions for none, `[word]`.
+    """Return the index of the first mention of each head word, the number of mentions for other words, `[word]`.
 
     Args:
         heads: position of each mention's head word; the mentions are in order (`mention_order`).
-        allowed: which mentions may be candidates at all (all, or those of entities with several mentions).
-        words: how many words there are.
+        allowed: True for mentions that may be candidates (all, or those of entities with several mentions).
+        words: number of words.
     """
     first = np.full(words, len(heads), dtype=np.int64)
     indices = np.flatnonzero(allowed)
@@ -38,12 +39,12 @@ def first_headed(
 def candidate_words(
     first: Int[np.ndarray, " word"], indices: Int[np.ndarray, " scored"], heads: Int[np.ndarray, " scored"]
 ) -> Bool[np.ndarray, "scored word"]:
-    """Say which words head a candidate, `[scored, word]`; several mentions may share a head word.
+    """Mark the head words of candidates, `[scored, word]`; several mentions may share a head word.
 
     Args:
         first: from `first_headed`.
-        indices: of the mentions that are scored, among all mentions.
-        heads: head words of the mentions that are scored.
+        indices: indices of the scored mentions among all mentions.
+        heads: head words of the scored mentions.
     """
     left = np.arange(len(first)) < heads[:, None]
     left &= first < indices[:, None]
@@ -53,7 +54,7 @@ def candidate_words(
 def with_antecedent(
     heads: Int[np.ndarray, " mention"], entities: Int[np.ndarray, " mention"], allowed: Bool[np.ndarray, " mention"]
 ) -> NDArray[np.bool_]:
-    """Say which mentions have a candidate of their own entity, `[mention]`; they are in order."""
+    """Mark the mentions that have a candidate of their own entity, `[mention]`; mentions are in order."""
     answerable = np.zeros(len(heads), dtype=bool)
     # The leftmost head word of the earlier mentions of each entity.
     leftmost: dict[int, int] = {}
@@ -70,11 +71,11 @@ def right_words(
     heads: Int[np.ndarray, " other"],
     other_entities: Int[np.ndarray, " other"],
 ) -> Bool[np.ndarray, "scored word"]:
-    """Say which candidate head words head a mention of the mention's entity, `[scored, word]`.
+    """Mark the candidate head words that are head words of a mention of the same entity, `[scored, word]`.
 
     Args:
         candidates: candidate head words of some mentions, from `candidate_words`.
-        entities: the entities of those mentions.
+        entities: entities of those mentions.
         heads: head words of all mentions.
         other_entities: entities of all mentions.
     """

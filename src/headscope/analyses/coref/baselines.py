@@ -14,17 +14,17 @@ BASELINES = ("nearest", "head match", "head match, else nearest", "rules")
 
 
 def baseline_hits(words: Sequence[str], table: MentionTable) -> NDArray[np.bool_]:
-    """Say which of the scored mentions each baseline is right about, `[BASELINES, scored]`.
+    """Mark the scored mentions for which each baseline is right, `[BASELINES, scored]`.
 
-    Every baseline names one candidate head word, and is right if that word heads a mention of the entity, as an
-    attention head is. `nearest`: the rightmost candidate. `head match`: the nearest candidate that is the same word as
-    the mention's own head word, ignoring case; where there is none the baseline is wrong. `rules`: the nearest
-    candidate that passes the first of four sieves that any candidate passes: the same string; the same head word;
-    agreement in number, gender and person; any.
+    Every baseline names one candidate head word, and is right if that word is the head word of a mention of the entity,
+    as for an attention head. `nearest`: the rightmost candidate. `head match`: the nearest candidate with the same
+    head word as the mention, ignoring case; the baseline is wrong if there is none. `rules`: the nearest candidate that
+    passes the first of four sieves that any candidate passes: the same string; the same head word; agreement in number,
+    gender and person; any.
 
     Args:
-        words: of the window.
-        table: its mentions.
+        words: words of the window.
+        table: mentions of the window.
     """
     chosen = choices(words, table)
     right = table.right_words[np.arange(len(table.scored)), chosen.clip(min=0)]
@@ -55,7 +55,7 @@ def _rightmost(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def _same_string(lowered: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
-    """Return the rightmost head word of the candidates that read as the mention does, -1 for none, `[scored]`."""
+    """Return the rightmost head word of candidates with the mention's text, -1 for none, `[scored]`."""
     answers = np.full(len(table), -1, dtype=np.int64)
     # The head words of the earlier candidates, ascending, by the lower-cased text of the candidate.
     heads_by_text: dict[str, list[int]] = {}
@@ -76,7 +76,7 @@ def _agreeing(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
     profiles, profile_of = np.unique(features_of(words, table), axis=0, return_inverse=True)
     profile_of = profile_of.reshape(-1)
     agrees = agreement(profiles, profiles)
-    # Mentions of one number, gender and person agree with the same candidates.
+    # Mentions with the same number, gender and person agree with the same candidates.
     for profile in np.unique(profile_of[table.scored]):
         rows = np.flatnonzero(profile_of[table.scored] == profile)
         first = first_headed(table.heads, table.allowed & agrees[profile][profile_of], table.candidate_words.shape[1])

@@ -1,4 +1,4 @@
-"""The findings of table 2; two accuracies differ where the interval of their difference leaves out zero."""
+"""The findings of table 2; two accuracies differ if the interval of their difference excludes zero."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TYPES = {"all": "all mentions", "pronoun": "pronouns", "proper": "proper names",
 
 
 def coreference_findings(about: Context) -> list[Sentence]:
-    """Return the sentences on coreference; none where the run has none."""
+    """Return the sentences on coreference; empty where the run has none."""
     table = antecedents_of(about.run)
     return [] if table is None else list(_findings(about, table))
 
@@ -53,7 +53,7 @@ def _findings(about: Context, table: Antecedents) -> Iterator[Sentence]:
 
 
 def _main(table: Antecedents, best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> Iterator[Sentence]:
-    """The selected head's accuracy, then one sentence for each system that it is compared with."""
+    """Yield the selected head's accuracy, then one sentence for each system that it is compared with."""
     accuracy = best.cells["all"]
     mentions = f"{accuracy_words(accuracy, long=True)} of {count(accuracy.n, 'coreferent mention')}"
     if set(_beside_control(gaps)) <= {"more", "untested"}:
@@ -77,13 +77,13 @@ def _main(table: Antecedents, best: SelectedHead, head: HeadRef, gaps: pd.DataFr
 
 
 def _types(best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> Iterator[Sentence]:
-    """The best type of mention against the worst, where their difference is sure."""
+    """Yield the best type of mention against the worst, if their difference is established."""
     cells = {name: cell for name, cell in best.cells.items() if name != "all" and cell.exists}
     if len(cells) < 2:
         return
     high = max(cells, key=lambda name: cells[name].value)
     low = min(cells, key=lambda name: cells[name].value)
-    # The two types are the best and the worst of all: every two types could have been.
+    # The two types are the best and the worst of all, so the test covers every pair of types.
     every = [(row, gap) for row, gap in comparisons(gaps, system="head", than="head") if row["than_type"] in cells]
     by_types = {(row["mention_type"], row["than_type"]): gap for row, gap in every}
     by_types |= {(than, name): gap.turned() for (name, than), gap in by_types.items()}
@@ -115,7 +115,7 @@ def _control(table: Antecedents, gaps: pd.DataFrame | None) -> Iterator[Sentence
 
 
 def _control_gaps(gaps: pd.DataFrame | None) -> list[Comparison]:
-    """Return what is selected on the trained model less what is selected with random weights, for each draw of them."""
+    """Return the selection on the trained model minus the selection with random weights, for each draw of weights."""
     return [gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")]
 
 
@@ -124,7 +124,7 @@ def _beside_control(gaps: pd.DataFrame | None) -> list[Verdict]:
 
 
 def lost(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Say what was read, what was lost and why, and where head words come from; keys that are missing say nothing."""
+    """Yield the numbers read and left out, with reasons, and the source of head words; missing keys are omitted."""
     facts = manifest.get("coreference") or {}
     read = [
         count(int(facts[key]), key.removesuffix("s")) for key in ("documents", "windows", "mentions") if key in facts

@@ -1,4 +1,4 @@
-"""Finding antecedents as a function of heads: the accuracy of every head, and the words that people search for."""
+"""Finding antecedents as a function of heads: the accuracy of every head, and search words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANTECEDENT = HeadFunction(
 
 
 def antecedent_scores(run: Study) -> list[FunctionScores]:
-    """Return the one function of coreference; none where the run has no coreference."""
+    """Return the single function of coreference; empty where the run has no coreference."""
     antecedents, table = antecedents_of(run), run.tables.get("coref_heads")
     if antecedents is None:
         return []
@@ -48,7 +48,7 @@ def _best_head(run: Study, antecedents: Antecedents) -> dict[str, BestHead]:
 
 
 def _finds(run: Study, chosen: SelectedHead) -> bool:
-    """Whether the head is among those that find antecedents."""
+    """Return True if the head is among those that find antecedents."""
     rows = run.roles
     head_rows = rows[(rows["kind"] == chosen.kind) & (rows["layer"] == chosen.layer) & (rows["head"] == chosen.head)]
     return any(COREFERENCE in list(finds) for finds in head_rows["finds"])

@@ -1,4 +1,4 @@
-"""Coreference heads as a terminal shows them: table 2, and GAP by gender."""
+"""Coreference heads in the terminal: table 2, and GAP by gender."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headscope.report_kit.tables.terminal import Grid
 
 
 def render_results(*results: StageResult) -> Iterator[Grid | str]:
-    """Yield table 2, and GAP's, as far as they were measured."""
+    """Yield table 2 and the table of GAP, if they were measured."""
     for result in results:
         yield from _gap(result) if result.name == "gap" else _systems(result)
 
@@ -57,7 +57,7 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
 
 
 def _accuracy_text(rows: pd.DataFrame) -> str:
-    """Return the accuracy with its interval, or of several rows the mean of the held-out accuracies."""
+    """Return the accuracy with its interval, or for several rows the mean of the held-out accuracies."""
     if len(rows) == 1:
         row = rows.iloc[0]
         return f"{terminal_share(row['accuracy'])} ({terminal_ends(row['ci_low'], row['ci_high'])})"
@@ -73,7 +73,7 @@ def _name(row: dict[Any, Any], prefix: Mapping[Hashable, str]) -> str:
 
 
 def _head(row: dict[Any, Any], prefix: Mapping[Hashable, str]) -> str:
-    """Name a head and how it was chosen."""
+    """Return the name of a head and of its selection."""
     return f"{prefix[row['kind']]}head {head_label(row['layer'], row['head'])}, {row['selection']}"
 
 

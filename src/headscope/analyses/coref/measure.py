@@ -33,10 +33,10 @@ _EXAMPLE_TOKENS = 28
 
 
 class CoreferenceMeasurement(Measurement[ModelRun]):
-    """How often every head finds antecedents, for the trained model and its controls, with baselines and examples.
+    """The accuracy of every head for antecedents, for the trained model and its controls, with baselines and examples.
 
     Attributes:
-        counts, known: what became of the mentions, and which tokens are unknown; filled as the trained model reads.
+        counts, known: counts of mentions, and unknown tokens; filled while the trained model reads the corpus.
     """
 
     def __init__(self, run: ModelRun, **more: Any) -> None:
@@ -53,7 +53,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
         return ControlDocuments(documents if limit is None else min(documents, limit))
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of the windows by the trained model, and those by its controls."""
+        """Yield the scan of the windows by the trained model, and the scans by its controls."""
         controls, options = self.run.controls, self.run.options
 
         def sums() -> CoreferenceAccumulator:
@@ -79,7 +79,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
         systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
         for number in range(self.run.controls):
             control = sums.of(CoreferenceAccumulator, f"control-{number}")
-            # The documents of a control may hold no mention that is scored.
+            # The documents of a control may have no scored mention.
             if not len(control.sums):
                 continue
             same = self.control_documents.paired(trained, control)
@@ -88,8 +88,8 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
             heads.append(control_result.heads())
             gaps.append(CoreferenceResult(same.compute(), seed=seed).against(control_result))
         facts = self._facts()
-        # One document gives no held-out rows, and joining a table without rows would turn the others' counts to
-        # fractions.
+        # One document gives no held-out rows, and concatenating an empty table would turn the others' counts into
+        # floats.
         nonempty = [gap for gap in gaps if len(gap)]
         return StageResult(
             name="coref",
@@ -114,7 +114,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
         return self.run.over(self.control_documents.segments(segments), control=number)
 
     def _examples(self, result: CoreferenceResult) -> pd.DataFrame:
-        """Return examples of the best head on short windows, which are read in a scan of their own."""
+        """Return examples of the best head on short windows, which are read in a separate scan."""
         best = result.best()
         wanted = [] if best is None else [WantedHead("coreference", *best, "mention->antecedent")]
         special, pooling = self.run.encoder.vocabulary.special_names, self.run.options.pooling
@@ -138,7 +138,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
         treebank, counts, trees = self.run.corpora.treebank, self.counts, self.corpus.trees
         rule: dict[str, Any] = {"from": "trees" if trees else "rule", "n_mentions": 0, "agreement": None}
         if not trees and treebank is not None:
-            # The rule is measured on the trees at hand.
+            # The rule is scored on the run's own trees.
             rule["n_mentions"], rule["agreement"] = rule_agreement(treebank.read())
         return {
             "name": self.corpus.name,

@@ -19,14 +19,14 @@ MENTION_TYPES = ("all", "pronoun", "proper", "nominal")
 
 @dataclass(frozen=True, eq=False)
 class Mentions:
-    """Mentions in order (by start, longer first), positions in words.
+    """Mentions in order (by start, longer first); positions count words.
 
     Attributes:
         starts, ends: first word, and the word after the last, `[mention]`.
         heads: head word, `[mention]`.
         entities: number of the mention's entity, `[mention]`.
         types: index in `MENTION_TYPES`, `[mention]`.
-        allowed: which mentions may be candidates, `[mention]`.
+        allowed: True for mentions that may be candidates, `[mention]`.
     """
 
     starts: NDArray[np.int64]
@@ -46,8 +46,8 @@ class MentionTable(Mentions):
 
     Attributes:
         scored: indices of the mentions that are scored, `[scored]`.
-        candidate_words: head words of their candidates, `[scored, word]`.
-        right_words: which of those words head a mention of the entity, `[scored, word]`.
+        candidate_words: True for head words of their candidates, `[scored, word]`.
+        right_words: True for those that are head words of a mention of the same entity, `[scored, word]`.
     """
 
     scored: NDArray[np.int64]
@@ -61,7 +61,7 @@ class MentionTable(Mentions):
 
     @property
     def scored_types(self) -> NDArray[np.bool_]:
-        """Which of `MENTION_TYPES` each scored mention is, `[scored, type]`: `all` and its own type."""
+        """True for each of `MENTION_TYPES` that a scored mention has, `[scored, type]`: `all` and its own type."""
         is_type: NDArray[np.bool_] = self.types[self.scored, None] == np.arange(len(MENTION_TYPES))
         is_type[:, 0] = True
         return is_type
@@ -80,9 +80,9 @@ def mention_table(
     """Order mentions and find the candidates for their antecedents.
 
     Args:
-        starts, ends, heads, entities, types: as `MentionTable` has them, in any order.
-        words: how many words there are.
-        allowed: which mentions may be candidates; all when None.
+        starts, ends, heads, entities, types: as in `MentionTable`, in any order.
+        words: number of words.
+        allowed: True for mentions that may be candidates; all mentions when None.
     """
     order = mention_order(starts, ends)
     starts, ends, heads, entities, types = (a[order] for a in (starts, ends, heads, entities, types))

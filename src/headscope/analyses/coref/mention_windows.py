@@ -1,4 +1,4 @@
-"""Documents with mentions of entities, cut into windows, and the counts of mentions that are scored or lost."""
+"""Documents with mentions of entities, split into windows, and the counts of scored and lost mentions."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
@@ -27,18 +27,18 @@ CROSSES, NO_PIECE, NO_ANTECEDENT, AFTER_FIRST, NOT_DRAWN = (
 
 @dataclass
 class MentionCounts:
-    """What became of the mentions; filled while `coreference_segments` runs.
+    """Counts of the mentions scored and lost; filled while `coreference_segments` runs.
 
     Attributes:
-        windows: what became of documents and words.
-        mentions: mentions read.
-        entities: entities read.
-        singletons: entities with one mention.
-        without_antecedent: mentions that have none in their document: the first mention of each entity.
-        counted: mentions that are scored, by type.
-        lost: mentions with an antecedent that are not scored, by reason.
-        unmatched: brackets that match no other; what they would have marked is not among the mentions.
-        unmatched_named: the first `MOST_NAMED` of them, each with its position and what is wrong.
+        windows: counts of documents and words.
+        mentions: number of mentions read.
+        entities: number of entities read.
+        singletons: number of entities with one mention.
+        without_antecedent: mentions without an antecedent in their document: the first mention of each entity.
+        counted: number of mentions that are scored, by type.
+        lost: number of mentions with an antecedent that are not scored, by reason.
+        unmatched: brackets that match no other; the spans that they would mark are not among the mentions.
+        unmatched_named: the first `MOST_NAMED` unmatched brackets, each with its position and the problem.
     """
 
     windows: WindowCounts = field(default_factory=WindowCounts)
@@ -54,10 +54,10 @@ class MentionCounts:
 
 @dataclass(frozen=True, eq=False)
 class DocumentMentions(Mentions):
-    """A document's mentions, before windows are cut; positions count from the document's first word.
+    """A document's mentions, before it is split into windows; positions count from the document's first word.
 
     Attributes:
-        answerable: which have an antecedent in the document, `[mention]`.
+        answerable: True for mentions with an antecedent in the document, `[mention]`.
     """
 
     answerable: NDArray[np.bool_]
@@ -67,8 +67,8 @@ class DocumentMentions(Mentions):
         """Find the mentions' head words and types.
 
         Args:
-            document: with mentions.
-            singletons: whether mentions of entities with one mention are candidates.
+            document: document with mentions.
+            singletons: True if mentions of entities with one mention are candidates.
         """
         mentions = sorted(document.mentions, key=lambda mention: (mention.start, -mention.end))
         words = MentionWords(document)
@@ -90,15 +90,15 @@ class DocumentMentions(Mentions):
         )
 
     def inside(self, window: Window) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the mentions that lie whole inside a window, and whether their head word has a piece in it.
+        """Return the mentions that are entirely inside a window, and whether their head word has a piece in it.
 
         Args:
-            window: of the document.
+            window: window of the document.
 
         Returns:
-            Indices among the document's mentions, and for each whether its head word has a piece, `[inside]`.
+            Indices among the document's mentions, and for each True if its head word has a piece, `[inside]`.
         """
-        # Mentions are sorted by start, so those of a window are found without a look at all of them.
+        # Mentions are sorted by start, so those of a window are found without a scan of all of them.
         first, last = np.searchsorted(self.starts, (window.start, window.end))
         indices = np.arange(first, last)
         indices = indices[self.ends[indices] <= window.end]
@@ -107,7 +107,7 @@ class DocumentMentions(Mentions):
         return indices, np.isin(self.heads[indices], with_pieces)
 
     def table(self, window: Window, indices: NDArray[np.int64]) -> MentionTable:
-        """Return some of a window's mentions, named by their indices among the document's."""
+        """Return some of a window's mentions, selected by their indices among the document's mentions."""
         return mention_table(
             starts=self.starts[indices] - window.start,
             ends=self.ends[indices] - window.start,
@@ -132,13 +132,13 @@ def coreference_segments(
     """Yield the windows in which a mention is scored, each with its `MentionTable` in `fields["mentions"]`.
 
     Args:
-        documents: with mentions.
-        encoder: the tokenizer's wrap.
-        max_length: tokens in a window at most.
-        first_only: each document's first window only, as the paper takes.
-        singletons: whether mentions of entities with one mention are candidates.
-        counts: filled with what became of documents and mentions.
-        drawn: document and index of the windows to yield; all of them when None.
+        documents: documents with mentions.
+        encoder: wrapper of the tokenizer.
+        max_length: largest number of tokens in a window.
+        first_only: True for each document's first window only, as in the paper.
+        singletons: True if mentions of entities with one mention are candidates.
+        counts: counts of documents and mentions to fill.
+        drawn: document and index of the windows to yield; all windows when None.
     """
     counts = MentionCounts() if counts is None else counts
     for document in documents:

@@ -8,7 +8,7 @@ from headscope.examples.arc_examples import ArcQuestion, WantedHead
 
 
 def coreference_questions(wanted: WantedHead, segment: Segment) -> list[ArcQuestion]:
-    """Ask for an antecedent of each scored mention."""
+    """Return a question on the antecedent of each scored mention."""
     table: MentionTable | None = segment.fields.get(FIELD)
     if table is None:
         return []

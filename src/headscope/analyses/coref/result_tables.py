@@ -25,13 +25,13 @@ _STRONGEST = (BASELINES.index("head match, else nearest"), BASELINES.index("near
 
 
 class CoreferenceResult:
-    """The counts of one model laid out for tables.
+    """The counts of one model, prepared for tables.
 
     Args:
-        sums: from `CoreferenceAccumulator.compute`.
+        sums: result of `CoreferenceAccumulator.compute`.
         model: `trained` or `control`.
-        control_seed: which control it is; None for the trained model.
-        seed: of splits, and of orders of the documents in tests.
+        control_seed: index of the control; None for the trained model.
+        seed: seed of the splits, and of the orders of documents in tests.
 
     Attributes:
         candidates: (kind, layer, head) of every head, in the order of the arrays.
@@ -49,7 +49,7 @@ class CoreferenceResult:
         self.fixed = sums[0].baselines
 
     def heads(self) -> pd.DataFrame:
-        """Return `coref_heads.parquet`: every head on every type of mention."""
+        """Return `coref_heads.parquet`: the accuracy of every head for every type of mention."""
         interval = ratio_interval(self.hits, self.counts[:, None], scale="share")
         return COREF_HEADS.frame(
             row
@@ -59,15 +59,16 @@ class CoreferenceResult:
 
     @cached_property
     def chosen(self) -> dict[str, Chosen]:
-        """The head that is best at all mentions, by how it was selected; one stands for all types, as in table 2."""
+        """The head that is best over all mentions, by kind of selection; it represents all types, as in table 2."""
         return both_ways(self.hits, self.counts, by=0, seed=self.seed)
 
     def systems(self) -> pd.DataFrame:
-        """Return `coref.parquet`: the head that is best at all mentions, and the baselines without attention.
+        """Return `coref.parquet`: the head that is best over all mentions, and the baselines without attention.
 
-        `accuracy` is the named head's on documents that did not choose it (`statistics.cross_fitted`), `all_documents`
-        on all; `held_out` that of the selection. q, of the held-out row for all mentions, says that the selection beats
-        both `nearest` and `head match, else nearest`.
+        `accuracy` is the named head's accuracy on documents that did not select it
+        (`statistics.inference.cross_fitted`), `all_documents` its accuracy on all, `held_out` the accuracy of the
+        selection. q, in the held-out row for all mentions, tests that the selection beats both `nearest` and `head
+        match, else nearest`.
         """
         rows: list[dict[str, Any]] = []
         for selection, chosen in self.chosen.items():
@@ -85,14 +86,14 @@ class CoreferenceResult:
         return COREF.frame(rows)
 
     def best(self) -> tuple[str, int, int] | None:
-        """Name the head that held-out selection takes, or None where nothing was counted."""
+        """Return the head that held-out selection chooses, or None where nothing was counted."""
         chosen = self.chosen["held-out"].candidate[0]
         return None if chosen < 0 else self.candidates[int(chosen)]
 
     def differences(self) -> pd.DataFrame:
-        """Return rows of `coref_differences.parquet`: the named head less each baseline, and type less type.
+        """Return rows of `coref_differences.parquet`: the named head minus each baseline, and type minus type.
 
-        Both sides are of the same documents, those that did not choose the head, the head's rows of the same mentions.
+        Both sides use the same documents, those that did not select the head, and the same mentions.
         """
         chosen = self.chosen["held-out"]
         if (chosen.candidate < 0).all():
@@ -114,7 +115,7 @@ class CoreferenceResult:
         return COREF_DIFFERENCES.frame(rows)
 
     def against(self, other: "CoreferenceResult") -> pd.DataFrame:
-        """Return rows of `coref_differences.parquet`: this model's selection less a control's, same splits."""
+        """Return rows of `coref_differences.parquet`: this model's selection minus a control's, in the same splits."""
         if len(other.counts) != len(self.counts):
             return COREF_DIFFERENCES.frame(())
         gap = selection_margin(self.chosen["held-out"], other.chosen["held-out"], self.counts)
@@ -122,14 +123,14 @@ class CoreferenceResult:
         return COREF_DIFFERENCES.frame(self._by_type(gap, (), "difference", **beside))
 
     def _selection_q(self) -> float:
-        """Return q of the selection against the strongest baselines: of a single test it is p; controls have none."""
+        """Return q of the selection against the strongest baselines, which equals p for one test; NaN for controls."""
         if self.model != "trained":
             return np.nan
         strongest = self.fixed[:, _STRONGEST, :1]
         return float(selection_p(self.hits[:, :, :1], strongest, self.counts[:, :1], seed=self.seed)[0])
 
     def _by_type(self, interval: Interval, index: tuple[int, ...], value: str, **more: Any) -> list[dict[str, Any]]:
-        """Return a row for each type of mention: the interval's ends at an index, then by type."""
+        """Return a row for each type of mention: interval bounds at an index, then by type."""
         number = self.counts.sum(0).tolist()
         return [
             {**more, "mention_type": name, "n_mentions": number[t], **ends_of(interval, (*index, t), value)}
@@ -146,7 +147,7 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
         number = cases.sum(0).tolist()
         cells = [{"measure": measure, "gender": name, "n_cases": number[g]} for g, name in enumerate(GENDERS)]
         hits, totals = first.ratio(right, measure)
-        # The head is the same for both measures: F1 is a multiple of the same hits.
+        # The selected head is the same for both measures, because F1 is a multiple of the same hits.
         for selection, chosen in both_ways(hits, totals, by=0, seed=seed).items():
             if chosen.candidate[0] < 0:
                 continue
@@ -163,7 +164,7 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
 
 
 def _by_candidate(tables: Mapping[str, NDArray[Any]]) -> tuple[list[tuple[str, int, int]], NDArray[Any]]:
-    """Join the kinds' arrays `[group, layer, head, item]` to one `[group, candidate, item]`.
+    """Concatenate the kinds' arrays `[group, layer, head, item]` into one `[group, candidate, item]`.
 
     Returns:
         Kind, layer and head of each candidate, and the array.

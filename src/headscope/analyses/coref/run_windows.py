@@ -1,4 +1,4 @@
-"""The windows of a run's coreference corpus, with their mentions, and these as the corpus of a scan."""
+"""The windows of a run's coreference corpus, with their mentions, and a scan corpus of these windows."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class WindowReader:
     """Cuts the windows of a run's coreference corpus, as often as they are needed.
 
     Args:
-        run: with such a corpus.
+        run: run with such a corpus.
     """
 
     def __init__(self, run: ModelRun) -> None:
@@ -25,11 +25,11 @@ class WindowReader:
         self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
 
     def segments(self, counts: MentionCounts, *, max_length: int | None = None) -> Iterator[Segment]:
-        """Yield the windows in which a mention is scored, those that are drawn where inputs are limited.
+        """Yield the windows in which a mention is scored, or a random draw of them if inputs are limited.
 
         Args:
-            counts: filled with what became of documents and mentions.
-            max_length: tokens in a window at most; that of the run when None.
+            counts: counts of documents and mentions to fill.
+            max_length: largest number of tokens in a window; the run's when None.
         """
         options, length = self.run.options, max_length or self.run.options.max_length
 
@@ -56,8 +56,8 @@ class MentionWindows(ScanCorpus):
     """The windows of a coreference corpus as the corpus of a scan.
 
     Attributes:
-        windows: of the corpus.
-        read: opens the stream of their tiles.
+        windows: reader of the corpus's windows.
+        read: function that opens the stream of their tiles.
     """
 
     windows: WindowReader
@@ -68,7 +68,7 @@ class MentionWindows(ScanCorpus):
         return self.read()
 
     def documents_read(self, inputs: int) -> int:
-        """Return about how many documents so many windows make up."""
+        """Return the approximate number of documents in a number of windows."""
         corpus = self.windows.corpus
         # The estimate of the number of windows follows from the number of words.
         windows = max(1, corpus.words * 4 // (3 * self.windows.run.options.max_length))
@@ -76,10 +76,10 @@ class MentionWindows(ScanCorpus):
 
     @property
     def total(self) -> int:
-        """The number of documents."""
+        """Number of documents."""
         return self.windows.corpus.documents
 
     @property
     def limit(self) -> int | None:
-        """The largest number of windows."""
+        """Largest number of windows."""
         return self.windows.run.options.max_inputs

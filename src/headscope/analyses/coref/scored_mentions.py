@@ -1,4 +1,4 @@
-"""A batch's mentions as tensors: the words that each mention may attend to, and those that are right."""
+"""A batch's mentions as tensors: the words to which each mention may attend, and the right ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,21 +11,21 @@ from headscope.analyses.coref.mention_table import MentionTable
 from headscope.attention.words.word_rows import WordRows, on_places, places_of_words
 from headscope.encoding.sending import sent
 
-# How many weights are compared at once, so that many mentions in one input do not multiply its attention.
+# Number of weights compared at once, so that many mentions in one input do not multiply its attention in memory.
 _WEIGHTS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredMentions:
-    """The scored mentions of a batch, segment after segment, by word; `at_places` of the word rows that were taken.
+    """The scored mentions of a batch, segment after segment, by word; `at_places` maps them to the selected rows.
 
     Attributes:
-        wanted: words whose rows are read, `[batch, word]`.
-        items: the segment of each mention, `[mention]`.
-        heads: head word of each mention, `[mention]`; its index among the queries, -1 where it was not taken.
+        wanted: True for words whose rows are read, `[batch, word]`.
+        items: index of the segment of each mention, `[mention]`.
+        heads: head word of each mention, `[mention]`; after `at_places` its index among the queries, or -1.
         types: `MENTION_TYPES` of each mention, `[mention, type]` of 0 and 1.
-        allowed: the candidate words of each mention, `[mention, word]`, or `[mention, key index]`.
-        right: the candidate words that are right, the same.
+        allowed: True for the candidate words of each mention, `[mention, word]`, or `[mention, key index]`.
+        right: True for the candidate words that are right, the same shape.
     """
 
     wanted: Tensor
@@ -37,7 +37,7 @@ class ScoredMentions:
 
     @classmethod
     def of(cls, tables: Sequence[MentionTable | None], *, strict: bool) -> "ScoredMentions":
-        """Join the segments' tables, None where a segment has none; `strict` allows all other words."""
+        """Concatenate the segments' tables, None where a segment has none; `strict` allows all other words."""
         known = [(item, table) for item, table in enumerate(tables) if table is not None]
         words = max(table.candidate_words.shape[1] for _, table in known)
         items = np.repeat([item for item, _ in known], [len(table.scored) for _, table in known])
@@ -57,7 +57,7 @@ class ScoredMentions:
         return cls(*(torch.from_numpy(array) for array in arrays))
 
     def at_places(self, rows: WordRows) -> "ScoredMentions":
-        """Return the same mentions by their indices among the queries and keys that were taken, where these are."""
+        """Return the same mentions by their indices among the selected queries and keys, which are on a device."""
         queries, keys, device = rows.queries.on_host, rows.keys.on_host, rows.rows.device
         return replace(
             self,
@@ -80,11 +80,11 @@ class ScoredMentions:
         return hits
 
     def _right(self, weights: Tensor, chunk: slice) -> Tensor:
-        """Say which heads are right about a chunk of the mentions, `[mention, head]`."""
+        """Mark the heads that are right about each mention of a chunk, `[mention, head]`."""
         items, queries = self.items[chunk], self.heads[chunk]
         attention = weights[items, :, queries.clamp(min=0)]
         # Indices follow the text, and `max` takes the first of equal weights, so the leftmost candidate wins a tie.
         best, answer = attention.masked_fill(~self.allowed[chunk, None], -1.0).max(dim=2)
         right = self.right[chunk].gather(1, answer)
-        # A weight of 0 is no answer, because no candidate was visible.
+        # A weight of 0 is not an answer, because no candidate was visible.
         return right & (best > 0) & (queries >= 0)[:, None]

@@ -1,4 +1,4 @@
-"""Coreference in the page: table 2 with intervals, the best heads, what was lost, and GAP by gender."""
+"""Coreference in the page: table 2 with intervals, the best heads, skipped mentions, and GAP by gender."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _GAP_CAPTION = (
 
 
 def coreference_section(about: Context) -> list[Section]:
-    """Build the section; none where the run has neither coreference nor GAP."""
+    """Build the section; empty where the run has neither coreference nor GAP."""
     return section("coref", "Coreference", WHY, _blocks(about))
 
 
@@ -58,7 +58,7 @@ def _blocks(about: Context) -> Iterator[Html | None]:
 
 
 def table_2(table: Antecedents, about: Context) -> Html:
-    """Return table 2: systems down, types of mention across, each number with its interval drawn and printed."""
+    """Return table 2: systems as rows, types of mention as columns, each number with its interval as mark and text."""
     header = [
         el("th", capital(TYPES.get(name, plain(name))), el("small", f"n {table.counts[name]:,}"), scale(),
            scope="col", class_="picture")

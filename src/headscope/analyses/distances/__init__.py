@@ -1,1 +1,1 @@
-"""How far apart are heads, and which are alike? (section 6)"""
+"""How far apart are heads, and which are similar? (section 6)"""

@@ -38,7 +38,7 @@ class DivergenceAccumulator(Accumulator):
 
     Args:
         layout: the kinds of attention and their sizes.
-        seed: of the samples.
+        seed: seed of the samples.
         groups: number of groups of documents for resampling; by default that of `groups_for`.
         limit: largest size in bytes of a segment's weights of one kind; beyond it rows are sampled.
     """
@@ -46,7 +46,7 @@ class DivergenceAccumulator(Accumulator):
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "stack"
     parameters: ClassVar[tuple[str, ...]] = ("seed", "limit")
-    version: ClassVar[int] = 2  # 2: fewer groups of documents where there are many heads, and how many documents
+    version: ClassVar[int] = 2  # 2: fewer groups of documents for many heads, and the number of documents
 
     def __init__(
         self, layout: Sequence[KindLayout], *, seed: int = 0, groups: int | None = None, limit: int = SEGMENT_LIMIT
@@ -55,7 +55,7 @@ class DivergenceAccumulator(Accumulator):
         self.seed, self.limit = seed, limit
         self.draw = RowDraw(tuple(layout), seed=seed, limit=limit)
         self._stack = RowStack(self.draw)
-        # Kind, segment of the batch, rows read and rows in all; and the sums of their pairs.
+        # Kind, index of the segment in the batch, rows read and rows in all; and the sums of their pairs.
         self._compared: list[tuple[tuple[str, int, int, int], OnHost]] = []
         super().__init__(layout)
 
@@ -82,7 +82,7 @@ class DivergenceAccumulator(Accumulator):
         self._stack = RowStack(self.draw)
 
     def update(self, tile: AttentionTile) -> None:
-        """Keep the rows of a tile that are read, until the batch ends."""
+        """Keep the sampled rows of a tile until the batch ends."""
         self._stack.add(tile)
 
     def hand_over(self, copy: HostCopy) -> None:

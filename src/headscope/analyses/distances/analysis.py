@@ -1,4 +1,4 @@
-"""Distances between heads and their map, declared."""
+"""The declaration of distances between heads and their map."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ ANALYSIS = Analysis(
     name="distances",
     question="How far apart are heads, and which are alike?",
     stages=(
-        # 2 of both: intervals and tests that keep their level. 3: random cuts of each document by itself. 4: groups of
-        # documents and rows of a sample by the number of heads.
+        # 2 of both: intervals and tests with nominal coverage and level. 3: an independent random cut of each document.
+        # 4: the numbers of document groups and of sampled rows depend on the number of heads.
         Stage(
             name="distances",
             cost=0,
@@ -20,8 +20,8 @@ ANALYSIS = Analysis(
             tables="tables:DISTANCE_TABLES",
             corpora=("text",),
             options=TEXT_INPUTS,
-            # 6: columns and values have the names of the field.
-            # 7: a column that counts is named by what it counts.
+            # 6: columns and values have the field's names.
+            # 7: a column of counts is named after the thing that it counts.
             version=7,
             order=2,
         ),
@@ -32,8 +32,8 @@ ANALYSIS = Analysis(
             measure="measure_map:HeadMapMeasurement",
             tables="tables:MAP_TABLES",
             after=("distances", "stats", "syntax", "coref"),
-            # 5: columns and values have the names of the field.
-            # 6: a column that counts is named by what it counts.
+            # 5: columns and values have the field's names.
+            # 6: a column of counts is named after the thing that it counts.
             version=6,
             order=2,
         ),

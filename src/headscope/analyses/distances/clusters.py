@@ -22,7 +22,7 @@ class Clusters:
         order: the heads in the order of the tree's leaves, `[head]`.
         number: number of clusters.
         height: height of the cut in root of nats, between the last join within a cluster and the first between two.
-        silhouette: mean silhouette of this cut; NaN where there was no choice of cuts.
+        silhouette: mean silhouette of this cut; NaN where only one cut was possible.
         silhouettes: mean silhouette of each cluster; NaN for a cluster of a single head, `[cluster]`.
     """
 
@@ -46,7 +46,7 @@ def cluster(divergence: NDArray[np.float64]) -> Clusters:
     """Cluster heads by average linkage on the root of their divergence, with the cut of the largest silhouette.
 
     The root of the Jensen-Shannon divergence is a metric. The numbers of clusters of `cuts_tried` are compared; among
-    equally good cuts, the one with the fewest clusters is taken.
+    equally good cuts, the one with the fewest clusters is chosen.
 
     Args:
         divergence: in nats, symmetric with a zero diagonal, `[head, head]`.

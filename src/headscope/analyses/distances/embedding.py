@@ -17,7 +17,7 @@ def embed(
 
     Args:
         divergence: in nats, symmetric with a zero diagonal, `[head, head]`.
-        seed: of the random starts.
+        seed: seed of the random starts.
         restarts: number of random starts.
 
     Returns:
@@ -47,7 +47,7 @@ def embed(
 
 
 def stress_of(points: NDArray[np.float64], divergence: NDArray[np.float64]) -> float:
-    """Return Kruskal's stress-1 of points `[head, 2]` for the divergences `[head, head]`; 0 where all is one point."""
+    """Return Kruskal's stress-1 of points `[head, 2]` for the divergences `[head, head]`; 0 if all points coincide."""
     a, b = np.triu_indices(len(points), k=1)
     apart = np.linalg.norm(points[a] - points[b], axis=1)
     total = float((apart**2).sum())

@@ -29,11 +29,11 @@ from headscope.statistics.role_catalog import OTHERWISE
 
 TOPIC = "distances"
 ONE_ROLE = 0.75
-"""A cluster has a role where at least this share of its heads has it."""
+"""A cluster has a role if at least this share of its heads has it."""
 
 
 def distances_findings(about: Context) -> list[Sentence]:
-    """Return the sentences on distances between heads; none where they were not measured."""
+    """Return the sentences on distances between heads; empty where they were not measured."""
     effects, head_table, every, pairs = (
         about.run.tables.get(name) for name in ("layer_effect", "head_map", "head_clusters", "head_distances")
     )
@@ -47,8 +47,8 @@ def distances_findings(about: Context) -> list[Sentence]:
         heads, clusters = (table[table["kind"] == kind.name] for table in (head_table, every))
         findings += kind.findings(_layers(row, q, kind))
         if are_alike(row):
-            continue  # nearest pairs and clusters of heads that are alike say nothing
-        if len(clusters) > 1:  # all heads together are no cluster, and no group of a role
+            continue  # among heads that are all alike, nearest pairs and clusters are meaningless
+        if len(clusters) > 1:  # a single cluster of all heads is neither a cluster nor a group of a role
             findings += kind.findings(_tree(row, clusters, kind))
             findings += kind.findings(_by_role(heads, clusters, about.words, kind))
         findings += kind.findings(_nearest(pairs, kind))
@@ -56,22 +56,22 @@ def distances_findings(about: Context) -> list[Sentence]:
 
 
 def are_alike(effect: Mapping[Any, Any]) -> bool:
-    """Return True if heads are so alike, on average, that nothing is said of pairs, layers and clusters of them.
+    """Return True if heads are, on average, too similar for findings on pairs, layers and clusters.
 
     Args:
-        effect: a row of `tables/layer_effect.parquet`.
+        effect: row of `tables/layer_effect.parquet`.
     """
     known = [number(effect[name]) for name in ("within", "between") if not isnan(number(effect[name]))]
     return bool(known) and max(known) < LEAST_DIVERGENCE
 
 
 def _layers(row: dict[str, Any], q: float, kind: Kind) -> Iterator[Sentence]:
-    """Say whether heads of a layer are more alike than others, and how far apart heads are.
+    """Yield the comparison of distances within and between layers, and the distances themselves.
 
     Args:
-        row: of `tables/layer_effect.parquet`.
-        q: of the test that layers make no difference, over all kinds of attention.
-        kind: of attention.
+        row: row of `tables/layer_effect.parquet`.
+        q: q-value of the test that layers make no difference, over all kinds of attention.
+        kind: kind of attention.
     """
     whose = f"{kind.noun}s"
     within, between, effect, p = (number(row[name]) for name in ("within", "between", "effect", "p"))
@@ -113,7 +113,7 @@ def _tree(row: dict[str, Any], clusters: pd.DataFrame, kind: Kind) -> Iterator[S
 
 
 def _untrusted(clusters: pd.DataFrame, kind: Kind) -> Iterator[Sentence]:
-    """Name clusters that are not stable, where others are; a single head is no cluster."""
+    """Yield the clusters that are not stable if others are; a single head does not count as a cluster."""
     stable = trusted(clusters)
     tested = clusters[(clusters["size"] > 1) & clusters["stability"].notna()]
     others = [str(label) for label in tested["cluster"] if int(label) not in stable]
@@ -124,11 +124,11 @@ def _untrusted(clusters: pd.DataFrame, kind: Kind) -> Iterator[Sentence]:
 
 
 def trust(clusters: pd.DataFrame, *, of: str = "") -> str:
-    """Say how many clusters of a kind are stable over documents, or that this was not tested.
+    """Return the number of clusters of a kind that are stable over documents, or that stability was not tested.
 
     Args:
-        clusters: of one kind.
-        of: what they are clusters of, ` of heads`.
+        clusters: clusters of one kind.
+        of: name of the members, such as ` of heads`.
     """
     stable, number = trusted(clusters), f"{count(len(clusters), 'cluster')}{of}"
     if not set_apart(clusters):
@@ -147,7 +147,7 @@ def trust(clusters: pd.DataFrame, *, of: str = "") -> str:
 
 
 def set_apart(clusters: pd.DataFrame) -> bool:
-    """Return True if a cluster of several heads lies apart from the others, so that there are clusters to speak of."""
+    """Return True if a cluster of several heads is separated from the others, so that there are clusters to report."""
     return bool((clusters["silhouette"] > NO_STRUCTURE).any())
 
 
@@ -157,9 +157,9 @@ def trusted(clusters: pd.DataFrame) -> set[int]:
 
 
 def _by_role(heads: pd.DataFrame, clusters: pd.DataFrame, words: Words, kind: Kind) -> Iterator[Sentence]:
-    """Return a sentence on each cluster whose heads mostly share a role, which is the paper's question.
+    """Yield a sentence on each cluster whose heads mostly share a role, which is the paper's question.
 
-    Stable clusters are named, three at most. The others are counted, with the reason why they are not named.
+    Stable clusters are named, at most three. The others are counted, with the reason why they are not named.
     """
     stable, named, unnamed = trusted(clusters), 0, 0
     if not set_apart(clusters):
@@ -189,11 +189,11 @@ def _by_role(heads: pd.DataFrame, clusters: pd.DataFrame, words: Words, kind: Ki
 
 
 def _by_chance(members: pd.Series, heads: pd.Series) -> float:
-    """Return the p that so many heads of a cluster share their most frequent role, where clusters are drawn by chance.
+    """Return the p-value of the share of a cluster's most frequent role, if clusters were drawn at random.
 
     Args:
-        members: the roles of the heads of a cluster.
-        heads: the roles of all heads; each could have been the most frequent one.
+        members: roles of the heads of a cluster.
+        heads: roles of all heads; each of them could have been the most frequent one.
     """
     of_cluster, of_all = (Counter(roles[roles != OTHERWISE].dropna()) for roles in (members, heads))
     for role, most in of_cluster.most_common(1):
@@ -203,7 +203,7 @@ def _by_chance(members: pd.Series, heads: pd.Series) -> float:
 
 
 def _nearest(pairs: pd.DataFrame | None, kind: Kind) -> Iterator[Sentence]:
-    """Name the two heads that attend most alike, where they are shown to be nearer than any other two."""
+    """Yield the two heads that attend most alike, if they are shown to be nearer than any other two."""
     if pairs is None:
         return
     rows = records(nearest_pairs(pairs, kind=kind.name, most=len(pairs)))

@@ -1,4 +1,4 @@
-"""What distances between heads add to the report."""
+"""The part of the report on distances between heads."""
 
 from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 from headscope.analyses.distances.findings import TOPIC, distances_findings

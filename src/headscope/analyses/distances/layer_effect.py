@@ -20,11 +20,11 @@ def layer_effect(result: DivergenceResult, *, permutations: int = PERMUTATIONS, 
     Args:
         result: divergences with their sums by group of documents.
         permutations: number of permutations of the heads' layer labels.
-        seed: of the permutations.
+        seed: seed of the permutations.
 
     Returns:
-        Columns of `layer_effect.parquet`, in nats; NaN where there is no such pair of heads, the interval's ends also
-        with fewer than 10 documents.
+        Columns of `layer_effect.parquet`, in nats; NaN where the model has no such pair of heads. The bounds of the
+        interval are also NaN with fewer than 10 documents.
     """
     a, b = np.triu_indices(len(result.divergence), k=1)
     same = result.layer_of[a] == result.layer_of[b]
@@ -48,14 +48,14 @@ def permutation_p(
 ) -> float:
     """Return the one-sided p of the layer effect under random assignments of heads to layers.
 
-    The sum over all pairs is constant, so that an effect is as large where the sum within layers is as small.
-    p = (1 + number as large) / (1 + permutations), which is never 0.
+    The sum over all pairs is constant, so an effect is at least as large if the sum within layers is at most as large.
+    p = (1 + number of such permutations) / (1 + permutations), which is never 0.
 
     Args:
         divergence: in nats, heads layer by layer, `[head, head]`.
         layers: number of layers, all with the same number of heads.
         permutations: number of permutations.
-        seed: of the permutations.
+        seed: seed of the permutations.
     """
     heads = len(divergence) // layers
     a, b = np.triu_indices(heads, k=1)

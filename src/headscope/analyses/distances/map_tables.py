@@ -30,13 +30,13 @@ def map_tables(
 
     Args:
         results: one for each kind of attention.
-        roles: of heads; null in the table where a head has none.
-        finds: relations that heads find; None where they were not measured, null in the table.
-        seed: of the map, the resamples and the permutations.
-        resamples: of the documents, for the clusters' stability.
+        roles: roles of heads; null in the table for a head without a role.
+        finds: relations that heads find; None where they were not measured, then null in the table.
+        seed: seed of the map, the resamples and the permutations.
+        resamples: number of resamples of the documents, for the clusters' stability.
 
     Returns:
-        `head_map`: a row per head: its coordinates in nats, cluster, role, and what it finds, joined by commas.
+        `head_map`: a row per head: its coordinates in nats, cluster, role, and the relations it finds, comma-separated.
         `head_clusters`: a row per cluster: heads, stability (mean Jaccard index with its most similar cluster over
         resampled documents, with 95% percentiles), silhouette, medoid, mean divergence within it.
         `layer_effect`: a row per kind: divergences within and between layers, their difference with interval and p, the

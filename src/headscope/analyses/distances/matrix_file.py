@@ -27,7 +27,7 @@ def check(path: Path) -> None:
 def write(results: Mapping[str, StageResult], path: Path) -> list[str]:
     """Write the divergences of each kind as a `.npy` array, `[head, head]`; return the lines to print.
 
-    A model with one kind of attention writes `path` itself; with several, `NAME-KIND.npy` beside it.
+    A model with one kind of attention has the single file `path`; with several, one `NAME-KIND.npy` in the same folder.
     """
     import numpy as np
 

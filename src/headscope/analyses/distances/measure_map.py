@@ -20,10 +20,10 @@ from headscope.study.head_columns import finders
 
 
 class HeadMapMeasurement(Measurement[Stream]):
-    """The heads of each kind embedded and clustered, with their roles and what they find; it reads nothing.
+    """The heads of each kind embedded and clustered, with their roles and the relations that they find.
 
-    It comes after `distances`; `stats` for roles; `syntax` and `coref` for what heads find. Without `stats` roles
-    are null, without both of the last two `finds` is.
+    It reads no text. It runs after `distances`; after `stats` for roles; after `syntax` and `coref` for the relations
+    that heads find. Without `stats` roles are null; without both of the last two `finds` is null.
     """
 
     def compute(self, sums: ScanSums) -> StageResult:

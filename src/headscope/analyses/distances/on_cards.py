@@ -16,11 +16,11 @@ NEAREST = 5
 MOST_IN_PAIRS = 512
 DIGITS = 6
 UNKNOWN = 65535
-"""The number of a pair that was not measured."""
+"""The value that marks a pair that was not measured."""
 
 
 def map_and_nearest(run: Study, kind: Kind) -> dict[str, Any]:
-    """Return all three for the cards of the heads of a kind."""
+    """Return map, nearest heads and all pairs for the cards of the heads of a kind."""
     apart = _matrix(run, kind)
     return {
         "map": map_block(run, kind),

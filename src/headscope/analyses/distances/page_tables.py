@@ -111,7 +111,7 @@ def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Ki
 
 
 def _layers(heads: pd.DataFrame) -> str:
-    """Return the layers of heads below a title that says so: `1 to 4`."""
+    """Return the layers of heads without the word `layers`, for a column with that title: `1 to 4`."""
     return layer_list(sorted({int(layer) for layer in heads["layer"]})).partition(" ")[2]
 
 

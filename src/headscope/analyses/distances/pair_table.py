@@ -16,7 +16,7 @@ def pair_table(results: Sequence[DivergenceResult]) -> pd.DataFrame:
     """Return distances as `head_distances.parquet`: a row for each pair of heads of a kind, a before b.
 
     Layers and heads are 1-based; divergences are Jensen-Shannon, in nats, with 95% intervals over
-    documents (NaN with fewer than 10 of them); `n` is the number of rows of attention in the mean.
+    documents (NaN with fewer than 10 of them); `n_rows` is the number of rows of attention in the mean.
 
     Args:
         results: one for each kind of attention.

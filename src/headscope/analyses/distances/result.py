@@ -18,7 +18,7 @@ class DivergenceResult:
         layers: number of layers.
         heads: heads in each layer.
         divergence: mean over all rows of all segments, symmetric with a zero diagonal, `[head, head]`.
-        sampling_error: its standard error due to reading a sample of rows; 0 where all were read, `[head, head]`.
+        sampling_error: standard error due to reading a sample of rows; 0 if all were read, `[head, head]`.
         n: number of rows of all segments, read or represented by a sample.
         rows_read: number of rows that were read.
         segments: number of segments.

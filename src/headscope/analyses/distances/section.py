@@ -37,7 +37,7 @@ MOST_IN_TREE = 200
 
 
 def distances_section(about: Context) -> list[Section]:
-    """Build the section; none where distances were not measured."""
+    """Build the section; empty where distances were not measured."""
     run = about.run
     head_table, pairs = run.tables.get("head_map"), run.tables.get("head_distances")
     if head_table is None or pairs is None or run.tables.get("layer_effect") is None:
@@ -68,7 +68,7 @@ def _draw_tree(about: Context, heads: pd.DataFrame, pairs: pd.DataFrame) -> Iter
 
 
 def _present(about: Context, heads: pd.DataFrame) -> list[Kind]:
-    """Return the kinds of attention of which distances were measured."""
+    """Return the kinds of attention whose distances were measured."""
     return [kind for kind in about.kinds if (heads["kind"] == kind.name).any()]
 
 
@@ -78,7 +78,7 @@ TREE = Figure(name="head-tree", tables=("head_map", "head_distances"), draw=_dra
 
 
 def _show_kind(about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: Kind) -> Iterator[Html | None]:
-    """Yield what the section shows of a kind: its map, its clusters and the pairs most alike."""
+    """Yield the blocks of the section for a kind: its map, its clusters and the most similar pairs of heads."""
     words = about.words
     heads = head_table[head_table["kind"] == kind.name]
     stress = _stress(about.run, kind.name)
@@ -111,7 +111,7 @@ def _show_kind(about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, ki
 
 
 def _subheading(words: str, kind: Kind) -> Html:
-    """Head a part of what is shown of a kind, which has a heading of its own where the model has several."""
+    """Return a subheading within a kind of attention, which has its own heading if the model has several kinds."""
     return el("h4" if kind.prefix else "h3", words)
 
 
@@ -137,7 +137,7 @@ def _clusters(about: Context, heads: pd.DataFrame, kind: Kind) -> Iterator[Html 
 
 
 def _stress(run: Study, kind: str) -> float | None:
-    """Return how far a kind's map is from its divergences (0 is exact); None where that was not measured."""
+    """Return the stress of a kind's map (0 is exact); None where it was not measured."""
     rows = [row for row in records(run.tables.get("layer_effect")) if row["kind"] == kind]
     stress = number(rows[0]["stress"]) if rows else float("nan")
     return None if isnan(stress) else stress

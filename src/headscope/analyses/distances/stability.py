@@ -9,7 +9,7 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, resampli
 
 RESAMPLES = 200
 STABLE = 0.75
-"""A cluster with a mean Jaccard index below this is unstable (Hennig 2007), and no sentence names it."""
+"""A cluster with a mean Jaccard index below this is unstable (Hennig 2007), and sentences do not mention it."""
 
 
 def stability(
@@ -19,14 +19,14 @@ def stability(
 
     Args:
         result: divergences with their sums by group of documents.
-        clusters: of the divergences of all documents.
+        clusters: clusters from the divergences of all documents.
         resamples: number of resamples.
-        seed: of the resamples.
+        seed: seed of the resamples.
 
     Returns:
         For each cluster the mean over resamples of its Jaccard index with the most similar cluster, and its 2.5 and
-        97.5 percentiles, `[3, cluster]`; and the same of the adjusted Rand index of the whole partition, `[3]`. All
-        are NaN where there are fewer than 10 documents, or one cluster.
+        97.5 percentiles, `[3, cluster]`; and the same for the adjusted Rand index of the whole partition, `[3]`. All
+        are NaN if there are fewer than 10 documents, or only one cluster.
     """
     groups = len(result.group_rows)
     if result.documents < FEWEST_DOCUMENTS or clusters.number < 2:

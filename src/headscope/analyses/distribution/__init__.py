@@ -1,1 +1,1 @@
-"""What does each head do over all its rows: how much it writes, how far from the sink, how widely, how far away?"""
+"""How do output norm, non-sink attention, entropy and distance vary over the rows of each head?"""

@@ -95,7 +95,7 @@ class DistributionAccumulator(Accumulator):
         self._copied: dict[str, OnHost] = {}
 
     def update(self, tile: AttentionTile) -> None:
-        """Count a tile's rows; the counts stay where they are made until the batch ends."""
+        """Count a tile's rows; the counts stay on their device until the batch ends."""
         values, content = row_values(tile), content_rows(tile)
         measures = [index for index, name in enumerate(NAMES) if name in values]
         nonnegative = torch.stack([values[NAMES[index]].clamp(min=0.0) for index in measures])
@@ -105,7 +105,7 @@ class DistributionAccumulator(Accumulator):
         columns = sent(torch.tensor(measures), bins.device)[:, None, None, None]
         counts = _counts(bins, content, columns)
         if tile.queries.valid.shape[1] <= torch.iinfo(torch.int16).max:
-            counts = counts.to(torch.int16)  # half the bytes until the batch ends
+            counts = counts.to(torch.int16)  # halves the memory until the batch ends
         self.segment_sums.add(tile, rows=counts)
         ends = _ends(nonnegative, bins, content, columns)
         layers = self._ends.setdefault(tile.kind, {})
@@ -147,26 +147,26 @@ def _counts(bins: Tensor, content: Tensor, columns: Tensor) -> Tensor:
     """Count rows by bin, `[batch, head, NAMES, BINS]` int32.
 
     Args:
-        bins: of each measure and row, `[measure, batch, head, row]`.
-        content: rows that count, `[batch, row]` bool.
-        columns: which of `NAMES` they are, `[measure, 1, 1, 1]`.
+        bins: bin of each measure and row, `[measure, batch, head, row]`.
+        content: True for rows that are counted, `[batch, row]` bool.
+        columns: index in `NAMES` of each measure, `[measure, 1, 1, 1]`.
     """
     batch, heads = bins.shape[1:3]
     number = batch * heads * len(NAMES) * BINS
     cells = torch.arange(batch * heads, device=bins.device).view(batch, heads, 1) * len(NAMES)
     slots = (cells + columns) * BINS + bins
-    slots = slots.where(content[:, None], number)  # all other rows go to a slot behind
+    slots = slots.where(content[:, None], number)  # all other rows go to an additional last slot
     counts = torch.zeros(number + 1, dtype=torch.int32, device=bins.device)
     counts.scatter_add_(0, slots.flatten(), torch.ones((), dtype=torch.int32, device=bins.device).expand(slots.numel()))
     return counts[:-1].view(batch, heads, len(NAMES), BINS)
 
 
 def _ends(values: Tensor, bins: Tensor, content: Tensor, columns: Tensor) -> Tensor:
-    """Return the largest value in each bin of a head, and that below zero of the smallest; -inf in bins without rows.
+    """Return the largest value in each bin of a head, and minus the smallest; -inf in bins without rows.
 
     Args:
-        values: of each measure and row, `[measure, batch, head, row]` float64.
-        bins, content, columns: as `_counts` takes them.
+        values: value of each measure and row, `[measure, batch, head, row]` float64.
+        bins, content, columns: as in `_counts`.
 
     Returns:
         `[2, head, NAMES, BINS]` float64.

@@ -1,4 +1,4 @@
-"""Distributions over tokens, declared."""
+"""The declaration of distributions over tokens."""
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
@@ -13,8 +13,8 @@ ANALYSIS = Analysis(
             cost=0,
             measure="measure:DistributionMeasurement",
             corpora=("text",),
-            # 4: columns and values have the names of the field.
-            # 5: a column that counts is named by what it counts. 6: examples have a column decile.
+            # 4: columns and values have the field's names.
+            # 5: a column of counts is named after the thing that it counts. 6: examples have a column decile.
             version=6,
             options=TEXT_INPUTS,
             order=6,

@@ -24,7 +24,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class DecileRow:
-    """A row that stands for a decile of a head's rows.
+    """An example row of a decile of a head's rows.
 
     Attributes:
         layer, head, decile, rank: 1-based.
@@ -43,8 +43,8 @@ class DecileRow:
 def decile_rows(examples: ExampleResult, counted: DistributionResult) -> Iterator[DecileRow]:
     """Yield the rows with the smallest hashes of each decile of a head's rows, by layer, head and decile.
 
-    Each bin keeps its smallest hashes, so these are a random sample of the decile. A decile that is narrower than its
-    bins may have no row in the sample; then any row of those bins stands in.
+    Each bin keeps its smallest hashes, so these rows are a random sample of the decile. A decile that is narrower than
+    its bins may have no row in the sample; then any row of those bins is taken instead.
 
     Args:
         examples: the sample of rows.
@@ -76,10 +76,10 @@ def decile_rows(examples: ExampleResult, counted: DistributionResult) -> Iterato
 
 
 def examples_table(run: Run, examples: Sequence[ExampleResult], counted: Sequence[DistributionResult]) -> pd.DataFrame:
-    """Return the examples of every head with the words around them, as `distribution_examples.parquet` has them.
+    """Return the examples of every head with the words around them, in the columns of `distribution_examples.parquet`.
 
     Args:
-        run: knows the tokens.
+        run: run with the tokens' texts.
         examples: the sample of each kind of attention.
         counted: the distributions over the same text, kind by kind.
     """

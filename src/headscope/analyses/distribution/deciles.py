@@ -1,7 +1,7 @@
 """Deciles of a head's rows, by interpolation in their bins, with intervals over documents.
 
-The interval of a quantile is that of the share of rows below it, translated back to values (Woodruff 1952). It contains
-the whole bin of the quantile, because counts in bins do not resolve more.
+The interval of a quantile is the interval of the share of rows below it, translated back to values (Woodruff 1952). It
+contains the whole bin of the quantile, because counts in bins have no finer resolution.
 """
 
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from headscope.statistics.inference.confidence import Interval, ratio_interval
 
 DECILES = tuple(range(1, 10))
-"""The nine deciles; a tenth of the rows lies below the first."""
+"""The nine deciles; a tenth of the rows is below the first."""
 TABULATED = (1, 5, 9)
 """The deciles in tables: the lowest, the median and the highest."""
-_HAIR = 1e-9  # in ranks, so that rounding does not move a whole rank
+_HAIR = 1e-9  # tolerance in ranks, so that rounding does not move a whole rank
 
 
 @dataclass(frozen=True)
 class BinnedValues:
     """Values counted in bins, for many distributions at once.
 
-    The smallest and the largest value of each bin are known, and so are their ranks. Quantiles are exact where a bin
-    holds a single value, however often.
+    The smallest and the largest value of each bin are known, and so are their ranks. Quantiles are exact if a bin has a
+    single distinct value.
 
     Attributes:
         counts: number of values in each bin, `[..., bin]`.
@@ -36,7 +36,7 @@ class BinnedValues:
     most: NDArray[np.float64]
 
     def quantiles(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the quantiles of shares, `[..., share]`, assuming a uniform distribution within each bin.
+        """Return the quantiles at given shares, `[..., share]`, assuming a uniform distribution within each bin.
 
         They interpolate between two values as numpy's quantiles do. NaN where nothing was counted, or where the share
         is NaN.

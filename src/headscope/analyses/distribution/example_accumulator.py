@@ -1,4 +1,4 @@
-"""Rows of every strength as examples: of each bin of a head those with the smallest hashes."""
+"""Examples of rows of every strength: the rows with the smallest hashes in each bin of a head."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from headscope.statistics.sums.kept import Declared
 from headscope.statistics.sums.row_selection import SelectedRows
 
 MOST_KEPT = 4
-"""Rows of each bin."""
+"""Number of rows kept of each bin."""
 STRENGTHS = ("output_norm", "non_sink")
-"""What says how strong a row is: how much it writes; where that is not known, its non-sink attention."""
+"""The measures of a row's strength: its output norm; where that is unknown, its non-sink attention."""
 
 BEFORE, AFTER = 10, 5
 """Number of tokens kept on either side of the row's token."""
@@ -38,20 +38,20 @@ ROW = np.dtype(
         ("ids", np.int32, BEFORE + 1 + AFTER),
     ]
 )
-"""A row, its value, position, weight and id of its strongest key, and ids of the tokens around it."""
+"""A row with its value, the position, weight and id of its strongest key, and the ids of the tokens around it."""
 
 
 @dataclass(frozen=True)
 class ExampleResult:
-    """What was kept of one kind of attention.
+    """The sample of rows of one kind of attention.
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        rows: of `ROW`, by head, bin and hash; `segment` counts within `segments`.
+        rows: rows of type `ROW`, by head, bin and hash; `segment` is an index in `segments`.
         segments: document and index of each segment.
-        layer, head: of each row, from 0.
-        strength: place of its measure in `STRENGTHS`.
-        bins: the bin of its value.
+        layer, head: layer and head of each row, from 0.
+        strength: index of its measure in `STRENGTHS`.
+        bins: bin of its value.
     """
 
     kind: str
@@ -71,7 +71,7 @@ class ExampleAccumulator(Accumulator):
 
     Args:
         layout: the kinds of attention and their sizes.
-        seed: of the hashes.
+        seed: seed of the hashes.
         most: number of rows kept of each bin.
     """
 
@@ -88,7 +88,7 @@ class ExampleAccumulator(Accumulator):
         return {"examples": self._examples}
 
     def update(self, tile: AttentionTile) -> None:
-        """Offer a tile's rows."""
+        """Offer a tile's rows to the sample."""
         name = STRENGTHS[0] if tile.written is not None else STRENGTHS[1]
         values = tile.written.outputs.double() if tile.written is not None else non_sink_attention(tile)
         content = content_rows(tile)[:, None].expand_as(values)
@@ -101,7 +101,7 @@ class ExampleAccumulator(Accumulator):
         self._examples.hand_over(copy)
 
     def end(self, batch: Batch) -> None:
-        """Take the rows of the batch."""
+        """Add the rows of the batch to the sample."""
         self._examples.take()
 
     def compute(self) -> tuple[ExampleResult, ...]:
@@ -111,11 +111,11 @@ class ExampleAccumulator(Accumulator):
 
 
 def _facts(tile: AttentionTile, rows: SelectedRows, values: torch.Tensor) -> dict[str, torch.Tensor]:
-    """Return the facts of some rows of a tile, by the names of `ROW`.
+    """Return the fields of some rows of a tile, by the names of `ROW`.
 
     Args:
         tile: the tile.
-        rows: of the tile.
+        rows: rows of the tile.
         values: strength of each row, `[batch, head, row]`.
     """
     item, head, at = rows.item, rows.head, rows.at

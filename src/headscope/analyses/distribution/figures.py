@@ -21,9 +21,9 @@ _INNER = (3, 7)
 
 @house_style()
 def decile_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None = None) -> Figure:
-    """Draw a line for each head from its first decile to its ninth, a point at the fifth; a panel a measure.
+    """Draw a line for each head from its first decile to its ninth, a point at the fifth; one panel per measure.
 
-    Heads stand in their order, layer after layer; measures that the kind does not have are left out. A point links to
+    Heads are in order, layer after layer; measures that the kind does not have are left out. A point links to
     its head's card.
 
     Args:

@@ -1,4 +1,4 @@
-"""What distributions over rows add to the report and the atlas."""
+"""The part of the report and the atlas on distributions over rows."""
 
 from headscope.analyses.distribution.on_cards import distribution_cards
 from headscope.analyses.distribution.section import FIGURE, distribution_section

@@ -19,10 +19,10 @@ from headscope.statistics.tables.head_table import head_table, interval_arrays
 
 
 class DistributionMeasurement(Measurement[Run]):
-    """How often every head does how much."""
+    """The distribution of every head's measures over rows."""
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of the text: its rows counted by strength, and some rows of every strength."""
+        """Yield the scan of the text: counts of its rows by strength, and a sample of rows of every strength."""
         layout = self.run.layout
         examples = ExampleAccumulator(layout, seed=self.run.options.seed)
         yield Scan(RunText(self.run), [DistributionAccumulator(layout), examples], label="rows of heads")

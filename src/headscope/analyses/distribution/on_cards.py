@@ -21,10 +21,10 @@ MANY_HEADS = 512
 def distribution_cards(run: Study, kind: Kind) -> dict[str, Any]:
     """Return `distribution` for the cards of the heads of a kind; None where distributions were not measured.
 
-    It has `measures`: `name`, `label`, `unit`, and the `deciles` of each head in head order, None where it has none;
-    `words`: every token as it is drawn, and in full where that differs; `strengths`: by the head's index, the measure
-    that orders its rows; and `rows`: by the head's index those of each decile, weakest first, each a list: its value,
-    and the row as `CardWords.attending` has it.
+    It has `measures`: `name`, `label`, `unit`, and the `deciles` of each head in head order, None for a head without;
+    `words`: every token as displayed, and in full where that differs; `strengths`: for each head index, the measure
+    that orders its rows; and `rows`: for each head index the rows of each decile, weakest first, each a list of its
+    value and the row in the format of `CardWords.attending`.
     """
     table, examples = run.tables.get("distribution"), run.tables.get("distribution_examples")
     if table is None or not (table["kind"] == kind.name).any():

@@ -12,8 +12,8 @@ from torch import Tensor
 from headscope.encoding.sending import sent
 
 BINS = 128
-"""Number of bins of a measure at most."""
-# Relative: a value this little below an edge counts as on it, since batch shapes move float32 values by less.
+"""Largest number of bins of a measure."""
+# Relative: a value this little below an edge counts as on it, because batch shapes move float32 values by less.
 _ROUNDING = 1e-6
 Edges = NDArray[np.float64]
 
@@ -23,12 +23,12 @@ class RowMeasure:
     """A measure of rows with its bins, which are narrow where values are dense.
 
     Attributes:
-        name: in tables.
-        label: in headings.
+        name: name in tables.
+        label: name in headings.
         meaning: the exact definition, for docs and the glossary.
-        unit: of its values.
+        unit: unit of the values.
         edges: left edges of the bins, starting from 0, and the nominal end of the last bin, which is open.
-        logarithmic: whether the axis of its figure is logarithmic.
+        logarithmic: True if the axis of its figure is logarithmic.
     """
 
     name: str
@@ -52,13 +52,13 @@ def _octaves(first: int, last: int, an_octave: int) -> Edges:
 def _share_edges() -> Edges:
     """Return bins that halve toward 0 and toward 1, where rows are dense, with 101 of equal width between."""
     ends = np.concatenate([[0.0], _octaves(-18, -6, 1)])
-    # Their number is odd, so that 0.5 is no edge.
+    # Their number is odd, so that 0.5 is not an edge.
     between = np.linspace(ends[-1], 1 - ends[-1], 102)
     return np.concatenate([ends[:-1], between, 1 - ends[-2::-1]])
 
 
 def _distance_edges() -> Edges:
-    """Return three bins per doubling, with narrow ones around small whole numbers, where positional heads look."""
+    """Return three bins per doubling, with narrow ones around small whole numbers, to which positional heads attend."""
     around = {1: range(3, 15), 2: range(4, 12, 2), 3: range(4, 12, 2), 4: (8,), 5: (8,), 6: (8,)}
     narrow = [number + side * 2.0**-power for number, powers in around.items() for power in powers for side in (-1, 1)]
     wide = _octaves(-4, 17, 3)
@@ -106,5 +106,5 @@ NAMES = tuple(MEASURES)
 
 @cache
 def _inner_edges(name: str, device: torch.device) -> Tensor:
-    """Return the edges between the bins of a measure on a device, where they are sent once."""
+    """Return the edges between the bins of a measure on a device, to which they are copied once."""
     return sent(torch.from_numpy(MEASURES[name].edges[1:-1].copy()), device)

@@ -25,7 +25,7 @@ def ids_around(info: SegmentInfo, item: Tensor, at: Tensor, *, before: int, afte
     Args:
         info: the axis of the tokens.
         item, at: index in the batch, and position on the axis, `[token]`.
-        before, after: number of neighbors; `PADDING` fills up beyond the ends of an input.
+        before, after: number of neighbors; positions beyond the ends of an input have the id `PADDING`.
     """
     around = at[:, None] + torch.arange(-before, after + 1, device=at.device)
     inside = around.clamp(0, info.ids.shape[1] - 1)
@@ -41,7 +41,7 @@ def strongest_keys(
     Args:
         tile: the tile.
         item, head, at: index in the batch, head, and row of the tile, `[row]`.
-        keys: keys that count, `[batch, key]` bool.
+        keys: True for keys that are considered, `[batch, key]` bool.
     """
     weights, positions = [], []
     step = max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])
@@ -55,13 +55,13 @@ def strongest_keys(
 
 
 def excerpt_row(run: Run, row: Any, segments: Sequence[SegmentName], *, kind: str, before: int) -> dict[str, Any]:
-    """Return a sampled row with the words around it, in the columns of `statistics.columns.excerpt`.
+    """Return a sampled row with the words around it, in the columns of `statistics.tables.columns.excerpt`.
 
     Args:
-        run: knows the tokens.
-        row: with `segment`, `row`, `key` (`NO_KEY` for a learned sink), `key_id`, `weight` and `ids`.
+        run: run with the tokens' texts.
+        row: row with `segment`, `row`, `key` (`NO_KEY` for a learned sink), `key_id`, `weight` and `ids`.
         segments: the inputs of the sample.
-        kind: of attention.
+        kind: kind of attention.
         before: number of `ids` before the row's token.
     """
     document, segment = segments[int(row["segment"])]

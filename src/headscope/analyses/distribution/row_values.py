@@ -1,4 +1,4 @@
-"""The measures of a tile's rows, and which rows count."""
+"""The measures of a tile's rows, and the rows that are counted."""
 
 import torch
 from torch import Tensor
@@ -10,14 +10,14 @@ _SINKS = [RowQuantity.CLS, RowQuantity.SEP, RowQuantity.SINK_LOGIT]
 
 
 def content_rows(tile: AttentionTile) -> Tensor:
-    """Return which of a tile's rows are neither padding nor special tokens, `[batch, row]` bool."""
+    """Mark the rows of a tile that are neither padding nor special tokens, `[batch, row]` bool."""
     return tile.queries.content[:, tile.rows]
 
 
 def row_values(tile: AttentionTile) -> dict[str, Tensor]:
     """Return each measure of every row by its name, `[batch, head, row]` float64; arbitrary in padding.
 
-    `output_norm` is left out where the layer's output projection is not known, `distance` where rows and keys are other
+    `output_norm` is left out if the layer's output projection is unknown, `distance` if rows and keys are different
     tokens.
     """
     values: dict[str, Tensor] = {}

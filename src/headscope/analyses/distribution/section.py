@@ -41,14 +41,14 @@ FIGURE = Figure(name="figure-distribution", tables=("distribution",), draw=_draw
 
 
 def distribution_section(about: Context) -> list[Section]:
-    """Build the section; none where the run counted no rows."""
+    """Build the section; empty where the run counted no rows."""
     label = "The deciles of the rows of each {} head, by four measures; the table below has them."
     blocks = placed_by_kind(about, FIGURE, label, decile_table, CAPTION)
     return section("distribution", TITLE, WHY, blocks)
 
 
 def decile_table(table: pd.DataFrame, kind: Kind) -> Table:
-    """Tabulate the first, fifth and ninth decile of every head's measures, with the interval of the fifth."""
+    """Return a table of the first, fifth and ninth decile of every head's measures, with the interval of the fifth."""
     deciles = table[(table["kind"] == kind.name) & table["decile"].isin(TABULATED)]
     known = [name for name in MEASURES if deciles.loc[deciles["measure"] == name, "value"].notna().any()]
     by_head = rows_by_head(deciles, "measure", "decile")

@@ -1,4 +1,4 @@
-"""Sums of what changing each head does to the model's predictions, by document."""
+"""Sums of the effects of changing each head on the model's predictions, by document."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from headscope.statistics.sums.kept import Declared, counted, largest, summed
 
 LOSS, DIVERGENCE = "loss", "kl"
 SCORE = "score"
-"""How much a user's score changes; its measure has the name of its function."""
+"""The change of a user's score; in tables its measure has the name of the user's function."""
 ATTRIBUTION, GATE = "attribution", "gate"
-"""First-order estimates of the added loss: of what is done to the head, and the size of that of writing nothing."""
+"""First-order estimates of the added loss: of the intervention on the head, and the absolute one for zero output."""
 LOGIT, COMPENSATION, OV_COPYING = "logit", "compensation", "ov_copying"
-"""What the right token's logit loses without a head, and how much less that is than what the head adds by itself; the
-copying score of weights alone."""
+"""The loss of the right token's logit without a head; the head's direct effect minus this loss; and the copying score
+computed from weights alone."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class EffectResult:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        intervals: each effect by its measure, `[layer, head]` each, as far as it is known: `LOSS` and `DIVERGENCE` in
-            nats, `SCORE`, the first-order estimates, and the effects on logits.
-        p: of tests that the added loss is not 0, and that the score does not change, on both sides, `[layer, head]`
+        intervals: known effects by measure, `[layer, head]` each: `LOSS` and `DIVERGENCE` in nats, `SCORE`, the
+            first-order estimates, and the effects on logits.
+        p: p-values of two-sided tests that the added loss is 0, and that the score does not change, `[layer, head]`
             each; NaN with few documents.
         spread: standard deviation of the added loss over documents of the mean size, nats, `[layer, head]`.
         n_inputs: number of inputs.
@@ -50,10 +50,10 @@ class EffectResult:
 
 
 class EffectsAccumulator(Accumulator):
-    """Sums the effects of heads, each input's mean over its targets, by group of documents.
+    """Sums the effects of heads (the mean over each input's targets) by group of documents.
 
     Args:
-        layout: the kinds of attention and their sizes.
+        layout: kinds of attention and their sizes.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"effects"})
@@ -97,7 +97,7 @@ class EffectsAccumulator(Accumulator):
                 self.add(tile, ov_copying=scores[None])
 
     def compute(self) -> tuple[EffectResult, ...]:
-        """Return each kind's effects with their intervals over documents."""
+        """Compute the effects of each kind with their intervals over documents."""
         stacked = self.sums.stacked()
         results = []
         for part in self.layout:
@@ -110,7 +110,7 @@ class EffectsAccumulator(Accumulator):
             }
             copying = self.totals[f"ov_copying{ending}"]
             if np.isfinite(copying).all():
-                # Weights are no sample.
+                # Weights are not a sample, so that the score has no interval.
                 without = np.full(copying.shape, np.nan)
                 intervals[OV_COPYING] = Interval(value=copying, low=without, high=without)
             inputs = arrays["n_inputs"][:, 0]
@@ -129,7 +129,7 @@ class EffectsAccumulator(Accumulator):
 
 
 def _sums(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[Any], NDArray[Any], Scale]]:
-    """Yield each measure of a kind that is known, its sums of each document, what they are over, and their scale."""
+    """Yield each known measure of a kind with its sums and its counts by document, and its scale."""
     added, divergence, logit = np.moveaxis(arrays["effect"], -1, 0)
     counts = arrays["n_effect"]
     yield LOSS, added, counts, "real"

@@ -1,4 +1,4 @@
-"""The tables of the stage of effects."""
+"""The tables of the effects stage."""
 
 from headscope.analyses.effects.estimates.tables import EFFECT_ESTIMATES
 from headscope.analyses.effects.tables import EFFECTS

@@ -1,4 +1,4 @@
-"""Effects of heads, declared."""
+"""Declaration of the effects analysis."""
 
 from functools import partial
 
@@ -20,9 +20,9 @@ ANALYSIS = Analysis(
             tables="all_tables:TABLES",
             options=(*(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "effect_heads"), SCORE_HASH),
             # 2: effects on logits, direct effects and copying.
-            # 3: a test that keeps its level where documents have a tail.
-            # 4: first-order estimates. 5: judged by exact effects. 6: a user's score.
-            # 7: a test that learns from all heads. 8: estimates are judged by effects that are shown.
+            # 3: a test that keeps its level where documents are heavy-tailed.
+            # 4: first-order estimates. 5: estimates compared with exact effects. 6: a user's score.
+            # 7: a test that pools all heads. 8: estimates are compared with significant effects only.
             version=8,
             cost=120,
             unless={"intervention": EXPLAINED},

@@ -1,4 +1,4 @@
-"""What a head does to the model, in a line for its card."""
+"""The line on a head's card that describes its effects."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from headscope.study.study import Study
 
 
 def effect_lines(run: Study, kind: Kind) -> Mapping[int, str]:
-    """Return the effect of each head of a kind, the effect kept, direct effect and compensation, by its index.
+    """Return a line with the effect, effect kept, direct effect and compensation of each head, by the head's index.
 
     Args:
-        run: its tables.
-        kind: of attention.
+        run: study with the tables.
+        kind: kind of attention.
     """
     effects, kept = (_cells(run.tables.get(name), kind) for name in ("effects", "effect_kept"))
     words = None if not effects else wording_of(run.tables["effects"])
-    # What explanations keep of an effect is said where there is one.
+    # The effect kept is given only where replacing the attention by uniform attention has an effect.
     kept = dict(compress(kept.items(), above([cells[UNIFORM] for cells in kept.values()], least=LEAST_LOSS)))
     lines = {}
     for index in sorted({*effects, *kept}):
@@ -57,7 +57,7 @@ def _interval(cell: Cell) -> str:
 
 
 def _cells(table: pd.DataFrame | None, kind: Kind) -> dict[int, dict[str, Cell]]:
-    """Return the numbers of single heads by measure, by the head's index."""
+    """Return the cells of single heads by the head's index and the measure."""
     if table is None or not len(table):
         return {}
     of_kind = table[(table["kind"] == kind.name) & table["head"].notna()]

@@ -1,4 +1,4 @@
-"""Which heads of a large model are changed: those with the largest estimates, and a sample of the others."""
+"""Choose the heads of a large model to change: the heads with the largest estimates, and a sample of the others."""
 
 from hashlib import blake2b
 from typing import ClassVar
@@ -15,10 +15,10 @@ from headscope.statistics.sums.kept import Declared, total
 
 
 class GateAccumulator(Accumulator):
-    """Sums the gate estimate of every head, the size on each input.
+    """Sums the absolute gate estimate of every head over inputs.
 
     Args:
-        layout: the kinds of attention and their sizes.
+        layout: kinds of attention and their sizes.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"effects"})
@@ -33,17 +33,17 @@ class GateAccumulator(Accumulator):
             self.add(tile, gate=tile.effects.gate.abs().nan_to_num(0.0, 0.0, 0.0))
 
     def compute(self) -> dict[str, NDArray[np.float64]]:
-        """Return the sums over inputs by kind of attention, `[layer, head]`; 0 of a model without a gradient."""
+        """Return the sums over inputs by kind of attention, `[layer, head]`; 0 for a model without a gradient."""
         return {part.kind: self.totals[f"{GATE}.{part.kind}"] for part in self.layout}
 
 
 def chosen_heads(estimates: dict[str, NDArray[np.float64]], number: int, *, seed: int) -> Heads:
-    """Return the heads with the largest estimates, one of two, and others drawn by hash.
+    """Choose heads: one half has the largest estimates, the other half is drawn by hash.
 
     Args:
-        estimates: by kind of attention, `[layer, head]`.
-        number: of heads; all where there are no more.
-        seed: of what is drawn.
+        estimates: estimates by kind of attention, `[layer, head]`.
+        number: number of heads; all heads if the model has fewer.
+        seed: seed of the random draw.
     """
     estimate_of = {
         ((kind, layer), head): float(values[layer, head])
@@ -64,5 +64,5 @@ def chosen_heads(estimates: dict[str, NDArray[np.float64]], number: int, *, seed
 
 
 def number_of_largest(number: int) -> int:
-    """Return how many of the heads that are measured are those with the largest estimates."""
+    """Return the number of heads with the largest estimates among the chosen heads."""
     return -(-number // 2)

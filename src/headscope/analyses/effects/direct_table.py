@@ -1,4 +1,4 @@
-"""Effects on logits in the report: what each head adds by itself, what is lost without it, and what it copies."""
+"""Effects on logits in the report: direct effect, loss without the head, compensation and copying."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TERMS = (
 
 
 def measures_on_logits(table: pd.DataFrame) -> list[str]:
-    """Return which effects on logits a table of effects has, in the order of the page."""
+    """Return the measures of effects on logits that a table of effects has, in the order of the page."""
     measures = set(table["measure"])
     return [name for name in ON_LOGITS if name in measures]
 
@@ -35,18 +35,18 @@ def direct_table(table: pd.DataFrame, kind: Kind) -> Table | None:
 
     Args:
         table: `tables/effects.parquet`.
-        kind: of attention.
+        kind: kind of attention.
     """
     names = measures_on_logits(table)
     if not names:
         return None
-    # Weights are no sample, and have no interval.
+    # Weights are not a sample, and have no interval.
     columns = {name: 1 if name == OV_COPYING else 2 for name in names}
     rows, sizes = [], []
     for head, cells in rows_by_head(table[table["kind"] == kind.name], "measure"):
         row = [head_label(*head)]
         for name in names:
-            # A head that was not changed has not all.
+            # A head that was not changed lacks some measures.
             row += nats_with_ends(cell_of(cells.get((name,), {}), "value"))[: columns[name]]
         rows.append(tuple(row))
         sizes.append(abs(number(cells.get((names[0],), {}).get("value"))))

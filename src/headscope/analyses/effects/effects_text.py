@@ -1,4 +1,4 @@
-"""Some inputs of a run, read by the model with its head while one head after another is changed."""
+"""Inputs of a run that the model with its prediction head reads while attention heads are changed one by one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -23,7 +23,7 @@ from headscope.prepare.model_run import ModelRun
 from headscope.scans.progress import Watcher
 from headscope.scans.scan_declaration import ScanCorpus
 
-_NUMBERS_AT_ONCE = 1 << 27  # scores of tokens in one batch, four times over: 512 MiB of float32
+_NUMBERS_AT_ONCE = 1 << 27  # four copies of a batch's token scores: 512 MiB of float32
 FITS: Mapping[str, Fit] = {
     "mean": Mean.fitted,
     "zero": lambda _: Zero(),
@@ -31,31 +31,33 @@ FITS: Mapping[str, Fit] = {
     "uniform": lambda _: Uniform(),
     "sink": lambda _: Sink(),
 }
-"""What makes each intervention, by its name."""
+"""The function that makes each intervention, by the intervention's name."""
 
 
 class EffectsText(ScanCorpus):
     """Inputs of a run's text, spread over its documents; the model is loaded when they are read.
 
     Args:
-        run: whose text it is.
-        watch: told of what it takes.
-        fits: returns what makes the interventions, once the inputs are read.
-        most: number of inputs at most.
-        scopes: what is changed at once.
-        only: returns which single heads are changed, once the inputs are read; None for all.
-        sets: returns sets of heads, each changed at once, once the inputs are read.
-        direct: whether direct effects are measured, too.
-        first_order: whether first-order effects are, where the model gives a gradient.
-        scored: whether the effect on the user's score is, where there is one.
-        reads: which of the inputs the model reads; interventions learn from all.
-        what: is measured, in words.
+        run: run with the text.
+        watch: watcher that receives the forecast of the time.
+        fits: function that returns the makers of interventions; called when the source is opened.
+        most: largest number of inputs.
+        scopes: scopes that are changed at once (head, layer, model).
+        only: function that returns the single heads to change, None for all; called when the source is opened.
+        sets: function that returns sets of heads, each changed at once; called when the source is opened.
+        direct: True to measure direct effects as well.
+        first_order: True to measure first-order effects as well, if the model gives a gradient.
+        scored: True to measure the effect on the user's score as well, if there is one.
+        reads: predicate of the inputs that the model reads; interventions are fitted to all inputs.
+        what: name of the measured quantity in progress lines.
 
     Attributes:
-        loss: the name of the loss, `passes` and `backward` how many forward and backward passes an input takes, `whole`
-            why passes are whole ones (empty where they are not), `logit_path` that from heads to logits,
-            `no_gradient` why there are no first-order effects, and `counts` what the loss was taken of; known once the
-            source is opened.
+        loss: name of the loss. This and the following attributes are known once the source is opened.
+        passes, backward: numbers of forward and backward passes per input.
+        whole: reason why passes are whole passes; empty if they are not.
+        logit_path: path from heads to logits.
+        no_gradient: reason why first-order effects are not measured; empty if they are.
+        counts: counts of the inputs and targets of the loss.
     """
 
     def __init__(
@@ -83,7 +85,7 @@ class EffectsText(ScanCorpus):
 
     @cached_property
     def inputs(self) -> list[Segment]:
-        """The inputs that interventions learn from."""
+        """The inputs to which interventions are fitted."""
         return self.run.sample(self.most)
 
     @cached_property
@@ -117,7 +119,7 @@ class EffectsText(ScanCorpus):
             seed=options.seed,
             after_batch=Forecast(self.watch, self.limit, what=self.what),
         )
-        # A head costs a pass or a part of it: shards are so much smaller that as little is lost with one.
+        # A head costs a pass or a part of it: shards are smaller in proportion, so that losing one costs no more time.
         tokens = max(1, int(shards.SHARD_TOKENS / source.passes))
         source.batches = shards.ShardedBatches(shards.shards(self.read, tokens=tokens), batch_size=size)
         self.loss, self.whole = model.loss, source.plan.missing
@@ -132,17 +134,17 @@ class EffectsText(ScanCorpus):
         return source
 
     def facts(self) -> dict[str, Any]:
-        """Return what the manifest says of the loss, once the inputs were read."""
+        """Return the facts on the loss for the manifest; complete once the inputs were read."""
         passes = {"passes": round(self.passes, 3), "backward_passes": self.backward}
         return {**self.counts.facts(self.loss), **passes}
 
     def documents_read(self, inputs: int) -> int:
-        """Return about how many documents so many of the inputs make up."""
+        """Estimate the number of documents that a number of inputs covers."""
         return self.total * inputs // max(1, self.limit)
 
     @cached_property
     def total(self) -> int:
-        """The number of documents that the inputs are of; every progress line needs it."""
+        """The number of documents of the inputs; cached because every progress line needs it."""
         return len({segment.document for segment in self.read})
 
     @property
@@ -152,12 +154,12 @@ class EffectsText(ScanCorpus):
 
 
 def effect_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
-    """Return the number of inputs per batch such that what the model predicts of all tokens fits into memory.
+    """Return the number of inputs per batch for which the predictions at all tokens fit into memory.
 
     Args:
-        max_length: number of tokens in an input at most.
-        anatomy: of the model.
-        loaded: the model with its head.
+        max_length: largest number of tokens in an input.
+        anatomy: anatomy of the model.
+        loaded: model with its prediction head.
     """
     vocabulary = int(loaded.model.get_input_embeddings().weight.shape[0])
     fitting = _NUMBERS_AT_ONCE // (4 * max_length * vocabulary)

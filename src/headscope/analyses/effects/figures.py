@@ -1,4 +1,4 @@
-"""The figure of effects: the loss that each head adds, layer after layer."""
+"""The figure of effects: the added loss of each head, layer after layer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draw_effects(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Dra
     """Yield the figure of each kind of attention.
 
     Args:
-        about: the run.
+        about: report context of the run.
         table: `tables/effects.parquet`.
     """
     for kind in about.kinds:
@@ -31,12 +31,12 @@ def draw_effects(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Dra
 
 
 def effect_figure(effects: Sequence[HeadEffect], *, kind: str, roles: pd.DataFrame | None) -> Figure:
-    """Draw a point for each head at the loss that it adds, with its interval; a point links to its head's card.
+    """Draw a point for each head at its added loss, with its interval; a point links to its head's card.
 
     Args:
-        effects: of every head.
+        effects: effects of all heads.
         kind: `encoder`, `decoder` or `cross`.
-        roles: `kind layer head role`, for colors and shapes.
+        roles: table with the columns `kind layer head role`, for colors and shapes.
     """
     ordered = sorted(effects, key=lambda effect: (effect.layer, effect.head))
     heads = [(effect.layer, effect.head) for effect in ordered]

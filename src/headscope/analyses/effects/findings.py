@@ -22,17 +22,18 @@ from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 TOPIC = "effects"
 ASIDE = "effects_aside"
-"""The topic of what was not shown, and of which heads were changed: no headline."""
+"""The topic of findings without a headline: effects that were not tested or not shown, and the heads that were
+changed."""
 
 
 @dataclass(frozen=True)
 class HeadEffect:
-    """The loss that a model gains when one head is changed.
+    """The added loss of a model when one head is changed.
 
     Attributes:
-        layer, head: the head, from 1.
-        added: nats, with its interval.
-        q_value: of the test that it is not 0; NaN where it was not tested.
+        layer, head: layer and head, from 1.
+        added: added loss in nats, with its interval.
+        q_value: q-value of the test that the added loss is 0; NaN where it was not tested.
     """
 
     layer: int
@@ -42,7 +43,7 @@ class HeadEffect:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the loss is shown to change, at a false discovery rate of 5% over all heads, and by enough."""
+        """True if the loss changes significantly (false discovery rate 5% over all heads) and by `LEAST_LOSS`."""
         return self.q_value < SIGNIFICANT and abs(self.added.value) >= LEAST_LOSS
 
 
@@ -62,12 +63,13 @@ def added_losses(table: pd.DataFrame, kind: str) -> list[HeadEffect]:
 
 
 def wording_of(table: pd.DataFrame) -> Wording:
-    """Return how sentences speak of what was done to the heads."""
+    """Return the wording of sentences on the intervention."""
     return WORDINGS[str(table["intervention"].iloc[0])]
 
 
 def effect_findings(about: Context) -> list[Sentence]:
-    """Say without which head the loss rises most, and how many heads change it, do not, and are undecided."""
+    """Return findings on the head whose loss rises most, and on the numbers of heads that change the loss, do not
+    change it, or are undecided."""
     table = about.run.tables.get("effects")
     if table is None or not len(table):
         return []
@@ -76,20 +78,20 @@ def effect_findings(about: Context) -> list[Sentence]:
     for kind in about.kinds:
         effects = added_losses(table, kind.name)
         of_kind = kind.findings([*_some(kind, effects, table), *_of_kind(kind, effects, wording_of(table))])
-        # What was done, and what it does not show, is the same for all kinds.
+        # Sentences on the intervention and on its limits are the same for all kinds, and are given once.
         findings += [each for each in of_kind if each.text not in said]
         said.update(each.text for each in of_kind)
     return findings
 
 
 def some_changed(number: int, every: int, *, estimated: bool, of: str = "") -> str:
-    """Say how many heads were changed, where not all were.
+    """Return a sentence on the number of heads that were changed, if not all were.
 
     Args:
-        number: of heads that were changed.
-        every: the number of all heads.
-        estimated: whether estimates decided.
-        of: names their kind.
+        number: number of heads that were changed.
+        every: number of all heads.
+        estimated: True if the heads were chosen by estimates.
+        of: words that name their kind.
     """
     how = "half with the largest gate estimates, half drawn from the others" if estimated else "drawn by chance"
     return f"{count(number, 'head')} of {every:,}{of} were changed: {how}."
@@ -157,7 +159,7 @@ def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[
 
 
 def _within(added: Sequence[Cell]) -> list[bool]:
-    """Return which added losses are shown to lie less than the smallest effect from 0, on both sides."""
+    """Return for each added loss True if it is shown to be within `LEAST_LOSS` of 0, on both sides."""
     return [low and high for low, high in zip(above(added, -LEAST_LOSS), below(added, LEAST_LOSS), strict=True)]
 
 

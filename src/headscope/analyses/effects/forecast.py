@@ -1,4 +1,4 @@
-"""What measuring effects takes, said after the first batch: passes, minutes, and documents for a small effect."""
+"""Forecast of the cost of measuring effects after the first batch: passes, minutes, and documents needed."""
 
 import math
 from collections.abc import Sequence
@@ -12,28 +12,28 @@ from headscope.scans.progress import Watcher, note_early
 from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 _REACH = 1.96 + 0.84
-"""Standard errors that an effect must be away from 0, to be found in 80% of runs by a test at 5%."""
+"""Distance of an effect from 0, in standard errors, at which a test at 5% finds it in 80% of runs."""
 
 
 class Forecast:
-    """Tells a watcher once, after the first batch, how long the whole takes.
+    """Forecasts the total time to a watcher once, after the first batch.
 
     Args:
-        watch: the watcher; None where nobody listens.
-        inputs: how many there are.
-        what: is measured.
+        watch: watcher that receives the forecast; None for no forecast.
+        inputs: number of inputs.
+        what: name of the measured quantity.
     """
 
     def __init__(self, watch: Watcher | None, inputs: int, *, what: str = "effects") -> None:
         self._watch, self._inputs, self._what, self._told = watch, inputs, what, False
 
     def __call__(self, source: EffectSource, effects: Sequence[HeadEffects], seconds: float) -> None:
-        """Take what a batch took.
+        """Forecast the total time from a batch; later batches are ignored.
 
         Args:
-            source: knows the passes that each input takes.
-            effects: of the batch, by layer.
-            seconds: that it took.
+            source: source that knows the number of passes per input.
+            effects: effects of the batch, by layer.
+            seconds: duration of the batch.
         """
         if self._told:
             return
@@ -52,20 +52,20 @@ class Forecast:
 
 
 def passes_of(forward: float, backward: int) -> str:
-    """Return how many passes an input takes, in words."""
+    """Return the number of passes per input, in words."""
     back = f" and {count(backward, 'backward pass', 'backward passes')}" if backward else ""
     return f"{forward:,.1f} forward passes{back}"
 
 
 def documents_needed(spread: float, *, effect: float = LEAST_LOSS) -> int | None:
-    """Return how many documents it takes to find an effect in 80% of runs, by a test at 5%.
+    """Return the number of documents with which a test at 5% finds an effect in 80% of runs.
 
     Args:
         spread: standard deviation of the effect over documents, nats.
-        effect: to be found, nats.
+        effect: effect to be found, nats.
 
     Returns:
-        None where the spread is not known.
+        The number of documents; None where the spread is not known.
     """
     if not math.isfinite(spread):
         return None
@@ -73,7 +73,8 @@ def documents_needed(spread: float, *, effect: float = LEAST_LOSS) -> int | None
 
 
 def _median_spread(effects: Sequence[HeadEffects]) -> float:
-    """Return the standard deviation over inputs of what the median head adds; NaN of one input, and without heads."""
+    """Return the standard deviation of the added loss over inputs, the median over heads; NaN for one input or without
+    heads."""
     added = [layer.heads[:, :, 0, MEASURES.index("loss")] for layer in effects if layer.heads is not None]
     if not added or len(added[0]) < 2:
         return math.nan

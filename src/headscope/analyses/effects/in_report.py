@@ -1,4 +1,4 @@
-"""What effects of heads add to the report."""
+"""The parts of the report that effects of heads add."""
 
 from headscope.analyses.effects import direct_table, logit_findings
 from headscope.analyses.effects.card_line import effect_lines
@@ -16,7 +16,8 @@ from headscope.report_kit.report_parts import Context, Parts, Section
 
 
 def findings(about: Context) -> list[Sentence]:
-    """Say what is lost with attention replaced, without single heads and several, which copy, and what tells it."""
+    """Return findings on replaced attention, on single heads, on several heads at once, on logits, on estimates, and on
+    the agreement of measures."""
     return [
         *kept.kept_findings(about),
         *effect_findings(about),
@@ -28,7 +29,8 @@ def findings(about: Context) -> list[Sentence]:
 
 
 def sections(about: Context) -> list[Section]:
-    """Build the sections on effects, of several heads at once, on what explanations keep, and on what tells them."""
+    """Build the sections on effects of single heads and of several heads at once, on effects that explanations keep, on
+    estimates, and on the agreement of measures."""
     return [
         *effect_section(about),
         *joint_section.joint_section(about),

@@ -1,4 +1,4 @@
-"""Effects of heads in the terminal: those with the largest first, several at once, and what explanations keep."""
+"""Effects in the terminal: single heads, the largest effect first, several heads at once, and effects kept."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 
 def render_results(*results: StageResult) -> Iterator[Grid | str]:
-    """Yield what each stage found."""
+    """Yield the tables and sentences of each stage."""
     for result in results:
         render = {"effects": _effects, "joint_effects": _joint, "effect_kept": _kept}[result.name]
         yield from render(result)
 
 
 def _effects(result: StageResult) -> Iterator[Grid | str]:
-    """Yield a line for each head, and what was done to it."""
+    """Yield a table with a line for each head, and sentences on the intervention, the loss and the estimates."""
     table, facts = result.tables["effects"], result.facts["effects"]
     prefix = kind_prefixes(table["kind"])
     on_logits = measures_on_logits(table)
@@ -87,7 +87,7 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
 
 
 def _joint(result: StageResult) -> Iterator[Grid | str]:
-    """Yield a line for each order in which heads are removed together, and what that says."""
+    """Yield a table with a line for each order in which heads are removed together, and the findings."""
     curves = result.tables["joint_curves"]
     if not len(curves):
         return
@@ -105,7 +105,7 @@ def _joint(result: StageResult) -> Iterator[Grid | str]:
 
 
 def _kept(result: StageResult) -> Iterator[Grid | str]:
-    """Yield a line for each head, each layer and the model, and what they say of the model."""
+    """Yield a table with a line for each head, each layer and the model, and the findings on the model."""
     table = result.tables["effect_kept"]
     if not len(table):
         return

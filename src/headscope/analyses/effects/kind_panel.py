@@ -1,4 +1,4 @@
-"""What a section shows of a kind of attention of which it has one figure: findings, the figure, its caption."""
+"""A panel of a section with one figure for each kind of attention: findings, the figure, its caption."""
 
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
@@ -9,15 +9,15 @@ from headscope.views.markup import Html, el
 
 
 def kind_panel(about: Context, kind: Kind, figure: Figure, *, topic: str, label: str, text: str) -> list[Html]:
-    """Return the heading, what is found, and the figure; nothing where the figure has no picture of the kind.
+    """Return the heading, the findings and the figure; empty where the figure has no picture of the kind.
 
     Args:
-        about: the run.
-        kind: of attention.
-        figure: drawn once for each kind.
-        topic: of the findings.
-        label: of the picture, for those who do not see it.
-        text: the caption.
+        about: report context of the run.
+        kind: kind of attention.
+        figure: figure, drawn once for each kind.
+        topic: topic of the findings.
+        label: alternative text of the picture.
+        text: caption.
     """
     picture = placed(about, figure, label, ending=kind.ending)
     if not picture:

@@ -1,4 +1,4 @@
-"""Findings on logits: which heads copy or suppress what they look at, and what later layers make up for."""
+"""Findings on logits: heads that copy or suppress the token they look at, and compensation by later layers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from headscope.statistics.inference.worth_saying import LEAST_LOSS
 TOPIC = "logits"
 _DIRECT, _COPYING = DIRECT
 Effects = dict[tuple[int, int], dict[str, Cell]]
-"""Of each head, its effects on logits by measure."""
+"""The effects of each head on logits, by measure."""
 
 
 def logit_findings(about: Context) -> list[Sentence]:
-    """Say which heads copy or suppress the token that they look at most, and for which later layers make up."""
+    """Return findings on heads that copy or suppress the token they look at most, and on heads that later layers
+    compensate for."""
     table = about.run.tables.get("effects")
     if table is None or not len(table):
         return []
@@ -134,6 +135,6 @@ def _compensation(effects: Effects, kind: Kind) -> list[Sentence]:
 
 
 def _most(head: tuple[int, int], every: Mapping[tuple[int, int], Cell]) -> str:
-    """Return ` most` where the number of a head is shown to lie above that of every other head, else nothing."""
+    """Return ` most` if the number of a head is shown to exceed that of every other head, else an empty string."""
     others = [cell for each, cell in every.items() if each != head]
     return " most" if leading([every[head], *others], least=0.0) else ""

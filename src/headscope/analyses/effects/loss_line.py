@@ -1,4 +1,4 @@
-"""The loss that effects are effects on, in a sentence."""
+"""A sentence on the loss that effects refer to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from headscope.report_kit.loss_words import loss_words
 
 
 def loss_line(manifest: Mapping[str, Any], stage: str = "effects") -> str:
-    """Return a sentence on the loss, its mean, and on how much it was taken; empty where it is unknown.
+    """Return a sentence on the loss, its mean, and the number of its targets; empty where the loss is unknown.
 
     Args:
-        manifest: of the run.
-        stage: whose loss it is.
+        manifest: manifest of the run.
+        stage: stage that computed the loss.
     """
     facts = manifest.get(stage)
     if not facts:

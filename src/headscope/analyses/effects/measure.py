@@ -1,4 +1,4 @@
-"""The stage of effects: one head after another is changed, and the loss and the predictions are compared."""
+"""The effects stage: heads are changed one by one, and the loss and the predictions are compared."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -25,14 +25,15 @@ from headscope.statistics.tables.head_table import head_table
 
 
 class EffectsMeasurement(Measurement[ModelRun]):
-    """How much the model's loss and predictions change with each head, over some inputs of the run's text.
+    """Measures the change of the model's loss and predictions when each head is changed, over inputs of the run's text.
 
-    The scan raises `ModelError` where the checkpoint has no trained head, or an output projection is not found;
-    `OptionError` for a loss for another kind of model; `InputError` where one document cannot learn of others.
+    The scan raises `ModelError` where the checkpoint has no trained prediction head, or an output projection is not
+    found; `OptionError` for a loss for another kind of model; `InputError` where a document has no other documents to
+    which the intervention could be fitted.
 
     Args:
         run: a `ModelRun`; its option `loss` names the loss, and `none` leaves the choice to the model's kind.
-        **more: as `Measurement` takes it.
+        **more: further arguments of `Measurement`.
     """
 
     def __init__(self, run: ModelRun, **more: Any) -> None:
@@ -56,13 +57,13 @@ class EffectsMeasurement(Measurement[ModelRun]):
         self._heads = sum(part.layers * part.heads for part in run.layout)
 
     def check(self) -> None:
-        """Refuse a loss for another kind of model, and a score named as another measure."""
+        """Reject a loss for another kind of model, and a score with the name of another measure."""
         loss_of(self.run)
         if self.run.options.score is not None:
             check_score(self.run.options.score, taken=NAMES)
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of some of the text; where not all heads are measured, one that estimates them comes first."""
+        """Yield the scan of a part of the text, after a scan that estimates effects if not all heads are measured."""
         some = self._number is not None
         if some:
             yield Scan(self.estimates, [self._gates], "estimates", label="effects: estimates", local=True)
@@ -70,7 +71,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
 
     @property
     def _number(self) -> int | None:
-        """How many heads are measured; None where all are."""
+        """The number of heads that are measured; None for all heads."""
         number = self.run.options.effect_heads
         return None if number is None or number >= self._heads else number
 
@@ -80,7 +81,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
         return chosen_heads(self._gates.compute(), self._number, seed=self.run.options.seed)
 
     def compute(self, sums: ScanSums) -> StageResult:
-        """Return the table.
+        """Compute the tables.
 
         Raises:
             InputError: there was nothing to predict.
@@ -124,15 +125,15 @@ def effects_table(results: Sequence[EffectResult], intervention: str, *, score: 
     The false discovery rate is over all heads of the model.
 
     Args:
-        results: of each kind of attention.
-        intervention: what was done to the heads.
-        score: the name of the user's score, where there is one.
+        results: results of each kind of attention.
+        intervention: name of the intervention.
+        score: name of the user's score, if there is one.
     """
     tables = []
     for result in results:
         intervals = {score if name == SCORE else name: each for name, each in result.intervals.items()}
         if intervention != "zero":
-            # A head's whole direct effect is of all that it writes.
+            # The direct effect is that of the head's whole output, and comparable only with its removal.
             intervals.pop(COMPENSATION, None)
         tested = {score if name == SCORE else name: p for name, p in result.p.items()}
         untested = np.full(tested[LOSS].shape, np.nan)
@@ -145,7 +146,7 @@ def effects_table(results: Sequence[EffectResult], intervention: str, *, score: 
         rows = head_table(columns, {"measure": tuple(intervals)})
         tables.append(rows.assign(kind=result.kind, intervention=intervention, n_inputs=result.n_inputs))
     table = pd.concat(tables, ignore_index=True)[EFFECTS.names]
-    # Until here it is the p of each test; others have none.
+    # So far the column has the p-value of each test; measures without a test have none.
     table["q_value"] = table.groupby("measure")["q_value"].transform(lambda p: false_discovery(p.to_numpy()))
-    # Heads that were not changed have estimates alone.
+    # Heads that were not changed have only estimates.
     return table[table["value"].notna()].reset_index(drop=True)

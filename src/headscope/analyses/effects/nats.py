@@ -1,4 +1,4 @@
-"""Nats on both sides of 0: on an axis, linear next to it and logarithmic beyond, and in tables."""
+"""Format nats on both sides of 0: on an axis, linear near 0 and logarithmic beyond, and in tables."""
 
 from math import isnan
 from typing import Literal
@@ -10,16 +10,16 @@ from headscope.report_kit.numbers import DASH, HYPHEN, ends, nats
 from headscope.report_kit.tables.cells import Cell
 
 LINEAR = 1e-3
-"""Between this many nats on both sides of 0 an axis is linear, unless another number is given."""
+"""Distance from 0 up to which an axis is linear by default, nats."""
 
 
 def nats_axis(ax: Axes, which: Literal["x", "y"], *, linear: float = LINEAR) -> None:
-    """Make an axis one of nats, its numbers with a minus sign.
+    """Scale an axis for nats, and write its numbers with a minus sign.
 
     Args:
-        ax: the axes.
-        which: of the two.
-        linear: how far from 0 it is linear, nats.
+        ax: matplotlib axes.
+        which: axis to scale.
+        linear: distance from 0 up to which the axis is linear, nats.
     """
     set_scale = ax.set_xscale if which == "x" else ax.set_yscale
     set_scale("symlog", linthresh=linear, linscale=0.6)
@@ -29,12 +29,12 @@ def nats_axis(ax: Axes, which: Literal["x", "y"], *, linear: float = LINEAR) -> 
 
 
 def nats_cell(value: float, *, missing: str = DASH) -> str:
-    """Return a number of nats as tables print it, or what stands for a missing one; `HYPHEN` for a terminal."""
+    """Format a number of nats for tables; a missing number becomes `missing`, which is `HYPHEN` in a terminal."""
     if isnan(value):
         return missing
     return nats(value) if missing == HYPHEN else nats(value).replace("-", "−")
 
 
 def nats_with_ends(cell: Cell) -> tuple[str, str]:
-    """Return a number of nats and its interval as the page's tables print them."""
+    """Format a number of nats and its interval for the page's tables."""
     return nats_cell(cell.value), ends(cell, nats_cell, between=" to ", missing=DASH)

@@ -1,4 +1,4 @@
-"""Effects in the report: the loss that each head adds, and a table of all heads."""
+"""Effects in the report: the added loss of each head, and a table of all heads."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def effect_section(about: Context) -> list[Section]:
 
 
 def head_table(table: pd.DataFrame, kind: Kind) -> Table:
-    """Tabulate every head's added loss with interval and q, the divergence of the predictions, and a user's score."""
+    """Tabulate every head's added loss with interval and q-value, divergence of predictions, and a user's score."""
     scores = [name for name in dict.fromkeys(table["measure"]) if name not in NAMES]
     rows, sizes = [], []
     for head, cells in rows_by_head(table[table["kind"] == kind.name], "measure"):
@@ -106,5 +106,5 @@ def head_table(table: pd.DataFrame, kind: Kind) -> Table:
 
 
 def _tested(row: dict[str, Any]) -> tuple[str, str, str]:
-    """Return the value of a row, its interval and the q of its test."""
+    """Return the value of a row, its interval and the q-value of its test."""
     return *nats_with_ends(cell_of(row, "value")), q_words(number(row["q_value"]))

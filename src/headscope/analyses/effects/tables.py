@@ -10,11 +10,11 @@ from headscope.statistics.tables.table_schema import TableSchema
 _UNIT = "nats, units of a logit, a ratio, or that of a user's score"
 _NO_ENDS = f"{FEW}, or of weights alone"
 ESTIMATES = (ATTRIBUTION, GATE)
-"""First-order estimates of the added loss, of models that give a gradient."""
+"""First-order estimates of the added loss, for models that give a gradient."""
 ON_LOGITS = (LOGIT, DIRECT[0], COMPENSATION, DIRECT[1], OV_COPYING)
-"""Of decoders whose logits are made of the stream by a norm and a matrix."""
+"""Effects on logits, for decoders that compute logits from the residual stream by a norm and a matrix."""
 NAMES = (LOSS, DIVERGENCE, *ESTIMATES, *ON_LOGITS)
-"""All measures but that of a user's score, which has the name of its function."""
+"""All measures except a user's score, whose measure has the name of its function."""
 
 EFFECTS = TableSchema(
     name="effects",

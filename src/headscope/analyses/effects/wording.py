@@ -1,17 +1,17 @@
-"""What is done to a head, in words."""
+"""The wording of each intervention."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Wording:
-    """How sentences speak of an intervention.
+    """The wording of an intervention in sentences.
 
     Attributes:
-        how: what is done to each head, in a sentence.
-        before, after: stand around the name of a head that is changed.
-        several: the same of several heads.
-        card: what is done to one, on its card.
+        how: sentence that describes the intervention on each head.
+        before, after: words before and after the name of a changed head.
+        several: words before the names of several changed heads.
+        card: words on the card of a changed head.
     """
 
     how: str

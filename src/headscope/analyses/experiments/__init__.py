@@ -1,1 +1,1 @@
-"""What do heads do where the answer is known: random tokens repeated, shuffled words, a needle in a haystack?"""
+"""What do heads do on inputs with a known answer: repeated random tokens, shuffled words, a needle in a haystack?"""

@@ -1,4 +1,4 @@
-"""Experiments, declared."""
+"""Declaration of the experiments analysis."""
 
 from headscope.analyses.behaviors.analysis import measures_of
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
@@ -8,9 +8,9 @@ ANALYSIS = Analysis(
     name="experiments",
     question="What do heads do where the answer is known: tokens repeated, words shuffled, a needle in a haystack?",
     stages=(
-        # 2: the same by what heads write. 3: as many random sequences as the text has inputs; controls read 16
-        # documents; the head that is named is scored on inputs that did not choose it, and what heads show is corrected
-        # over them.
+        # 2: the same for norm-weighted attention. 3: as many random sequences as the text has inputs; controls read 16
+        # documents; the chosen head is scored on held-out inputs, and verdicts are corrected for multiple tests over
+        # heads.
         Stage(
             name="experiments",
             cost=9,
@@ -19,7 +19,7 @@ ANALYSIS = Analysis(
             options=(*TEXT_INPUTS, "controls"),
             order=5,
             # 4: columns and values have the names of the field.
-            # 5: a column that counts is named by what it counts.
+            # 5: a count column is named after what it counts.
             # 6: a piece of a character is not punctuation.
             version=6,
             listed="analyses.experiments.catalog:NAMES",

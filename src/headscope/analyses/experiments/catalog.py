@@ -1,4 +1,4 @@
-"""The experiments: what the model is given, and which behaviors are measured on it."""
+"""The experiments: the inputs of the model, and the behaviors that are measured on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ class Experiment:
     """An experiment: controlled inputs for a model, and the behaviors measured on them.
 
     Attributes:
-        name: in tables.
-        title: in the page.
-        where: in sentences: `over repeated random tokens, ...`.
-        meaning: what is done, for definitions and the glossary.
-        behaviors: that are measured, in order.
-        on_cards: whether heads' cards and the search have what heads show in it.
-        beside: what their labels say of it there, beyond the behavior's name.
+        name: name in tables.
+        title: title in the page.
+        where: words in sentences: `over repeated random tokens, ...`.
+        meaning: description of the inputs, for the definitions and the glossary.
+        behaviors: measured behaviors, in order.
+        on_cards: True if heads' cards and the search include its behaviors.
+        beside: words added there to the behavior's name in labels.
     """
 
     name: str

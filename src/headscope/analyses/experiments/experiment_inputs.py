@@ -1,4 +1,4 @@
-"""Inputs of the experiments: random tokens repeated, shuffled words, a needle in a haystack."""
+"""Inputs of the experiments: repeated random tokens, shuffled words, a needle in a haystack."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,19 @@ from headscope.encoding.segment import Segment
 
 STRETCH = 64
 FEWEST_SEQUENCES, SEQUENCES = 16, 64
-"""As many sequences as the text has inputs, within these bounds, so that no experiment is longer than the text."""
+"""Bounds on the number of sequences, which follows the number of the text's inputs: no experiment should be longer than
+the text."""
 NEEDLE = 16
 NEEDLES = 24
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LONGEST = 512
-"""Tokens of the longest haystack with its needles; the others are a half and a quarter of it."""
-_FEWEST = 8  # tokens of a stretch of the shortest stretch that is repeated
+"""Tokens of the longest haystack with its needles; the other haystacks have a half and a quarter of this length."""
+_FEWEST = 8  # tokens of the shortest stretch that is repeated
 _UNUSED = re.compile(r"unused|extra_id|reserved|placeholder", re.IGNORECASE)
 
 
 def ordinary_ids(tokenizer: Any) -> NDArray[np.int64]:
-    """Return the ids of a tokenizer that stand for text, ascending: none special, added or kept for later use."""
+    """Return the ids of a tokenizer's text tokens, ascending: no special, added or reserved tokens."""
     left_out = {int(token_id) for token_id in tokenizer.all_special_ids}
     left_out |= {int(token_id) for token_id in tokenizer.get_added_vocab().values()}
     named = tokenizer.get_vocab().items()
@@ -37,7 +38,7 @@ def ordinary_ids(tokenizer: Any) -> NDArray[np.int64]:
 def _segment_with_stretches(
     frame: Frame, ids: NDArray[np.int64], *, document: str, index: int, **stretches: tuple[int, int]
 ) -> Segment:
-    """Return an input of these tokens, with stretches of them, `(first, stop)`, as positions in the input."""
+    """Make an input of these tokens, and store stretches of them, `(first, stop)`, as positions in the input."""
     offset = len(frame.before)
     fields = {name: (first + offset, stop + offset) for name, (first, stop) in stretches.items()}
     return frame.segment(ids, document=document, index=index, fields=fields)
@@ -46,17 +47,17 @@ def _segment_with_stretches(
 def repeated_tokens(
     ids: NDArray[np.int64], frame: Frame, *, longest: int, seed: int, number: int = SEQUENCES
 ) -> list[Segment]:
-    """Return sequences of random tokens, a stretch of 64 repeated once; each is a document of its own.
+    """Make sequences of random tokens, in which a stretch of 64 is repeated once; each is a document of its own.
 
-    The field `copy` says where the second stretch lies. Shorter stretches where a model reads less; none where it reads
-    too little, or knows no token.
+    The field `copy` has the position of the second stretch. Stretches are shorter where the model reads fewer tokens;
+    the list is empty where it reads too few, or if `ids` is empty.
 
     Args:
-        ids: to draw from, each as likely.
-        frame: special tokens around.
-        longest: how many tokens the model reads.
-        seed: of the draws.
-        number: of sequences.
+        ids: ids to draw from with equal probability.
+        frame: special tokens around the text.
+        longest: largest number of tokens that the model reads.
+        seed: seed of the random draws.
+        number: number of sequences.
     """
     stretch = min(STRETCH, (longest - len(frame)) // 2)
     if stretch < _FEWEST or not len(ids):
@@ -73,7 +74,7 @@ def repeated_tokens(
 
 
 def shuffled_words(document: Document, *, seed: int) -> Document:
-    """Return a document with the words of each line in another order, drawn from the seed and the document's id."""
+    """Shuffle the words of each line of a document; the order depends on the seed and the document's id."""
     draws = Random(f"{seed} {document.id}")
 
     def shuffled(words: Sequence[str]) -> list[str]:
@@ -88,7 +89,7 @@ def shuffled_words(document: Document, *, seed: int) -> Document:
 
 
 def text_of(segments: Sequence[Segment], special: Sequence[int]) -> dict[str, NDArray[np.int64]]:
-    """Return the tokens of each document without special ones, by its id, in the order of the inputs."""
+    """Return the tokens of each document without special tokens, by the document's id, in the order of the inputs."""
     by_document: dict[str, list[NDArray[np.int64]]] = {}
     for segment in segments:
         by_document.setdefault(segment.document, []).append(segment.ids[~np.isin(segment.ids, special)])
@@ -98,21 +99,21 @@ def text_of(segments: Sequence[Segment], special: Sequence[int]) -> dict[str, ND
 def needles(
     text: Mapping[str, NDArray[np.int64]], frame: Frame, *, longest: int, seed: int, number: int = NEEDLES
 ) -> list[Segment]:
-    """Return haystacks with a needle in each, and behind it the needle again.
+    """Make haystacks with a needle in each, followed by the needle again.
 
-    A needle is a stretch of 16 tokens of a document; the haystack is text of the others, with the needle at five
-    depths, each in a haystack of one of three lengths in turn. A document's needles count as that document. The fields
-    `needle` and `copy` say where the two lie.
+    A needle is a stretch of 16 tokens of a document; the haystack is text of the other documents, with the needle at
+    five depths, each in a haystack of one of three lengths in turn. A needle counts as a part of its document. The
+    fields `needle` and `copy` have the positions of the needle and its copy.
 
     Args:
-        text: the tokens of each document.
-        frame: special tokens around; those behind the text are left out, as the copy is what is being written.
-        longest: how many tokens the model reads.
-        seed: of what is drawn.
-        number: of needles; they take turns over the documents.
+        text: tokens of each document.
+        frame: special tokens around the text; those after it are left out, as the model is writing the copy.
+        longest: largest number of tokens that the model reads.
+        seed: seed of the random draws.
+        number: number of needles, taken from the documents in turn.
 
     Returns:
-        Nothing where the text is too short, or the model reads too little.
+        The inputs; an empty list where the text is too short, or the model reads too few tokens.
     """
     draws = np.random.default_rng([seed, 2])
     long_enough = [document for document, ids in text.items() if len(ids) >= NEEDLE]

@@ -1,6 +1,6 @@
 """Behaviors in experiments as functions of heads, for cards, the grid and the search.
 
-Shuffled words are a baseline for text and stand in the page alone.
+Shuffled words are a baseline for text, and appear only in the page.
 """
 
 from __future__ import annotations

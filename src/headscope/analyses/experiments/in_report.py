@@ -1,4 +1,4 @@
-"""Experiments: their part of the report."""
+"""The parts of the report on experiments."""
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.experiments.catalog import EXPERIMENTS

@@ -11,7 +11,7 @@ from headscope.report_kit.tables.terminal import Grid
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:
-    """Yield, experiment by experiment, what was done, and the head chosen for each behavior."""
+    """Yield, experiment by experiment, a description and the head chosen for each behavior."""
     for name, experiment in EXPERIMENTS.items():
         heads, best = (
             result.tables[table][result.tables[table]["experiment"] == name]

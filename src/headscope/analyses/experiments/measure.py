@@ -1,4 +1,4 @@
-"""The stage: behaviors of every head in each experiment, and those of models with random weights."""
+"""The experiments stage: behaviors of every head in each experiment, and of models with random weights."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
@@ -36,7 +36,7 @@ from headscope.statistics.sums.groups import group_of
 
 SHUFFLED_INPUTS = 128
 CONTROL_DOCUMENTS = 16
-"""What random weights do is near chance, and known well enough from so many documents of each experiment."""
+"""Number of documents of each experiment that controls read: random weights are near chance, and need no more."""
 _HAYSTACK_INPUTS = 256
 
 _SUMS: Mapping[str, Callable[..., NormBehaviorAccumulator]] = {
@@ -47,20 +47,20 @@ _SUMS: Mapping[str, Callable[..., NormBehaviorAccumulator]] = {
 
 
 class ExperimentsMeasurement(Measurement[ModelRun]):
-    """Each experiment that the model allows, with the model and its controls."""
+    """Runs each experiment that the model allows, with the model and its controls."""
 
     @cached_property
     def inputs(self) -> dict[str, list[Segment]]:
-        """The inputs of each experiment, made once for all models."""
+        """The inputs of each experiment, generated once for all models."""
         return inputs_of(self.run)
 
     @cached_property
     def control_inputs(self) -> dict[str, list[Segment]]:
-        """Those of them that controls read."""
+        """The inputs of each experiment that controls read."""
         return {name: control_inputs(segments) for name, segments in self.inputs.items()}
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of each experiment by each model; of one that has no inputs nothing is read."""
+        """Yield the scan of each experiment for each model; the scan of an experiment without inputs reads nothing."""
         run, delimiters = self.run, delimiters_of_run(self.run)
         for number in _models(run):
             for name, kind in _SUMS.items():
@@ -69,7 +69,7 @@ class ExperimentsMeasurement(Measurement[ModelRun]):
                 yield Scan(corpus, [kind(run.layout, delimiters)], _scan_name(name, number), label=label)
 
     def compute(self, sums: ScanSums) -> StageResult:
-        """Return the tables of all heads, and of the best head of each behavior."""
+        """Compute the tables of all heads, and of the best head of each behavior."""
         tables: tuple[list[pd.DataFrame], list[pd.DataFrame]] = ([], [])
         notes = list(_left_out(self.inputs, self.run))
         for number in _models(self.run):
@@ -98,12 +98,12 @@ class ExperimentsMeasurement(Measurement[ModelRun]):
 
 
 def _models(run: ModelRun) -> list[int | None]:
-    """Return the trained model, which has no number, and the seeds of the controls."""
+    """Return None, for the trained model, and the seeds of the controls."""
     return [None, *range(run.controls)]
 
 
 def _scan_name(name: str, number: int | None) -> str:
-    """Return what the scan of an experiment is called."""
+    """Return the name of an experiment's scan."""
     return name if number is None else f"{name}-control-{number}"
 
 
@@ -126,14 +126,14 @@ def inputs_of(run: ModelRun) -> dict[str, list[Segment]]:
 
 
 def control_inputs(segments: list[Segment]) -> list[Segment]:
-    """Return the inputs of an experiment that controls read: those of 16 documents, by a hash of their ids."""
+    """Return the inputs of an experiment that controls read: those of 16 documents, drawn by a hash of their ids."""
     documents = {segment.document for segment in segments}
     drawn = set(nsmallest(CONTROL_DOCUMENTS, documents, key=lambda document: (group_of(document), document)))
     return [segment for segment in segments if segment.document in drawn]
 
 
 def causal(run: ModelRun) -> bool:
-    """Whether the model is a decoder without an encoder."""
+    """Return True if the model is a decoder without an encoder."""
     return [part.kind for part in run.layout] == ["decoder"]
 
 
@@ -152,7 +152,7 @@ def _concatenated(parts: list[pd.DataFrame], names: list[str]) -> pd.DataFrame:
 
 
 def _left_out(inputs: Mapping[str, list[Segment]], run: ModelRun) -> Iterator[str]:
-    """Yield notes on experiments that could not be done; that a needle needs a decoder is no such note."""
+    """Yield notes on experiments that could not be done, except needles for a model that is not a decoder."""
     if not inputs["repeated"]:
         yield "no random tokens were repeated, for the model reads too little"
     if not inputs["needle"] and causal(run):

@@ -1,4 +1,4 @@
-"""Retrieval: whether a head's strongest key, while a needle is written again, is the token that comes next."""
+"""Measure retrieval: how often a head's strongest key, in the copy of a needle, is the token that comes next."""
 
 from dataclasses import dataclass
 
@@ -16,14 +16,15 @@ _RETRIEVAL = NAMES.index("retrieval")
 
 @dataclass(frozen=True, kw_only=True)
 class CopyRows:
-    """The rows of a tile in the needle's copy, and the keys that are right there.
+    """The rows of a tile in the needle's copy, and the right keys of these rows.
 
     Attributes:
-        item: of the batch, `[copy_row]`.
-        row: from the tile's first, `[copy_row]`.
-        right: the keys inside the needle that are the same token, `[copy_row, key]` bool; some in every row.
-        share: how many of the keys that a row sees are right, `[copy_row]` float64.
-        number: of such rows of each segment, `[batch]` int64.
+        item: index of the row's input in the batch, `[copy_row]`.
+        row: row, counted from the tile's first, `[copy_row]`.
+        right: mask of the keys inside the needle that are the token that comes next, `[copy_row, key]` bool; every row
+            has at least one.
+        share: share of right keys among the keys that a row sees, `[copy_row]` float64.
+        number: number of such rows of each segment, `[batch]` int64.
     """
 
     item: Tensor
@@ -33,7 +34,7 @@ class CopyRows:
     number: Tensor
 
     def hits(self, by_key: Tensor) -> Tensor:
-        """Return whether the key of the largest number is right, `[copy_row, head]` bool; the first of equal ones.
+        """Return True where the key with the largest number is right, `[copy_row, head]` bool; the first key of ties.
 
         Args:
             by_key: `[copy_row, head, key]`.
@@ -51,21 +52,21 @@ class CopyRows:
 
 
 class RetrievalAccumulator(CopyAccumulator):
-    """Count how often a head's strongest key is, inside the needle, the token that comes next in its copy.
+    """Count how often a head's strongest key is the token inside the needle that comes next in its copy.
 
     The model reads the needle, other text, and the needle again. At each row of the copy but the last, the token that
-    comes next is the one being written (Wu et al. 2024); before the copy's first token nothing says what is written.
-    By what is written the strongest key is the one of which the head writes most: that of the largest `a_ij |f_j|`.
+    comes next is the one being written (Wu et al. 2024); before the copy's first token the next token is not
+    determined. For norm-weighted attention the strongest key is the one with the largest `a_ij |f_j|`.
     """
 
     def begin(self, batch: Batch | None) -> None:
         """Start a batch."""
         super().begin(batch)
-        # Masks are kept with the rows, so that no other object gets the id of one.
+        # Masks are kept with the rows, so that no other object can get the id of a mask.
         self._copy_rows: dict[tuple[str, int, int], tuple[Visibility, CopyRows]] = {}
 
     def update(self, tile: AttentionTile) -> None:
-        """Count a tile's rows; which rows count, and which keys are right, is looked up once a batch."""
+        """Count a tile's rows; the rows that count, and the right keys, are found once per batch."""
         copy_rows = self._rows_of_copy(tile)
         weights = tile.weights[copy_rows.item, :, copy_rows.row].double()
         hits = copy_rows.over_rows(copy_rows.hits(weights).double())
@@ -93,10 +94,10 @@ class RetrievalAccumulator(CopyAccumulator):
         return self._copy_rows[key][1]
 
     def _find_rows(self, tile: AttentionTile) -> CopyRows:
-        """Find the rows of the copy, but for its last, that see the token that comes next inside the needle."""
+        """Find the rows of the copy, except its last, that see the token that comes next inside the needle."""
         ids = tile.queries.ids
         item, row = self.within(tile.queries, "copy", last=1)[:, tile.rows].nonzero(as_tuple=True)
-        following = torch.roll(ids, -1, dims=1)[:, tile.rows]  # where nothing follows no row counts
+        following = torch.roll(ids, -1, dims=1)[:, tile.rows]  # rows without a next token do not count
         right = (tile.keys.ids[item] == following[item, row][:, None]) & tile.visibility.visible[item, row]
         right &= self.within(tile.keys, "needle")[item]
         occurs = right.any(-1)
@@ -106,7 +107,7 @@ class RetrievalAccumulator(CopyAccumulator):
 
 
 def _as_retrieval(values: Tensor) -> Tensor:
-    """Return values as those of retrieval among all behaviors, `[..., NAMES]`; the others are 0."""
+    """Place values in the column of retrieval among all behaviors, `[..., NAMES]`; other columns are 0."""
     out = values.new_zeros((*values.shape, len(NAMES)))
     out[..., _RETRIEVAL] = values
     return out

@@ -1,4 +1,4 @@
-"""Experiments in the page: for each the sentences, the head chosen for each behavior, and every head's numbers."""
+"""Experiments in the page: sentences, the head chosen for each behavior, and every head's numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def experiments_section(about: Context) -> list[Section]:
     """Build the section; none where no experiment was done."""
     blocks: list[Html] = []
     for experiment in EXPERIMENTS.values():
-        # What the tables of all hold stands beside the first.
+        # The caption that holds for all tables is given with the first.
         blocks += _blocks(about, experiment, note="" if blocks else CAPTION)
     return section("experiments", _TITLE, _WHY, blocks)
 
@@ -54,7 +54,7 @@ FIGURES = {
 
 
 def _blocks(about: Context, experiment: Experiment, *, note: str) -> Iterator[Html]:
-    """Yield what the section shows of an experiment, kind by kind; `note` stands beside it."""
+    """Yield the blocks of an experiment, kind by kind; `note` becomes one of its captions."""
     notes = [caption(f"{capital(experiment.meaning)}."), caption(note)]
     if "retrieval" in experiment.behaviors:
         notes.append(caption(_RETRIEVAL))

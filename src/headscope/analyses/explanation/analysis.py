@@ -1,4 +1,4 @@
-"""The explanation of heads, declared."""
+"""Declaration of the explanation analysis."""
 
 from headscope.declarations.analysis import FEATURES_HASH, TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
@@ -12,11 +12,11 @@ _LABELS = {
     ("treebank", "weight"): "TREEBANK_LABELS",
     ("coreference", "weight"): "COREFERENCE_LABELS",
 }
-"""What is measured: the corpus, and which attention; with the labels of its explained share."""
+"""The labels of the explained share, by corpus and by kind of attention (weight, norm-weighted, non-sink)."""
 
 
 def _measures_of(corpus: str, measure: str) -> tuple[HeadMeasures, HeadMeasures]:
-    """Return the numbers of heads in a corpus by a measure: the explained share, and what stands beside it."""
+    """Return the head measures of a corpus and a measure: the explained share, and its accompanying numbers."""
     where = {"corpus": corpus, "measure": measure, "model": "trained"}
     of_text = {"weight": "", "norm": NORM_WEIGHTED}.get(measure, measure)
     suffix = of_text if corpus == "text" else corpus
@@ -46,9 +46,9 @@ ANALYSIS = Analysis(
             optional_corpora=("treebank", "coreference"),
             options=(*TEXT_INPUTS, "controls", "spacing", "windows", "singletons", FEATURES_HASH),
             # 4: a table of example rows, and rows of annotated corpora.
-            # 5: what was fitted is kept.
-            # 6: the interval is that of what is left; groups that stand for one another are one in a sentence.
-            # 7: case, length and digits are those of the characters that a token completes.
+            # 5: the fits are kept.
+            # 6: the interval is computed from the unexplained share; interchangeable groups are merged in a sentence.
+            # 7: case, length and digits describe the characters that a token completes.
             # 8: one fit of all features; kinds of words.
             version=8,
             order=8,

@@ -20,14 +20,14 @@ CLAUSES = ("root", "csubj", "ccomp", "xcomp", "advcl", "acl", "parataxis", "rcmo
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Annotation:
-    """The annotation of an input's words; None where the corpus has none.
+    """The annotation of an input's words; a field is None where the corpus lacks it.
 
     Attributes:
         tags: universal part of speech, empty where it is not known, `[word]`.
         heads: index of the word's head, -1 for the root and for heads outside the input, `[word]`.
         relations: relation to the head, without its sub-type, `[word]`.
         entities: number of the entity of the shortest mention that the word is in, -1 for none, `[word]`.
-        heads_mention: whether the word is the head word of a mention, `[word]`.
+        heads_mention: True for the head word of a mention, `[word]`.
     """
 
     tags: tuple[str, ...] | None = None
@@ -38,7 +38,7 @@ class Annotation:
 
     @cached_property
     def clauses(self) -> NDArray[np.int64]:
-        """The word that heads each word's clause, `[word]`; -1 where there is no tree, or a circle."""
+        """The head word of each word's clause, `[word]`; -1 where there is no tree, or where its arcs form a cycle."""
         if self.heads is None or self.relations is None:
             return np.zeros(0, dtype=np.int64)
         clauses = np.full(len(self.heads), -1)
@@ -53,10 +53,10 @@ class Annotation:
 
 
 def kept_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of an input's fields that hold annotation, as JSON can hold them.
+    """Return the annotation fields of an input in a form that JSON can hold.
 
     Args:
-        fields: as packers of treebanks and of coreference put them there.
+        fields: fields of the input, as the packers of treebanks and coreference corpora store them.
     """
     kept: dict[str, Any] = {name: list(fields[name]) for name in _OF_TREES if name in fields}
     if isinstance(mentions := fields.get(FIELD), Mentions):
@@ -65,15 +65,15 @@ def kept_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def annotation_of(fields: Mapping[str, Any], words: int, *, origin: str) -> Annotation:
-    """Read the annotation out of what is kept of an input's fields.
+    """Read the annotation from the kept fields of an input.
 
     Args:
-        fields: of `kept_fields`.
+        fields: fields returned by `kept_fields`.
         words: number of words.
-        origin: names the input in errors.
+        origin: name of the input in error messages.
 
     Raises:
-        InputError: it is not one a word.
+        InputError: the number of annotations differs from the number of words.
     """
     tags = tags_of_fields(fields, words, origin)
     heads = relations = entities = heads_mention = None
@@ -85,7 +85,7 @@ def annotation_of(fields: Mapping[str, Any], words: int, *, origin: str) -> Anno
     if FIELD in fields:
         starts, ends, mention_heads, numbers = (np.array(fields[FIELD][name], dtype=np.int64) for name in _OF_MENTIONS)
         entities, heads_mention = np.full(words, -1, dtype=np.int64), np.zeros(words, dtype=bool)
-        # Shorter mentions are written over longer ones.
+        # Shorter mentions overwrite longer ones.
         for mention in np.argsort(starts - ends, kind="stable"):
             entities[starts[mention] : ends[mention]] = numbers[mention]
         heads_mention[mention_heads[mention_heads < words]] = True

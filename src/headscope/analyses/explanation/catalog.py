@@ -1,4 +1,4 @@
-"""The catalog of features: what a head's attention is explained by."""
+"""The catalog of features that explain a head's attention."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,19 +27,19 @@ GROUPS: Mapping[str, Group] = {group.name: group for module in (*_MODULES, words
 
 @dataclass(frozen=True)
 class Catalog:
-    """Features and groups by name: the catalog's, and those that a user adds."""
+    """Features and groups by name: built-in ones and those that a user adds."""
 
     features: Mapping[str, Feature]
     groups: Mapping[str, Group]
 
     def plus(self, added: Sequence[Feature]) -> "Catalog":
-        """Return a catalog with more features; a group that is not known is called as its first feature is.
+        """Return a catalog with more features; a new group takes its phrase from its first feature.
 
         Args:
-            added: the features.
+            added: features to add.
 
         Raises:
-            OptionError: a name is taken.
+            OptionError: a feature of that name exists already.
         """
         features, groups = dict(self.features), dict(self.groups)
         for feature in added:

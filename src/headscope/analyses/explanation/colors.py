@@ -1,4 +1,4 @@
-"""The color of each group of features: what a head looks at, in one of at most nine colors."""
+"""The color of each group of features; heads are drawn in at most nine colors."""
 
 from collections.abc import Mapping
 
@@ -39,12 +39,12 @@ COLORS = (*(color for color in LOOKS if color not in (BROAD, UNEXPLAINED)), "syn
 
 
 def color_of(group: str) -> str:
-    """Return the name of a group's color in the palette; all groups that a user adds have the same."""
+    """Return the name of a group's color in the palette; all groups that a user adds share one color."""
     if group not in GROUPS:
         return ADDED
     return _OF_GROUP.get(group) or _OF_FAMILY[GROUPS[group].family]
 
 
 def label_of(color: str, words: Words) -> str:
-    """Return what the groups of a color are called, with the model's names of special tokens."""
+    """Return the label of a color's groups, with the model's names of special tokens."""
     return words.fill(_LABELS.get(color) or LOOKS[color].label)

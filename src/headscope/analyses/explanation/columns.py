@@ -1,4 +1,4 @@
-"""The columns of the fit: features, kinds of words, and products of both, in every cell of a row and a key."""
+"""The columns of the fit (features, kinds of words, and products of both) for every cell of a row and a key."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Columns:
-    """The columns of a fit, in the order of their groups; those of positions come first.
+    """The columns of a fit, in the order of their groups; position groups come first.
 
     Attributes:
-        features: features that have a column each.
-        token_ids: tokens that have a column each, ascending.
-        sink: whether some layer has a learned sink, which is a key of its own.
-        kinds: whether the model's token embeddings are known.
-        square: whether queries and keys are the same tokens.
+        features: features with a column each.
+        token_ids: ids of the tokens with a column each, ascending.
+        sink: True if some layer has a learned sink, which is an additional key.
+        kinds: True if the model's token embeddings are known.
+        square: True if queries and keys are the same tokens.
     """
 
     features: Sequence[Feature]
@@ -69,19 +69,19 @@ class Columns:
 
     @property
     def near(self) -> tuple[str, ...]:
-        """The places in the columns of nearby words."""
+        """The names of the position features in the columns of nearby words."""
         return tuple(self._near)
 
     def names(self, group: str) -> list[str]:
-        """Return the names of the features of a group; none for a group of tokens, kinds of words or products."""
+        """Return the names of a group's features; an empty list for groups of tokens, kinds of words or products."""
         return [feature.name for feature in self._ordered if feature.group == group]
 
     def compute(self, context: RowContext, cells: NDArray[np.bool_]) -> Singles:
-        """Return the columns in some cells of one input, `[cell, column]`.
+        """Compute the columns for some cells of one input, `[cell, column]`.
 
         Args:
-            context: of the rows.
-            cells: which cells, row by row; the last key is the learned sink, `[row, key + 1]`.
+            context: context of the rows.
+            cells: mask of the cells, row by row; the last key is the learned sink, `[row, key + 1]`.
         """
         row, key = np.nonzero(cells)
         number = len(context.keys)
@@ -123,7 +123,7 @@ class Columns:
 
     @cached_property
     def _ordered(self) -> list[Feature]:
-        """The features, those of positions first and those of a group together."""
+        """The features sorted by group, position groups first."""
         groups = list(dict.fromkeys([*OFFSETS, *(feature.group for feature in self.features)]))
         return sorted(self.features, key=lambda feature: groups.index(feature.group))
 
@@ -145,11 +145,11 @@ class Columns:
 
 
 def _stacked(plain: Mapping[str, Singles], names: Sequence[str]) -> Singles:
-    """Return features by name, `[cell, feature]`."""
+    """Stack the named features, `[cell, feature]`."""
     some = next(iter(plain.values()), np.zeros(0, np.float32))
     return np.stack([plain[name] for name in names], axis=1) if names else np.zeros((len(some), 0), np.float32)
 
 
 def _products(first: Singles, second: Singles) -> Singles:
-    """Return each column of the first times each of the second, `[cell, first * second]`."""
+    """Return the product of each column of `first` with each column of `second`, `[cell, first * second]`."""
     return (first[:, :, None] * second[:, None, :]).reshape(len(first), first.shape[1] * second.shape[1])

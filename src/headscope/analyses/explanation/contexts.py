@@ -1,4 +1,4 @@
-"""The context of the features of sampled rows: tokens with the frequencies of their sample, and annotation."""
+"""The context from which features of sampled rows are computed: tokens, their frequencies, and annotation."""
 
 from collections.abc import Sequence
 
@@ -13,15 +13,15 @@ from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 
 
 def token_counts(samples: Sequence[SampledRows]) -> NDArray[np.int64]:
-    """Return how often each token id occurs in the sampled inputs, `[id]`."""
+    """Count the occurrences of each token id in the sampled inputs, `[id]`."""
     return np.bincount(np.concatenate([sample.segment.keys.ids for sample in samples]))
 
 
 def contexts_of(vocabulary: VocabularyFacts) -> ContextOf:
-    """Return a function that makes the context of features for the sampled rows of an input.
+    """Return a function that makes the feature context for the sampled rows of an input.
 
     Args:
-        vocabulary: facts on tokens, with the counts of the sampled inputs.
+        vocabulary: vocabulary facts, with the counts of the sampled inputs.
     """
 
     def context_of(sample: SampledRows, visible: NDArray[np.bool_]) -> RowContext:

@@ -1,4 +1,4 @@
-"""Rows of a head that its explanation predicts best and worst, with what is attended to and what is predicted."""
+"""The rows of a head that its explanation predicts best and worst, with attention and predicted attention."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from headscope.analyses.explanation.fit import Floats, RowBlock
 
 BEST, WORST = PREDICTIONS = ("best", "worst")
 MOST_WORST = 2
-"""Number of rows that are kept of those predicted worst, each of another document; of those predicted best, one."""
+"""Number of worst-predicted rows that are kept, each from a different document; one best-predicted row is kept."""
 _DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False)
 class ExampleRow:
-    """A row with the prediction that the other half of the documents made of it.
+    """A row with its prediction, fitted to the other half of the documents.
 
     Attributes:
-        prediction: of `PREDICTIONS`: why it is an example.
-        row: its number in the sample.
-        document: number of its document.
+        prediction: one of `PREDICTIONS`, the reason why the row is an example.
+        row: number of the row in the sample.
+        document: number of the row's document.
         left, to_explain: KL(attention || prediction) and KL(attention || uniform), in nats.
-        cells: of the sample, in which the row sees a key, `[key]`.
-        attention, predicted: of each of these, `[key]`.
+        cells: cells of the sample in which the row sees a key, `[key]`.
+        attention, predicted: attention and predicted attention in each of these cells, `[key]`.
     """
 
     prediction: str
@@ -38,22 +38,22 @@ class ExampleRow:
 
     @property
     def explained(self) -> float:
-        """The share that is explained of this row alone, which may be far below 0."""
+        """The explained share of this row alone, which may be far below 0."""
         return 1 - self.left / self.to_explain
 
 
 def example_rows(
     left: Floats, to_explain: Floats, attention: Floats, log_p: Floats, block: RowBlock, documents: Integers
 ) -> list[ExampleRow]:
-    """Return the candidates among a block's rows: the one predicted best, and those predicted worst.
+    """Return the example candidates of a block: the row predicted best, and the rows predicted worst.
 
-    A row counts if it has something to explain; for the best prediction as much as the median row of the block, as any
-    features predict a row that attends to all keys alike.
+    A row counts if its attention differs from uniform. For the best prediction it must differ at least as much as the
+    median row of the block, because any features predict a row that attends to all keys alike.
 
     Args:
         left, to_explain: divergences of the rows, `[row]`.
-        attention, log_p: the attention, and the logarithm of its prediction, `[row, key]`.
-        block: the rows.
+        attention, log_p: attention, and logarithm of the predicted attention, `[row, key]`.
+        block: block of rows.
         documents: number of each row's document, `[row]`.
     """
     counted = np.flatnonzero(to_explain > 10.0**-_DECIMALS)
@@ -82,10 +82,10 @@ def example_rows(
 
 
 def chosen_examples(candidates: Sequence[ExampleRow]) -> list[ExampleRow]:
-    """Return the examples of a head: the row predicted best, and those predicted worst, worst first.
+    """Choose the examples of a head: the row predicted best, then the rows predicted worst, worst first.
 
     Args:
-        candidates: of all blocks of both halves.
+        candidates: candidates of all blocks of both halves.
     """
     best, worst = ([each for each in candidates if each.prediction == name] for name in PREDICTIONS)
     best.sort(key=lambda each: (-round(each.explained, _DECIMALS), each.row))
@@ -99,7 +99,7 @@ def chosen_examples(candidates: Sequence[ExampleRow]) -> list[ExampleRow]:
 
 
 def _of_different_documents(order: Sequence[int], documents: Integers) -> list[int]:
-    """Return the first of some rows, no two of one document."""
+    """Return the first `MOST_WORST` rows in order, each from a different document."""
     first: dict[int, int] = {}
     for row in order:
         first.setdefault(int(documents[row]), row)

@@ -1,4 +1,4 @@
-"""The table of example rows: what is attended to and what is predicted, of the tokens that matter in either."""
+"""The table of example rows: attention and predicted attention on the tokens that matter in either."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,21 +19,22 @@ SINK_LOGIT = -1
 """The position of a learned sink."""
 SINK_NAME = "learned sink"
 _AROUND, _STRONG, _LEAST_WEIGHT = 4, 6, 0.02
-"""Tokens shown on either side of the row, and of its strongest keys by each of both numbers, from so much weight."""
+"""Number of tokens shown on either side of the row; number of strongest keys shown by attention and by prediction, and
+the least weight of such a key."""
 _LONGEST_WORD = 4
-"""Pieces of a word that are shown together with one of them."""
+"""Most pieces of a word that is shown whole when one of its pieces is shown."""
 
 
 def example_records(
     of: Mapping[str, Any], heads: Sequence[HeadExplanation], *, sample: RowSample, tokenizer: Any
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the table for the heads of a layer.
+    """Yield the table rows of the heads of a layer.
 
     Args:
-        of: kind and layer.
-        heads: their explanations.
-        sample: whose rows they are.
-        tokenizer: names the tokens.
+        of: values of the columns shared by all rows (corpus, kind and layer).
+        heads: explanations of the heads.
+        sample: sample that contains the example rows.
+        tokenizer: tokenizer that names the tokens.
     """
     ends = np.cumsum([len(each.rows) for each in sample.samples])
     for number, head in enumerate(heads):
@@ -59,7 +60,7 @@ def example_records(
 
 
 def _tokens(sampled: SampledRows, row: int, example: ExampleRow, keys: Integers, tokenizer: Any) -> dict[str, Any]:
-    """Return the tokens of a row that are shown, with both numbers of each."""
+    """Return the shown tokens of a row, with the attention and predicted attention of each."""
     segment = sampled.segment
     shown = shown_keys(
         row if segment.queries is segment.keys else None, keys, example.attention, example.predicted, segment.keys
@@ -81,12 +82,12 @@ def _tokens(sampled: SampledRows, row: int, example: ExampleRow, keys: Integers,
 
 
 def shown_keys(row: int | None, keys: Integers, attention: Floats, predicted: Floats, tokens: Tokens) -> Integers:
-    """Return the indices of the keys that are shown, ascending: those around the row, and the strongest by each number.
+    """Return the indices of the shown keys, ascending: keys around the row, and the strongest by either number.
 
     Args:
-        row: position of the row among the keys; None where queries are other tokens.
-        keys: positions of the keys that the row sees; the learned sink is the position behind the last token.
-        attention, predicted: of each of them.
+        row: position of the row among the keys; None where queries and keys are different tokens.
+        keys: positions of the keys that the row sees; the learned sink is the position after the last token.
+        attention, predicted: attention and predicted attention of each of these keys.
         tokens: all keys.
     """
     shown = np.zeros(len(keys), dtype=bool)
@@ -97,7 +98,7 @@ def shown_keys(row: int | None, keys: Integers, attention: Floats, predicted: Fl
         shown[strongest[weights[strongest] >= _LEAST_WEIGHT]] = True
     if not shown.any():
         shown[np.argsort(-attention, kind="stable")[:_STRONG]] = True
-    # Words are read whole, unless they are long.
+    # Words are shown whole, unless they are long.
     words = np.append(tokens.word_ids, -1)[keys]
     pieces = np.bincount(tokens.word_ids[tokens.word_ids >= 0], minlength=int(words.max(initial=0)) + 1)
     whole = (words >= 0) & (pieces[np.maximum(words, 0)] <= _LONGEST_WORD)

@@ -1,7 +1,7 @@
-"""What each head attends to, predicted on documents that fitted nothing.
+"""Explain what each head attends to, and score the explanation on held-out documents.
 
-The documents are divided into halves. One half fits all columns to all heads at once and puts groups in order; the
-other half measures; then they change places. See `fit` and `order`.
+The documents are divided into halves. On one half all columns are fitted to all heads at once and groups are put in
+order; the other half measures; then the halves swap roles. See `fit` and `order`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,31 +23,31 @@ ORDERED = (WEIGHT, NON_SINK)
 RIDGE = 1.0
 """Penalty on squared coefficients, in rows."""
 _FEWER_ROWS = 300
-"""Rows at most of each half to which measures other than the weights are fitted, on top of the fit to the weights; the
-fit to the weights begins with as many."""
+"""Most rows of each half to which measures other than the weights are fitted, starting from the fit to the weights; the
+fit to the weights begins with the same number of rows."""
 _FIRST_STEPS, _LAST_STEPS = 8, 5
-"""Steps of a fit on fewer rows, and of the fit to the weights on all rows after it."""
+"""Steps of a fit to fewer rows, and of the subsequent fit of the weights to all rows."""
 _CHOOSING_ROWS, _ORDERING_ROWS = 96, 128
-"""Rows at most on which gains of groups are compared, and to which groups are fitted."""
+"""Most rows on which the gains of groups are compared, and most rows to which groups are fitted."""
 
 
 @dataclass(eq=False)
 class HeadExplanation:
-    """What explains one head by one measure.
+    """The explanation of one head by one measure.
 
     Attributes:
         to_explain: sum of KL(attention || uniform) over the rows of each document, times the attention on the keys that
             count, `[document]`.
-        uniform: sum of the entropy of uniform attention over all rows, weighted alike, nats.
+        uniform: sum of the entropy of uniform attention over all rows, with the same weights, nats.
         mass: sum of the attention on the keys that count over all rows.
-        left: the same of KL(attention || prediction) of the full fit, `[document]`.
-        gained: what each group adds on top of those before it, by group, `[document]`.
-        steps: the groups in the order of each half of the documents; of all of them where they are too few for halves.
-        wrong: KL(attention || prediction of another head of the layer), sum over rows, `[other head]`; its own is NaN.
+        left: sum of KL(attention || prediction) of the full fit, with the same weights, `[document]`.
+        gained: gain of each group over the groups before it, by group, `[document]`.
+        steps: the groups in the order of each half of the documents, or of all documents if there are too few to halve.
+        wrong: KL(attention || prediction of each head of the layer), sum over rows, `[head]`; includes the head itself.
         n_rows: number of rows.
-        coefficients: of the full fit of each half, `[half, column]`.
-        positions: of the fit of positions alone, `[half, column]`, where it was made.
-        differences: mean of each column under the attention less that under uniform attention, `[half, column]`.
+        coefficients: coefficients of the full fit of each half, `[half, column]`.
+        positions: coefficients of the fit of positions alone, `[half, column]`, where it was made.
+        differences: mean of each column under the attention minus its mean under uniform attention, `[half, column]`.
         examples: rows that are predicted best and worst, where examples are kept.
     """
 
@@ -78,16 +78,16 @@ def explain(
     """Explain every head of a kind of attention.
 
     Args:
-        sample: the rows.
+        sample: sampled rows.
         layers: number of layers.
-        measures: of `MEASURES`.
+        measures: measures to explain, a subset of `MEASURES`.
         catalog: features and groups.
-        ordered: whether groups are put in order.
-        positions: whether weights are predicted from positions alone, too.
-        examples: whether the rows that are predicted best and worst are kept.
+        ordered: True to put groups in order.
+        positions: True to predict the weights from positions alone as well.
+        examples: True to keep the rows that are predicted best and worst.
 
     Returns:
-        By measure, `[layer][head]`; without a measure that is not known of any layer.
+        Explanations by measure, `[layer][head]`; a measure that no layer has is left out.
     """
     products = frozenset(name for name, group in catalog.groups.items() if group.of_others)
     results: dict[str, list[list[HeadExplanation]]] = {}
@@ -127,7 +127,7 @@ def _parts(sample: RowSample, layers: int, measure: str) -> Iterator[_Part]:
         attention = sample.attention(int(measure == NORM), layer)
         counted = ~np.isnan(sample.attention(0, layer)[0])
         if measure == NORM:
-            counted &= ~sample.is_sink_logit  # nothing is written by a learned sink
+            counted &= ~sample.is_sink_logit  # a learned sink has no output
         if measure == NON_SINK:
             counted &= ~sample.is_sink
         if np.isnan(attention).all():
@@ -154,12 +154,12 @@ def _explain_part(
     """Explain the heads of some layers.
 
     Args:
-        sample: the rows.
-        part: the layers.
-        starts: explanations of the weights of the same heads, from which fits start; none for the weights themselves.
-        products: groups that are put in order after all others; None if no groups are put in order.
-        positions: whether weights are predicted from positions alone, too.
-        examples: whether the rows that are predicted best and worst are kept.
+        sample: sampled rows.
+        part: layers with their attention.
+        starts: explanations of the weights of the same heads, from which fits start; empty for the weights themselves.
+        products: groups that are put in order after all others; None to put no groups in order.
+        positions: True to predict the weights from positions alone as well.
+        examples: True to keep the rows that are predicted best and worst.
     """
     documents, heads = len(sample.names), len(part.attention)
     of_layer = heads // len(part.layers)
@@ -203,7 +203,7 @@ def _explain_part(
 def _order_untested(
     sample: RowSample, part: _Part, products: frozenset[str], results: Sequence[HeadExplanation]
 ) -> None:
-    """Put groups in order on all rows, where there are too few documents to measure what the groups add on others."""
+    """Put groups in order on all rows, where there are too few documents to measure gains on held-out documents."""
     rows = [*sample.half(0, part.counted), *sample.half(1, part.counted)]
     few = _spread_rows(rows, _ORDERING_ROWS)
     differences = _differences(_problem(few, part.attention))
@@ -214,7 +214,7 @@ def _order_untested(
 
 
 def _fit_weights(problem: Problem, fewer: Problem) -> Floats:
-    """Return the coefficients of all heads, fitted to fewer rows and then, in a few steps, to all rows."""
+    """Fit the coefficients of all heads to fewer rows and then, in a few steps, to all rows."""
     ridge = np.full(problem.heads, RIDGE)
     if fewer.rows >= problem.rows:
         return fit(problem, ridge)
@@ -228,7 +228,7 @@ def _problem(blocks: Sequence[RowBlock], attention: NDArray[np.float32]) -> Prob
 
 
 def _differences(problem: Problem) -> Floats:
-    """Return the mean of each column under the attention less that under uniform attention, `[column, head]`."""
+    """Return the mean of each column under the attention minus that under uniform attention, `[column, head]`."""
     total, mass = 0.0, problem.mass()
     for block, target in zip(problem.blocks, problem.targets, strict=True):
         n_visible = np.maximum(block.visible.sum(1), 1)
@@ -238,7 +238,7 @@ def _differences(problem: Problem) -> Floats:
 
 
 def _spread_rows(blocks: Sequence[RowBlock], most: int, *, parts: int = 2) -> list[RowBlock]:
-    """Return some rows of blocks, spread evenly over rows of all lengths, in so few blocks."""
+    """Select at most `most` rows, spread evenly over rows of all lengths, and join them into at most `parts` blocks."""
     number = sum(len(block.rows) for block in blocks)
     wanted = np.arange(number) if number <= most else np.arange(most) * number // most
     chosen, first = [], 0
@@ -261,7 +261,7 @@ def _measure(
     *,
     examples: bool,
 ) -> None:
-    """Add the divergences of a half's rows from the full fit to the sums of their documents."""
+    """Add the divergences of a half's rows from the full fit to the sums by document."""
     for block, target in zip(blocks, targets, strict=True):
         logs = _log_probabilities(block, block.features @ coefficients)
         terms = _row_terms(target)
@@ -297,7 +297,7 @@ def _measure_steps(
     blocks: Sequence[RowBlock],
     targets: Sequence[Floats],
 ) -> None:
-    """Add what each group gains on a half's rows to the sums of their documents."""
+    """Add the gain of each group on a half's rows to the sums by document."""
     for result, steps in zip(results, orders, strict=True):
         result.steps.append(list(steps))
         for step in steps:
@@ -326,13 +326,13 @@ def _measure_steps(
 
 
 def _cross_entropy(block: RowBlock, target: Floats, logits: Floats) -> Floats:
-    """Return the cross entropy of each row's attention with a prediction, `[row, head]`."""
+    """Compute the cross entropy of each row's attention with a prediction, `[row, head]`."""
     _, logs = block.probabilities(logits)
     return np.asarray(target.sum(1) * logs - np.einsum("rkh,rkh->rh", target, logits.reshape(target.shape)))
 
 
 def _log_probabilities(block: RowBlock, logits: Floats) -> NDArray[np.float64]:
-    """Return the logarithm of a prediction, 0 in cells that do not count, `[row, key, head]`."""
+    """Compute the logarithm of a prediction, 0 in cells that do not count, `[row, key, head]`."""
     shape = (*block.visible.shape, logits.shape[-1])
     _, logs = block.probabilities(logits)
     values = logits.reshape(shape).astype(np.float64) - logs[:, None]
@@ -340,7 +340,7 @@ def _log_probabilities(block: RowBlock, logits: Floats) -> NDArray[np.float64]:
 
 
 def _row_terms(target: Floats) -> NDArray[np.float64]:
-    """Return the sums of w ln w over the keys of each row less m ln m of their sum, `[row, head]`."""
+    """Compute sum(w ln w) - m ln m for the weights w of each row's keys and their sum m, `[row, head]`."""
     weights = target.astype(np.float64)
     mass = weights.sum(1)
     terms = (weights * np.log(np.where(weights > 0, weights, 1.0))).sum(1)

@@ -1,4 +1,4 @@
-"""The tables of explanations, from the divergences of each document."""
+"""Build the tables of explanations from the divergences of each document."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,10 +33,10 @@ def head_rows(
     """Return the rows of both tables for the heads of a layer by one measure.
 
     Args:
-        of: corpus, kind, layer, measure and model.
-        heads: their explanations.
+        of: values of the columns corpus, kind, layer, measure and model.
+        heads: explanations of the heads.
         columns: columns of the fit.
-        names: names kinds of words.
+        names: names for kinds of words.
         special: names of the special tokens.
         catalog: features and groups.
     """
@@ -94,9 +94,9 @@ def head_rows(
 def explained_interval(left: NDArray[np.float64], to_explain: NDArray[np.float64]) -> Interval:
     """Return the explained share of each head, with its interval over documents.
 
-    What is left is positive and has a tail: a few documents, which the prediction does not fit, have most of it. So the
-    interval is that of the share left, on its logarithm, seen from 1: it reaches further down than up, and never
-    above 1.
+    The unexplained divergence is positive and has a heavy tail: most of it comes from a few documents that the
+    prediction does not fit. The interval is therefore computed for the logarithm of the unexplained share and then
+    subtracted from 1: it reaches further down than up, and never above 1.
 
     Args:
         left: KL(attention || prediction) of each document, in nats, `[document, ...]`.
@@ -107,7 +107,7 @@ def explained_interval(left: NDArray[np.float64], to_explain: NDArray[np.float64
 
 
 def _part(head: HeadExplanation, group: str, share: float, columns: Columns, names: WordNames) -> Part:
-    """Return a group as the sentence reads it: averages over the halves that took it."""
+    """Return a group as part of a sentence: averages over the halves of the documents that selected it."""
     part = columns.groups[group]
     taken = [(half, step) for half, steps in enumerate(head.steps) for step in steps if step.group == group]
     alternatives = [name for name in taken[0][1].alternatives if all(name in step.alternatives for _, step in taken)]

@@ -1,4 +1,4 @@
-"""A feature of a pair of query and key, and the groups by which features are added to an explanation."""
+"""Features of a pair of query and key, and the groups in which features are added to an explanation."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.row_context import RowContext
 
 Need = Literal["same_axis", "tags", "trees", "mentions"]
-"""What a feature may need: queries and keys that are the same tokens, which cross attention has not, or annotation."""
+"""A requirement of a feature: queries and keys are the same tokens (not so in cross attention), or annotation."""
 ATTENDING = "attending_token"
-"""The group, and its family, of products with facts on the attending token."""
+"""The name of the group, and of the family, of products with facts on the attending token."""
 FAMILIES = (
     *("position", "class of key", "copies", "word structure", "content", "words"),
     *(ATTENDING, "treebank", "coreference", "added"),
@@ -23,7 +23,7 @@ TOKENS, SINK_LOGIT = "tokens", "sink_logit"
 SAME_AXIS: frozenset[Need] = frozenset({"same_axis"})
 Floats = NDArray[np.float64]
 Values = Callable[[RowContext], NDArray[Any]]
-"""From some rows of one input to numbers or truths of its keys, `[key]`, or of each pair, `[row, key]`."""
+"""A function from some rows of one input to numbers or booleans for each key, `[key]`, or each pair, `[row, key]`."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,13 @@ class Group:
     """Features that are added to an explanation together.
 
     Attributes:
-        name: in tables.
+        name: name in tables.
         family: one of `FAMILIES`.
-        phrase: in sentences, `attends to {phrase}`; `{cls}` and `{sep}` stand for the names of special tokens.
-        named_features: how many of its strongest features a sentence names in place of the phrase, if they account for
-            it; of one that is named alone most of the pull.
-        of_others: whether its columns are products of others; it is tried after all other groups.
+        phrase: phrase in sentences, `attends to {phrase}`; `{cls}` and `{sep}` are replaced by the names of special
+            tokens.
+        named_features: number of its strongest features that a sentence names in place of the phrase if they account
+            for the group; a single named feature must account for most of the pull.
+        of_others: True if its columns are products of other columns; such a group is tried after all other groups.
     """
 
     name: str
@@ -52,12 +53,13 @@ class Feature:
     """A number for every pair of query and key.
 
     Attributes:
-        name: in tables.
+        name: name in tables.
         group: name of its group.
-        sentence: what the keys are for which it is 1, or large: `the previous token`.
-        values: returns it for some rows of one input, finite; what it is for keys that a row cannot see is ignored.
-        opposite: what the keys are where it is small, for a feature that is no yes or no: `rare tokens`.
-        needs: what it cannot be computed without.
+        sentence: description of the keys for which the feature is 1, or large: `the previous token`.
+        values: function that computes finite values for some rows of one input; values at keys that a row cannot see
+            are ignored.
+        opposite: description of the keys for which the feature is small, if it is not boolean: `rare tokens`.
+        needs: requirements without which the feature cannot be computed.
     """
 
     name: str
@@ -69,7 +71,7 @@ class Feature:
     needs: frozenset[Need] = frozenset()
 
     def cells(self, rows: RowContext, row: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the feature in some cells of one input, `[cell]`.
+        """Compute the feature for some cells of one input, `[cell]`.
 
         Args:
             rows: rows of the input.

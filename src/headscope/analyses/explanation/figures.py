@@ -1,4 +1,4 @@
-"""The figure of explanations: a stacked bar for each head, a color for each sort of features, layer after layer."""
+"""The figure of explanations: a stacked bar for each head, in one color per kind of feature, layer after layer."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from headscope.report_kit.words import Words
 
 _WIDTH, _ROW_INCHES, _OTHER_INCHES = 8.4, 1.25, 1.1
 _BARS = 100
-"""Bars of a row at most, where a layer has fewer heads; in a paper as many as its width has room for."""
+"""Most bars in a row, if a layer has fewer heads; in a paper the width of the page limits the number."""
 _BARS_PER_INCH = 14
 _BELOW = -0.13
-"""Where the point of a head stands, below its bar."""
+"""The height of a head's point, below its bar."""
 
 
 def draw_bars(about: Context, explanation: pd.DataFrame, groups: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
-    """Yield a page for as many layers as fit on one, for each kind of attention whose heads are explained.
+    """Yield the pages of the figure for each kind of attention with explained heads; a page has the layers that fit.
 
     Args:
-        about: the run.
-        explanation, groups: its tables.
+        about: report context of the run.
+        explanation, groups: tables of the run.
     """
     of_weight = [
         table[(table["corpus"] == TEXT) & (table["measure"] == WEIGHT) & (table["model"] == TRAINED)]
@@ -75,15 +75,15 @@ def explained_figure(
     roles: pd.DataFrame | None,
     words: Words,
 ) -> Figure:
-    """Draw a bar for each head from 0 to 1, up to what is explained; below it the head's point, which opens its card.
+    """Draw a bar from 0 to 1 for each head, filled up to its explained share, and below it a point that opens its card.
 
     Args:
-        bars: of each head, the shares by color.
-        rows: the layers of each row of the figure.
+        bars: shares of each head by color.
+        rows: layers of each row of the figure.
         heads: number of heads in a layer.
-        kind: of attention.
-        roles: `kind layer head role`, for the points.
-        words: the names of special tokens.
+        kind: kind of attention.
+        roles: table with the columns `kind layer head role`, for the points.
+        words: names of the special tokens.
     """
     present = [name for name in COLORS if any(name in shares for shares in bars.values())]
     with house_style():
@@ -115,7 +115,7 @@ def _row(
     positions = [(layer, head) for layer in layers for head in range(1, heads + 1)]
     at = np.array(positions, dtype=float)
     width = 0.86 / heads
-    # A layer is 1 wide; its bars stand side by side in the middle of it.
+    # A layer is 1 wide; its bars are centered in it side by side.
     x = at[:, 0] + 0.86 * ((at[:, 1] - 0.5) / heads - 0.5)
     low = np.zeros(len(positions))
     _boxes(ax, x, low, np.ones(len(positions)), width, LINE, f"whole--{kind}--{layers[0]}")
@@ -131,7 +131,7 @@ def _row(
     draw_points(
         ax, positions, x, np.full(len(positions), _BELOW), kind=kind, name=f"explained-{layers[0]}", roles=roles, s=size
     )
-    # Rows are alike in scale, also the last one with fewer layers.
+    # All rows have the same scale, also the last one, which may have fewer layers.
     ax.set_xlim(layers[0] - 0.5, layers[0] - 0.5 + most_layers)
     ax.set_ylim(-0.24, 1.02)
     ax.set_xticks(list(layers))
@@ -142,7 +142,7 @@ def _row(
 
 
 def _boxes(ax: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, width: float, color: str, gid: str) -> None:
-    """Draw boxes of one color, with a hair of paper between neighbors."""
+    """Draw boxes of one color, with a thin gap between neighbors."""
     left, right = x - 0.43 * width, x + 0.43 * width
     corners = np.stack([np.stack(corner, 1) for corner in ((left, low), (right, low), (right, high), (left, high))], 1)
     hollow = color == LINE

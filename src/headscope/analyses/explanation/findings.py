@@ -1,4 +1,4 @@
-"""What explanations say of a model in one finding, and of each head in one sentence."""
+"""Findings on the explanation of a model's heads, and one sentence for each head."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TOPIC = "explanation"
 ALL_UNIFORM = (
     f"differs from uniform attention by {LEAST_DIVERGENCE:g} nats or more, so that there is nothing to explain"
 )
-"""What is said of no head, where there is nothing to explain."""
+"""The end of a finding `no head ...` on a model whose heads have nothing to explain."""
 
 
 def explanation_findings(about: Context) -> list[Sentence]:
-    """Say of each kind of attention what is explained of its median head; nothing without intervals."""
+    """Return findings on the explained share of the median head of each kind of attention; none without intervals."""
     findings: list[Sentence] = []
     for kind in about.kinds:
         rows = of_weight(about.run, kind)
@@ -39,7 +39,7 @@ def explanation_findings(about: Context) -> list[Sentence]:
 
 
 def of_weight(run: Study, kind: Kind, corpus: str = TEXT) -> pd.DataFrame:
-    """Return the explanations of attention weights of a kind in a corpus; no row where the run has none."""
+    """Return the explanations of a kind's attention weights in a corpus; an empty table if the run has none."""
     table = run.tables.get("explanation")
     if table is None:
         return pd.DataFrame({"model": [], "explained": [], "sentence": []})
@@ -47,10 +47,10 @@ def of_weight(run: Study, kind: Kind, corpus: str = TEXT) -> pd.DataFrame:
 
 
 def with_something(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the explanations of heads that differ from uniform attention enough for there to be something to explain.
+    """Return the explanations of heads whose attention differs enough from uniform attention to be explained.
 
     Args:
-        rows: of the table of explanations.
+        rows: rows of the table of explanations.
     """
     return rows[rows["to_explain"] >= LEAST_DIVERGENCE]
 

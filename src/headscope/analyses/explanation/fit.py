@@ -1,11 +1,11 @@
-"""One convex fit of all heads at once: linear combinations of features that predict their attention.
+"""Fit linear combinations of features that predict the attention of all heads, as one convex problem.
 
-In row i, head h is predicted to attend to key j with weight p_ij = softmax_j(x_ij . b_h), x the features of the cell
-(i, j). With the attention a_ij and its sum m_i over the keys that count, the fit minimizes for every head
+In row i, head h is predicted to attend to key j with weight p_ij = softmax_j(x_ij . b_h), where x_ij are the features
+of the cell (i, j). With the attention a_ij and its sum m_i over the keys that count, the fit minimizes for every head
 
     1/M [ sum_i (m_i ln sum_j exp(x_ij . b_h) - sum_j a_ij x_ij . b_h) + ridge_h / 2 |b_h|^2 ],   M = sum_i m_i,
 
-which is the mean divergence KL(a || p) but for a constant. Method: L-BFGS (Liu and Nocedal 1989) with a step length for
+which is the mean divergence KL(a || p) up to a constant. Method: L-BFGS (Liu and Nocedal 1989) with a step length for
 each head, preconditioned by the curvature at the mean attention of all heads. A step takes two matrix products.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.floating[Any]]
 STEPS = 12
-"""Steps at most; the explained shares of the median head move by less than 0.0005 from 12 steps on."""
+"""Most steps; beyond 12 steps the explained share of the median head changes by less than 0.0005."""
 _MEMORY, _HALVINGS, _ARMIJO = 8, 10, 1e-4
 _HIDDEN = -1e30
 
@@ -28,8 +28,8 @@ class RowBlock:
     """Rows of similar length with the keys that they see, padded to the longest.
 
     Attributes:
-        features: `[row * key, column]`; 0 where a row is padded.
-        visible: which cells count, `[row, key]`.
+        features: feature values, `[row * key, column]`; 0 where a row is padded.
+        visible: mask of the cells that count, `[row, key]`.
         rows: numbers of the rows in their sample, `[row]`.
         cells: numbers of the cells in their sample, `[row, key]`; 0 where a row is padded.
     """
@@ -40,7 +40,7 @@ class RowBlock:
     cells: NDArray[np.int64]
 
     def only(self, rows: NDArray[np.int64]) -> "RowBlock":
-        """Return some of the rows, by their index in the block."""
+        """Select rows by their index in the block."""
         longest = self.visible.shape[1]
         features = self.features.reshape(len(self.rows), longest, -1)[rows]
         return RowBlock(
@@ -52,7 +52,7 @@ class RowBlock:
 
     @classmethod
     def joined(cls, blocks: Sequence["RowBlock"]) -> "RowBlock":
-        """Return the rows of several blocks as one, padded to the longest."""
+        """Join the rows of several blocks into one block, padded to the longest."""
         longest = max(block.visible.shape[1] for block in blocks)
 
         def padded(values: NDArray[Any]) -> NDArray[Any]:
@@ -77,14 +77,14 @@ class RowBlock:
         return np.where(self.visible[..., None], values, 0.0).astype(self.features.dtype)
 
     def probabilities(self, logits: Floats, mass: Floats | None = None) -> tuple[Floats, Floats]:
-        """Return the softmax over the cells of each row that count, and the logarithm of its denominator.
+        """Compute the softmax over the cells that count in each row, and the logarithm of its denominator.
 
         Args:
             logits: `[row * key, head]`.
             mass: sum of each row's softmax, `[row, head]`; 1 if not given.
 
         Returns:
-            `[row, key, head]` and `[row, head]`; 0 in rows without such a cell.
+            `[row, key, head]` and `[row, head]`; 0 in rows without cells that count.
         """
         shape = (*self.visible.shape, logits.shape[-1])
         values = np.where(self.visible[..., None], logits.reshape(shape), logits.dtype.type(_HIDDEN))
@@ -99,12 +99,12 @@ class RowBlock:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:
-    """Heads to fit in some rows.
+    """The problem of fitting the attention of heads in some rows.
 
     Attributes:
-        blocks: the rows.
+        blocks: blocks of rows.
         targets: attention in each block, `[row, key, head]`.
-        offsets: logits in each block that are added to the prediction and not fitted, `[row * key, head]`.
+        offsets: fixed logits in each block that are added to the prediction, `[row * key, head]`.
         columns: columns that are fitted; all if not given.
     """
 
@@ -129,7 +129,7 @@ class Problem:
         return features if self.columns is None else features[:, self.columns]
 
     def logits(self, coefficients: Floats) -> Sequence[Floats]:
-        """Return the logits in each block, `[row * key, head]`.
+        """Compute the logits in each block, `[row * key, head]`.
 
         Args:
             coefficients: `[column, head]`.
@@ -146,7 +146,7 @@ class Problem:
 
 
 def curvature(problem: Problem) -> NDArray[np.float64]:
-    """Return the second derivative of the mean divergence at the mean attention of all heads, `[column, column]`."""
+    """Compute the second derivative of the mean divergence at the mean attention of all heads, `[column, column]`."""
     total, mass = 0.0, 0.0
     for number, (block, target) in enumerate(zip(problem.blocks, problem.targets, strict=True)):
         features = problem.features(number)
@@ -168,14 +168,14 @@ def fit(
     tolerance: float = 1e-4,
     second: NDArray[np.float64] | None = None,
 ) -> Floats:
-    """Return the coefficients that predict the attention of each head, `[column, head]`.
+    """Fit the coefficients that predict the attention of each head, `[column, head]`.
 
     Args:
         problem: rows and attention.
         ridge: penalty of each head on the square of a coefficient, in rows, `[head]`.
         start: coefficients to start from; 0 if not given.
-        steps: steps at most.
-        tolerance: the fit ends when a step lowers no head's mean divergence by more, in nats.
+        steps: largest number of steps.
+        tolerance: the fit ends when no head's mean divergence falls by this much in a step, in nats.
         second: curvature, if it is known.
     """
     dtype = problem.blocks[0].features.dtype
@@ -230,7 +230,7 @@ def fit(
             short = np.flatnonzero(now > value + _ARMIJO * length * falls)
             if not len(short):
                 break
-            # At the end what is left is rounding: these heads are at their minimum.
+            # After the last halving only rounding errors remain: these heads are at their minimum.
             length[short] *= 0.4 if halving < _HALVINGS else 0.0
             shorter = [
                 before[:, short] + each[:, short] * length[short] for before, each in zip(logits, change, strict=True)
@@ -249,7 +249,8 @@ def fit(
 
 
 def _pair(moved: Floats, turned: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return a step and the change of the gradient over it, 0 for heads that did not move, and 1 over their product."""
+    """Return a step and the change of the gradient over it, both 0 for heads that did not move, and 1 over their
+    product."""
     product = (moved * turned).sum(0)
     known = product > 1e-14
     inverse = np.where(known, 1 / np.where(known, product, 1), 0).astype(moved.dtype)
@@ -257,7 +258,7 @@ def _pair(moved: Floats, turned: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _direction(gradient: Floats, memory: Sequence[tuple[Floats, Floats, Floats]]) -> Floats:
-    """Return the gradient times the inverse curvature that the last steps tell (the two loops of L-BFGS)."""
+    """Multiply the gradient by the inverse curvature estimated from the last steps (the two loops of L-BFGS)."""
     direction = gradient.copy()
     scales = []
     for moved, turned, inverse in reversed(memory):

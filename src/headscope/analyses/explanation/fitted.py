@@ -1,4 +1,4 @@
-"""The fits of both halves of the documents, kept so that they can predict whole inputs later."""
+"""The fits to both halves of the documents, kept to predict whole inputs later."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,15 +23,16 @@ _ARRAYS = ("token_ids", "counted_ids", "counts")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedHeads:
-    """The fits of both halves of the documents to the heads of a kind of attention.
+    """The fits to both halves of the documents for the heads of a kind of attention.
 
     Attributes:
-        features: names of the features that have a column.
-        sink, kinds, square: as `Columns` has them.
-        token_ids: tokens that have a column.
-        counted_ids, counts: ids that occur in the sampled inputs, and how often, from which frequencies follow.
+        features: names of the features with a column.
+        sink, kinds, square: the same attributes of `Columns`.
+        token_ids: ids of the tokens with a column.
+        counted_ids, counts: ids that occur in the sampled inputs, and their counts, from which frequencies follow.
         documents: documents of the sample, in the order in which they were divided.
-        coefficients: by each of `PREDICTIONS`, `[half, layer, head, column]`; positions have the first columns.
+        coefficients: coefficients by name in `PREDICTIONS`, `[half, layer, head, column]`; the fit of positions has
+            only the first columns.
     """
 
     features: tuple[str, ...]
@@ -46,11 +47,11 @@ class FittedHeads:
 
     @classmethod
     def of(cls, sample: RowSample, layers: Sequence[Sequence[HeadExplanation]]) -> "FittedHeads":
-        """Keep the fits to the weights of the heads of all layers.
+        """Collect the fits to the attention weights of the heads of all layers.
 
         Args:
-            sample: the rows.
-            layers: the heads of each layer.
+            sample: sampled rows.
+            layers: explanations of the heads of each layer.
         """
         counted_ids, counts = np.unique(
             np.concatenate([each.segment.keys.ids for each in sample.samples]), return_counts=True
@@ -75,9 +76,9 @@ class FittedHeads:
         )
 
     def half_of(self, document: str) -> int:
-        """Return the half that predicts a document: the one that the document is not in.
+        """Return the half whose fit predicts a document: the half that does not contain the document.
 
-        Documents of which no row was sampled are in neither, and are predicted by the first.
+        Documents without a sampled row are in neither half, and are predicted by the first.
         """
         return 1 - self._numbers.get(document, 1) % 2
 
@@ -86,7 +87,7 @@ class FittedHeads:
         return {name: number for number, name in enumerate(self.documents)}
 
     def state(self, kind: str) -> State:
-        """Return all of it as named arrays, for the state of the stage."""
+        """Return the fits as named arrays, for the state of the stage."""
         about = {name: getattr(self, name) for name in ("features", "documents", "sink", "kinds", "square")}
         arrays = {
             **self.coefficients,
@@ -97,7 +98,7 @@ class FittedHeads:
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[np.generic]], kind: str) -> "FittedHeads | None":
-        """Return the fits that the state of the stage keeps of a kind of attention; None if nothing was fitted."""
+        """Read the fits of a kind of attention from the state of the stage; None if nothing was fitted."""
         arrays = within(state, f"fitted.{kind}.")
         if not arrays:
             return None
@@ -120,8 +121,8 @@ class Predictor:
     """Predicts the attention of the heads of a kind in rows of whole inputs.
 
     Args:
-        fitted: the fits.
-        features: the catalog, by name.
+        fitted: fits of the kind.
+        features: features of the catalog, by name.
     """
 
     def __init__(self, fitted: FittedHeads, features: Mapping[str, Feature]) -> None:
@@ -135,10 +136,10 @@ class Predictor:
         )
 
     def read(self, context: RowContext) -> Singles:
-        """Return the columns of the fit for some rows and all keys of an input, `[row, key + 1, column]`.
+        """Compute the columns of the fit for some rows and all keys of an input, `[row, key + 1, column]`.
 
         Args:
-            context: of the rows, with the frequencies of the explanation.
+            context: context of the rows, with the token frequencies of the explanation.
         """
         cells = np.ones((len(context.rows), len(context.keys) + 1), dtype=bool)
         return self.columns.compute(context, cells).reshape(*cells.shape, self.columns.width)
@@ -146,17 +147,17 @@ class Predictor:
     def predict(
         self, values: Singles, visible: NDArray[np.bool_], *, prediction: str, half: int, layer: int, sink: bool
     ) -> NDArray[np.float64]:
-        """Return the predicted attention of the heads of a layer, `[head, row, key + 1]`.
+        """Predict the attention of the heads of a layer, `[head, row, key + 1]`.
 
         Rows sum to 1; the last key is the learned sink, 0 if the layer has none.
 
         Args:
-            values: from `read`.
-            visible: which keys the layer sees, `[row, key]`.
-            prediction: of `PREDICTIONS`.
-            half: half of the documents that fitted.
-            layer: from 0.
-            sink: whether the layer has a learned sink.
+            values: columns returned by `read`.
+            visible: mask of the keys that the layer sees, `[row, key]`.
+            prediction: one of `PREDICTIONS`.
+            half: half of the documents to which the coefficients were fitted.
+            layer: layer, from 0.
+            sink: True if the layer has a learned sink.
         """
         coefficients = self.fitted.coefficients[prediction][half, layer]
         logits = np.moveaxis(values[..., : coefficients.shape[1]] @ coefficients.T, -1, 0).astype(np.float64)

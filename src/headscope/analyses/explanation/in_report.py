@@ -1,4 +1,4 @@
-"""What explanations add to the report."""
+"""The parts of the report that explanations add."""
 
 from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
 from headscope.analyses.explanation.looks import head_looks

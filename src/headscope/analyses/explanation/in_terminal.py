@@ -23,15 +23,15 @@ IN_CORPUS: Mapping[str, str] = {
     TREEBANK: "in the treebank, with its trees, ",
     COREFERENCE: "in the coreference corpus, with its mentions, ",
 }
-"""What begins a sentence on a corpus."""
+"""The beginning of a sentence on a corpus."""
 
 
 def render_results(result: StageResult, *, find: str | None = None) -> Iterator[Grid | str]:
     """Yield the median of the explained shares, then the sentence of every head, the most explained first.
 
     Args:
-        result: of the stage.
-        find: words that the sentences of the heads say that are shown; None for all heads.
+        result: result of the stage.
+        find: words; only heads whose sentence contains them are shown. None for all heads.
     """
     table = result.tables["explanation"]
     weights = table[table["measure"] == WEIGHT]
@@ -69,8 +69,8 @@ def head_cells(row: Mapping[str, Any], *, missing: str) -> tuple[str, ...]:
     """Return a head's name, explained share, interval, nats, wrong share and sentence without the share it ends with.
 
     Args:
-        row: of the table of explanations.
-        missing: what stands for a number that is not there.
+        row: row of the table of explanations.
+        missing: replacement for a missing number.
     """
     return (
         head_label(int(row["layer"]), int(row["head"])),
@@ -83,12 +83,12 @@ def head_cells(row: Mapping[str, Any], *, missing: str) -> tuple[str, ...]:
 
 
 def median_words(kind: str, rows: pd.DataFrame, *, corpus: str = TEXT) -> str:
-    """Return what is explained of the median head of a kind, and with random weights.
+    """Return a sentence on the explained share of the median head of a kind, and of the one with random weights.
 
     Args:
-        kind: of attention.
-        rows: of a corpus, in the table of explanations.
-        corpus: its name.
+        kind: kind of attention.
+        rows: rows of a corpus in the table of explanations.
+        corpus: name of the corpus.
     """
     where = IN_CORPUS[corpus]
     trained, control = (rows[(rows["model"] == model) & rows["explained"].notna()] for model in (TRAINED, CONTROL))

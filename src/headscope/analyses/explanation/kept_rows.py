@@ -1,4 +1,4 @@
-"""A sample of rows with the attention of all heads: those with the smallest hashes that fit into a bound (a store)."""
+"""Store a sample of rows with the attention of all heads: the rows with the smallest hashes that fit into a bound."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from headscope.statistics.sums.kept import State
 
 MOST_ROWS = 2000
 MOST_BYTES = 128 << 20
-"""The bytes of the attention that is kept of a kind, at most: many heads, and long rows, leave fewer rows."""
+"""Most bytes of attention that are kept for a kind: with many heads or long rows, fewer rows are kept."""
 _MEASURES = 2
 _LARGEST = int(np.iinfo(np.uint64).max)
 Segment = tuple[str, int]
@@ -31,21 +31,22 @@ class KeptSegment:
 
 
 class KeptRows:
-    """The rows of a kind of attention with the smallest hashes, each with what every head attends to.
+    """The rows of a kind of attention with the smallest hashes, each with the attention of every head.
 
-    Rows are kept in the order of their hashes as long as their attention fits into the bound, so that neither the order
-    in which they come nor the way in which a corpus is divided matters.
+    Rows are kept in the order of their hashes as long as their attention fits into the bound. The sample therefore
+    depends neither on the order of the rows nor on the division of the corpus.
 
     Args:
-        cells: number of layers, and of heads in a layer.
-        most: number of rows at most.
-        bound: bytes of attention at most.
+        cells: number of layers, and number of heads in a layer.
+        most: largest number of rows.
+        bound: largest number of bytes of attention.
 
     Attributes:
         rows: attention of each row, `[measure, layer, head, key + 1]`, by weight and by norm. NaN where the key is not
             visible, and where norms are not known; the last key is the learned sink, NaN where there is none.
-        segments: the inputs of the rows.
-        limit: hash of the first row that did not fit; no row from there on is kept, or a shorter one could be.
+        segments: inputs of the rows.
+        limit: hash of the first row that did not fit. No row from this hash on is kept; otherwise a shorter row with a
+            larger hash could be kept.
     """
 
     def __init__(self, cells: tuple[int, int], *, most: int = MOST_ROWS, bound: int = MOST_BYTES) -> None:
@@ -56,10 +57,10 @@ class KeptRows:
         self._keys: dict[RowKey, int] = {}
 
     def admit(self, candidates: Mapping[RowKey, int]) -> list[RowKey]:
-        """Return which of some rows belong to the sample, and drop the rows that no longer do.
+        """Add the candidates that belong to the sample, drop the rows that no longer do, and return the new rows.
 
         Args:
-            candidates: number of keys of each row.
+            candidates: number of keys of each candidate row.
         """
         merged = {row: keys for row, keys in {**self._keys, **candidates}.items() if row[0] < self.limit}
         bytes_of_key = _MEASURES * 4 * self.cells[0] * self.cells[1]
@@ -88,7 +89,7 @@ class KeptRows:
             self.segments[row[1:3]] = other.segments[row[1:3]]
 
     def state(self) -> State:
-        """Return the rows in the order of their hashes, and the segments in theirs."""
+        """Return the rows in the order of their hashes, and the segments in the order of their names."""
         order, names = sorted(self.rows), sorted(self.segments)
         numbers = {name: number for number, name in enumerate(names)}
         segments = [self.segments[name] for name in names]
@@ -110,7 +111,7 @@ class KeptRows:
         }
 
     def restore(self, state: Mapping[str, NDArray[np.generic]]) -> None:
-        """Restore what `state()` returned."""
+        """Restore the rows and segments from the arrays returned by `state()`."""
         self.limit = int(state["limit"])
         if not len(state["hash"]):
             return

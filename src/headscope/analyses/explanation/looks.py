@@ -1,12 +1,12 @@
-"""What each head looks at: the color of its cell on the grid, how strong it is, and the bar at the cell's foot.
+"""Choose the look of each head on the grid: the color of its cell, the color's strength, and the bar at its bottom.
 
-The rule, of which the first that holds decides on a head:
+The first of these rules that holds decides on a head:
 
-1. It rests: less than 5% of its attention is off the sink (the first token, separators, a learned sink).
-2. It attends broadly: its attention off the sink has at least 78.3% of the entropy of uniform attention.
-3. It is unexplained: less than a third of its attention off the sink is predicted, or no group is shown to add to it.
-4. It looks at the largest group of its explanation off the sink: groups of one color count together, and what varies
-   with the attending token does not count.
+1. Inactive: less than 5% of its attention is non-sink attention (not on the first token, separators, a learned sink).
+2. Broad: its non-sink attention has at least 78.3% of the entropy of uniform attention.
+3. Unexplained: less than a third of its non-sink attention is predicted, or no group adds a positive share.
+4. Otherwise the head looks at the largest group in the explanation of its non-sink attention. Groups of one color
+   count together; features that vary with the attending token do not count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEAST_OFF_SINK = 0.05
 
 
 def head_looks(run: Study, kind: Kind) -> dict[int, HeadLook]:
-    """Return what each head of a kind looks at, by its index; none where explanations of it were not tested."""
+    """Return the look of each head of a kind, by the head's index; none where its explanations were not tested."""
     explanation, groups = run.tables.get("explanation"), run.tables.get("explanation_groups")
     if explanation is None or groups is None:
         return {}
@@ -43,11 +43,11 @@ def head_looks(run: Study, kind: Kind) -> dict[int, HeadLook]:
 
 
 def look_of(row: Mapping[str, Any], shares: Mapping[str, float]) -> HeadLook:
-    """Return what a head looks at, by the rule above.
+    """Return the look of a head by the rules above.
 
     Args:
-        row: of `tables/explanation.parquet`, of the head's attention off the sink.
-        shares: what groups add to its explained share, by color.
+        row: row of `tables/explanation.parquet` for the head's non-sink attention.
+        shares: gains of the groups in its explained share, by color.
     """
     off_sink, explained = float(row["mass"]), float(row["explained"])
     shares = {color: share for color, share in shares.items() if color != WHAT_ATTENDS}
@@ -63,7 +63,7 @@ def look_of(row: Mapping[str, Any], shares: Mapping[str, float]) -> HeadLook:
 
 
 def stacked(groups: pd.DataFrame) -> dict[tuple[int, int], dict[str, float]]:
-    """Return the share of each color in each head, (layer, head); what takes away from a share is left out.
+    """Return the share of each color in each head, by (layer, head); groups with a negative share are left out.
 
     Args:
         groups: rows of `tables/explanation_groups.parquet` of one kind, measure and model.
@@ -76,6 +76,6 @@ def stacked(groups: pd.DataFrame) -> dict[tuple[int, int], dict[str, float]]:
 
 
 def _off_sink(table: pd.DataFrame, kind: Kind) -> pd.DataFrame:
-    """Return the rows of a table on the attention of the trained model's heads off the sink, in the text."""
+    """Return the rows of a table on the non-sink attention of the trained model's heads in the text."""
     of_text = (table["corpus"] == TEXT) & (table["measure"] == NON_SINK) & (table["model"] == TRAINED)
     return table[of_text & (table["kind"] == kind.name)]

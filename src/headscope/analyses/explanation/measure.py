@@ -1,4 +1,4 @@
-"""The stage of explanations: scans of the text, of some of it with random weights, of annotated corpora; and tables."""
+"""The explanation stage: scans of the text, of a part of it with random weights, and of annotated corpora; tables."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -29,14 +29,14 @@ from headscope.statistics.statistic import Special
 from headscope.statistics.sums.kept import State
 
 CONTROL_INPUTS, CONTROL_ROWS = 64, 256
-"""Number of inputs read with random weights, and of rows that are explained of them."""
+"""Number of inputs read with random weights, and number of their rows that are explained."""
 ANNOTATED_ROWS = 800
-"""Number of rows that are explained of a treebank, and of a corpus with coreference."""
+"""Number of rows that are explained in a treebank, and in a coreference corpus."""
 _CONTROL = "control-0"
 
 
 class ExplanationMeasurement(Measurement[ModelRun]):
-    """What every head attends to, explained by features, in the text and in the annotated corpora that are given."""
+    """Explains the attention of every head by features, in the text and in the annotated corpora of the run."""
 
     @cached_property
     def control_inputs(self) -> list[Segment]:
@@ -44,9 +44,11 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         return self.run.sample(CONTROL_INPUTS)
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of the text, that of a part of it with random weights, and those of annotated corpora.
+        """Yield the scans of the text, of a part of the text with random weights, and of annotated corpora.
 
-        That of a treebank raises `InputError` where it has no tree; a feature whose name is taken, `OptionError`.
+        Raises:
+            InputError: the treebank has no tree.
+            OptionError: the name of a user's feature exists already.
         """
         run, _ = self.run, self._catalog
         yield Scan(RunText(run), [self._sample()], label="explanation")
@@ -57,7 +59,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             trees = trees_of(run)
             corpus = TreesCorpus(run, trees, trees.source)
             yield Scan(corpus, [self._sample(ANNOTATED_ROWS)], TREEBANK, label="explanation: treebank")
-        # Files of GAP alone are no corpus of entities.
+        # GAP files alone are not a corpus of entities.
         if run.corpora.coreference is not None and run.options.coref:
             windows = WindowReader(run)
             mentions = MentionWindows(windows, windows.source)
@@ -67,7 +69,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         return RowSampleAccumulator(self.run.layout, seed=self.run.options.seed, most=most)
 
     def compute(self, sums: ScanSums) -> StageResult:
-        """Return the tables."""
+        """Compute the tables."""
         from threadpoolctl import threadpool_limits
 
         rows = sums.of(RowSampleAccumulator)
@@ -90,13 +92,13 @@ class ExplanationMeasurement(Measurement[ModelRun]):
     def _explained(
         self, sample: RowSampleAccumulator, corpus: str, model: str, tables: tuple[Rows, Rows, Rows]
     ) -> State:
-        """Return what was fitted to the trained model's weights in the text.
+        """Explain a sample, and return the fits to the trained model's weights if the sample is of the text.
 
         Args:
-            sample: the rows of attention.
-            corpus: what they are of.
-            model: whose they are; all measures are explained of the trained model in the text.
-            tables: take the rows of explanations, groups and examples.
+            sample: sampled rows of attention.
+            corpus: corpus of the rows.
+            model: `trained` or `control`; all measures are explained only for the trained model in the text.
+            tables: lists to which the rows of explanations, groups and examples are added.
         """
         classes, tokenizer = self.run.encoder.vocabulary, self.run.loaded.tokenizer
         special = Special(cls=classes.cls_name, sep=classes.sep_name or "the end")

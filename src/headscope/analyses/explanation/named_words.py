@@ -1,4 +1,4 @@
-"""Words that name what a group of columns on tokens or kinds of words favors: the most typical tokens of the text."""
+"""Name groups of columns on tokens or kinds of words by the words they favor: the most typical tokens of the text."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from headscope.analyses.explanation.features import words
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 
 FEWEST, MOST = 3, 8
-"""A token names a kind of word if it occurs so often in the sampled inputs; and names of a kind at most."""
+"""Least occurrences in the sampled inputs of a token that names a kind of word; most names of a kind."""
 NAMED = frozenset({TOKENS, words.KINDS, words.AFTER, words.NEARBY, words.PAIRS, words.PAIRS_AFTER})
 Weights = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ class NamedWords:
     Attributes:
         words: keys, or the tokens before them.
         attending: attending tokens, for a group of pairs.
-        avoided: whether the words are avoided rather than favored.
+        avoided: True if the words are avoided rather than favored.
     """
 
     words: tuple[str, ...] = ()
@@ -35,10 +35,10 @@ class WordNames:
     """Names kinds of words in a text.
 
     Args:
-        vocabulary: facts on tokens, with the components of the text.
-        counts: how often each id occurs in the sampled inputs, `[id]`.
-        token_ids: tokens that have a column of their own.
-        near: names of the places of `words.NEARBY`.
+        vocabulary: vocabulary facts, with the components of the text.
+        counts: number of occurrences of each id in the sampled inputs, `[id]`.
+        token_ids: tokens with a column of their own.
+        near: names of the position features of `words.NEARBY`.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class WordNames:
         """Name a group by its coefficients; see `words` for their order.
 
         Args:
-            group: of `NAMED`.
-            coefficients: of its columns, `[column]`.
-            pulls: how far each column draws attention, `[column]`.
+            group: name of the group, one of `NAMED`.
+            coefficients: coefficients of its columns, `[column]`.
+            pulls: pull of each column on attention, `[column]`.
         """
         if group == TOKENS:
             signed = np.copysign(np.maximum(pulls, 0.0), coefficients)
@@ -75,12 +75,12 @@ class WordNames:
         size = words.PAIRED if group == words.PAIRS else words.PAIRED_AFTER
         left, _, right = np.linalg.svd(coefficients.reshape(size, size))
         of_queries, of_keys = self._scores(left[:, 0]), self._scores(right[0])
-        # The opposite kinds attend to one another as well: the narrower ones are named.
+        # The signs are arbitrary, since the opposite kinds attend to each other as well: the narrower kinds are named.
         sign = -1.0 if self._skew(of_queries) + self._skew(of_keys) < 0 else 1.0
         return NamedWords(self._typical(sign * of_keys), attending=self._typical(sign * of_queries))
 
     def _nearby(self, coefficients: Weights) -> NamedWords:
-        """Name the kind that counts more the nearer it is."""
+        """Name the kind of word that is favored more the nearer it is."""
         left, _, right = np.linalg.svd(coefficients, full_matrices=False)
         nearness = sum(
             weight * (-1.0 if name.startswith("log_distance") else 1.0) for name, weight in zip(self.near, right[0])
@@ -89,11 +89,11 @@ class WordNames:
         return NamedWords(self._typical(scores))
 
     def _scores(self, direction: Weights) -> Weights:
-        """Return how far each token of the text lies in a direction of the components, `[token]`."""
+        """Project each token of the text on a direction of the components, `[token]`."""
         return np.asarray(self.vocabulary.kinds(self.ids)[:, : len(direction)] @ direction)
 
     def _skew(self, scores: Weights) -> float:
-        """Return the third moment over the tokens of the text; above 0 if few tokens lie far out on the high side."""
+        """Compute the skewness over the tokens of the text; above 0 if few tokens lie far out on the high side."""
         centered = scores - self.weights @ scores
         scale = float(np.sqrt(self.weights @ centered**2))
         return float(self.weights @ centered**3) / scale**3 if scale > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Explanations on the cards of the atlas: rows with what is attended to and what is predicted."""
+"""Explanations on the cards of the atlas: example rows with attention and predicted attention."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _DIGITS = 3
 def explanation_cards(run: Study, kind: Kind) -> dict[str, Any]:
     """Return `explanation` for the cards of the heads of a kind; None where the run has no example rows.
 
-    It has `words`: every token as it is drawn, and in full where that differs; and `rows`: by the head's index, those
-    predicted best, then those predicted worst. Each has `prediction`, `explained`, `token` (the word that attends),
-    `at` (which of the words it is, -1 if none), `words` as `CardWords.row` numbers them, `gaps` (the words before which
-    tokens are left out), and `attention` and `predicted` of each word. `annotated` has the sentences of heads by corpus
-    with annotation, and the head's index.
+    `words` has every token as it is drawn, and in full where that differs. `rows` has by the head's index the rows
+    predicted best, then the rows predicted worst. A row has `prediction`, `explained`, `token` (the attending token),
+    `at` (its index among the words, -1 if none), `words` as `CardWords.row` numbers them, `gaps` (the words before
+    which tokens are left out), and `attention` and `predicted` of each word. `annotated` has the sentences of heads by
+    annotated corpus and the head's index.
     """
     examples = run.tables.get("explanation_examples")
     if examples is None:
@@ -43,7 +43,7 @@ def explanation_cards(run: Study, kind: Kind) -> dict[str, Any]:
 def _row(row: Mapping[str, Any], words: CardWords) -> dict[str, Any]:
     positions = [int(position) for position in row["positions"]]
     expected = [0, *(position + 1 for position in positions)]
-    # Across attention the token that attends is none of the keys.
+    # In cross attention the attending token is not one of the keys.
     at = positions.index(row["row"]) if row["row"] in positions and row["kind"] != "cross" else -1
     return {
         "prediction": row["prediction"],

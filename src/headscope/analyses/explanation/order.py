@@ -1,8 +1,8 @@
-"""Groups of features in the order of what they add to the prediction of a head, each fitted on top of those before it.
+"""Order groups of features by their gain in predicting a head; each group is fitted on top of the groups before it.
 
-In each step every head takes the group that gains most on rows that did not fit it; then the groups that it has are
-scaled again together. Groups whose columns are products of others are tried when no other group gains a point. A head
-is done when no group gains a point. What a group adds is measured later, on the other half of the documents.
+In each step every head selects the group with the largest gain on rows to which it was not fitted; then all its groups
+are rescaled together. Groups whose columns are products of others are tried when no other group gains a point. A head
+is done when no group gains a point. The gains are measured later, on the other half of the documents.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,22 +14,22 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.fit import Floats, Problem, RowBlock, curvature, fit
 
 LEAST_GAIN = 0.01
-"""A group adds at least so much of what there is to explain."""
+"""Least gain of a group, as a share of the divergence to explain."""
 MOST_GROUPS = 4
 _CANDIDATES = 3
-"""Groups that are fitted in each step, by the gain that the slope and the curvature promise."""
+"""Number of groups that are fitted in each step, chosen by the gain estimated from slope and curvature."""
 _STEPS, _NEWTON = 4, 4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Step:
-    """A group that a head took.
+    """A group that a head selected.
 
     Attributes:
-        group: its name.
-        coefficients: of its columns, `[column]`.
-        scales: factors of the coefficients of all groups up to this one, fitted again when it was added.
-        alternatives: groups that gain as much, to a point, and nothing beyond this one.
+        group: name of the group.
+        coefficients: coefficients of its columns, `[column]`.
+        scales: factors of the coefficients of all groups up to this one, refitted when it was added.
+        alternatives: groups with the same gain, to within a point, that gain nothing once this group is added.
     """
 
     group: str
@@ -67,7 +67,7 @@ class _Rows:
         )
 
     def divergence(self, heads: NDArray[np.int64], columns: slice, coefficients: Floats) -> NDArray[np.float64]:
-        """Return the mean divergence of heads from a prediction, but for a constant, `[head]`."""
+        """Compute the mean divergence of heads from a prediction, up to a constant, `[head]`."""
         total = np.zeros(len(heads))
         for block, target, before in zip(self.blocks, self.targets, self.logits, strict=True):
             logits = before[:, heads] + block.features[:, columns] @ coefficients
@@ -78,7 +78,7 @@ class _Rows:
         return total / self.mass[heads]
 
     def to_explain(self) -> NDArray[np.float64]:
-        """Return the mean divergence of the attention of heads from uniform attention, nats, `[head]`."""
+        """Compute the mean divergence of the attention of heads from uniform attention, nats, `[head]`."""
         total = np.zeros(len(self.mass))
         for block, target in zip(self.blocks, self.targets, strict=True):
             of_rows = target.sum(1)
@@ -102,7 +102,7 @@ class _Rows:
             logits[:, heads] = sum(step[number][:, heads] * factor for step, factor in zip(self.steps, factors))
 
     def scales(self, heads: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the factors of all steps of some heads under which the divergence is least, `[step, head]`."""
+        """Compute the factors of all steps of some heads that minimize the divergence, `[step, head]`."""
         number = len(self.steps)
         scales = np.ones((number, len(heads)))
         for _ in range(_NEWTON):
@@ -120,14 +120,14 @@ class _Rows:
                         product = (predicted * of_first * steps[other]).sum(1) - mean * means[other]
                         second[:, first, other] += (product * mass).sum(0)
             second += np.tril(second, -1).swapaxes(1, 2)
-            # One row's worth of a penalty on the distance from 1 keeps steps that cancel one another in place.
+            # A penalty on the distance from 1, with the weight of one row, stabilizes steps that cancel each other.
             second += np.eye(number)
             change = np.linalg.solve(second, (slope + scales - 1).T[..., None])[..., 0].T
             scales = scales - np.clip(change, -1.0, 1.0)
         return scales
 
     def slopes(self) -> tuple[Floats, list[Floats]]:
-        """Return the gradient of each head's divergence in all columns, `[column, head]`, and mean predictions."""
+        """Compute the gradient of each head's divergence in all columns, `[column, head]`, and mean predictions."""
         width = self.blocks[0].features.shape[1]
         gradient, predictions = np.zeros((width, len(self.mass))), list[Floats]()
         for block, target, logits in zip(self.blocks, self.targets, self.logits, strict=True):
@@ -146,11 +146,11 @@ def order_groups(
     products: frozenset[str],
     ridge: float,
 ) -> list[list[Step]]:
-    """Return the groups that each head takes, in order.
+    """Select the groups of each head, in order.
 
     Args:
-        fitting: rows that groups are fitted to.
-        choosing: rows on which their gains are compared.
+        fitting: rows to which groups are fitted.
+        choosing: rows on which the gains of groups are compared.
         attention: `[head, cell]`.
         groups: columns of each group.
         products: groups that are tried after all others.
@@ -220,7 +220,7 @@ def order_groups(
 
 
 def _promised(rows: _Rows, groups: Mapping[str, slice], heads: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the gain of each group that its slope and the curvature promise, `[group, head]`.
+    """Estimate the gain of each group from its slope and the curvature, `[group, head]`.
 
     The gain of a quadratic is half of g' C^-1 g, with the gradient g in the columns of the group and the curvature C at
     the mean prediction of all heads.
@@ -236,9 +236,9 @@ def _promised(rows: _Rows, groups: Mapping[str, slice], heads: NDArray[np.int64]
 
 
 def _candidates(promised: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which groups are fitted for each head, `[group, head]`.
+    """Return a mask of the groups that are fitted for each head, `[group, head]`.
 
-    They are the groups with the largest promised gains, of at least half of the largest.
+    They are the `_CANDIDATES` groups with the largest estimated gains, if these are at least half of the largest.
     """
     order = np.argsort(-promised, axis=0, kind="stable")[:_CANDIDATES]
     candidates = np.zeros(promised.shape, dtype=bool)
@@ -254,12 +254,12 @@ def _were_alike(name: str, alike: Sequence[Mapping[str, float]], heads: NDArray[
 def _settle(
     taken: list[Step], alike: Mapping[str, float], gains: Mapping[str, tuple[float, Floats]], least: float
 ) -> None:
-    """Note on the last step the groups that would have done as well: they gain nothing on top of it."""
+    """Record the alternatives to the last step: the groups with the same gain that gain nothing on top of it."""
     if taken and alike:
         as_well = tuple(name for name in alike if name in gains and gains[name][0] < least)
         taken[-1] = replace(taken[-1], alternatives=as_well)
 
 
 def _entropy_terms(values: Floats) -> NDArray[np.float64]:
-    """Return the sums of w ln w over all but the last axis, `[head]`."""
+    """Sum w ln w over all axes but the last, `[head]`."""
     return np.asarray((values * np.log(np.where(values > 0, values, 1.0))).sum((0, 1), dtype=np.float64))

@@ -1,4 +1,4 @@
-"""What is known of some rows of one input without the model: tokens, words, and annotation where there is any."""
+"""The context of some rows of one input without the model: tokens, words, and annotation where there is any."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Tokens:
 
     Attributes:
         ids: token ids, `[token]`.
-        classes: `KeyClass` of each, `[token]`.
+        classes: `KeyClass` of each token, `[token]`.
         word_ids: index of each token's word, -1 for special tokens, `[token]`.
     """
 
@@ -34,20 +34,20 @@ class Tokens:
         return len(self.ids)
 
     def are(self, *classes: KeyClass) -> NDArray[np.bool_]:
-        """Return which tokens are of one of some classes, `[token]`."""
-        # np.isin takes twenty times as long on the few tokens of an input, and every feature asks.
+        """Return a mask of the tokens that belong to one of the classes, `[token]`."""
+        # np.isin takes twenty times as long on the few tokens of an input, and every feature calls this method.
         return np.asarray(np.logical_or.reduce([self.classes == each for each in classes]))
 
     @cached_property
     def starts_word(self) -> NDArray[np.bool_]:
-        """Which tokens are the first of a word, `[token]`."""
+        """A mask of the first token of each word, `[token]`."""
         starts = self.word_ids >= 0
         starts[1:] &= self.word_ids[1:] != self.word_ids[:-1]
         return starts
 
     @cached_property
     def ends_word(self) -> NDArray[np.bool_]:
-        """Which tokens are the last of a word, `[token]`."""
+        """A mask of the last token of each word, `[token]`."""
         ends = self.word_ids >= 0
         ends[:-1] &= self.word_ids[1:] != self.word_ids[:-1]
         return ends
@@ -66,11 +66,11 @@ class RowContext:
 
     Attributes:
         rows: positions of the rows among the queries, from 0, `[row]`.
-        visible: which keys each row sees, `[row, key]`.
-        queries, keys: the tokens of both axes; the same object in self-attention.
-        vocabulary: what is known of each token id.
-        annotation: of the input's words.
-        same_ids: whether equal ids are equal tokens, which is not so in word-level maps.
+        visible: mask of the keys that each row sees, `[row, key]`.
+        queries, keys: tokens of both axes; the same object in self-attention.
+        vocabulary: facts on each token id.
+        annotation: annotation of the input's words.
+        same_ids: True if equal ids are equal tokens, which is not so in word-level maps.
     """
 
     rows: NDArray[np.int64]
@@ -83,7 +83,7 @@ class RowContext:
 
     @cached_property
     def has(self) -> frozenset[str]:
-        """What features may need that this input has."""
+        """The requirements of features that this input fulfills."""
         facts: Mapping[str, bool] = {
             "same_axis": self.queries is self.keys,
             "tags": self.annotation.tags is not None,
@@ -94,12 +94,12 @@ class RowContext:
 
     @cached_property
     def offset(self) -> NDArray[np.int64]:
-        """Position of the key less that of the row: -1 is the previous token, `[row, key]`."""
+        """Position of the key minus position of the row: -1 is the previous token, `[row, key]`."""
         return np.asarray(np.arange(len(self.keys))[None, :] - self.rows[:, None])
 
     @cached_property
     def words_away(self) -> NDArray[np.int64]:
-        """How many words the key is after the row, a number beyond all for special tokens, `[row, key]`."""
+        """Number of words from the row to the key, 2**30 for special tokens, `[row, key]`."""
         of_keys, of_rows = self.keys.word_ids[None, :], self.queries.word_ids[self.rows, None]
         return np.asarray(np.where((of_keys < 0) | (of_rows < 0), 1 << 30, of_keys - of_rows))
 
@@ -114,7 +114,7 @@ class RowContext:
 
     @cached_property
     def sentences(self) -> NDArray[np.int64]:
-        """Number of the sentence of each key: a full stop, a line break or a separator ends one, `[key]`."""
+        """Number of the sentence of each key: a sentence-final mark, a line break or a separator ends it, `[key]`."""
         delimiters = self.vocabulary.of(self.vocabulary.delimiters, self.keys.ids)
         ends = np.isin(self.key_texts, _ENDS) | (delimiters == Delimiter.NEWLINE)
         ends |= self.keys.classes == KeyClass.SEP
@@ -131,27 +131,27 @@ class RowContext:
 
     @cached_property
     def word_numbers(self) -> NDArray[np.int64]:
-        """A number for each key that equal words share, -1 for special tokens and punctuation, `[key]`."""
+        """Number of each key's word; equal words share it, -1 for special tokens and punctuation, `[key]`."""
         texts = {word: text for word, text in self.words.items() if any(map(str.isalnum, text))}
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts.values()))}
         of_keys = [numbers.get(texts.get(word, ""), -1) for word in self.keys.word_ids.tolist()]
         return np.array(of_keys, dtype=np.int64)
 
     def of_keys(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Repeat what is a number of each key for every row, `[row, key]`."""
+        """Repeat the values of the keys for every row, `[row, key]`."""
         return np.repeat(values.astype(np.float64)[None, :], len(self.rows), axis=0)
 
     def of_text(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return a number of each key, `[key]`; special tokens, which have groups of their own, with the mean."""
+        """Return the values of the keys, `[key]`; special tokens, which have groups of their own, get the mean."""
         special = self.keys.are(KeyClass.CLS, KeyClass.SEP)
         numbers = np.asarray(values, dtype=np.float64)
         mean = numbers[~special].mean() if (~special).any() else 0.0
         return np.where(special, mean, numbers)
 
     def of_words(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Take what is a number of each word at the keys, 0 where a key has no word, `[key]`."""
+        """Take the value of each key's word, 0 where a key has no word, `[key]`."""
         return np.append(values, np.zeros(1, dtype=values.dtype))[self.keys.word_ids]
 
     def of_rows(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Take what is a number of each query at the rows, `[row, 1]`."""
+        """Take the values of the queries at the rows, `[row, 1]`."""
         return values.astype(np.float64)[self.rows, None]

@@ -1,4 +1,4 @@
-"""A sample of rows of the stream, the same for all heads, with what every head attends to in them."""
+"""A sample of rows of the stream, the same for all heads, with the attention of every head in them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ class SampledRows:
     """The sampled rows of one input.
 
     Attributes:
-        document, index: which input it is.
-        segment: its tokens.
+        document, index: document of the input, and index of the input in it.
+        segment: tokens of the input.
         rows: positions of the rows among the queries, ascending, `[row]`.
-        attention: by weight and by norm, `[measure, layer, head, row, key + 1]`; NaN where the key is not visible, and
-            where it is not known. The last key is the learned sink.
+        attention: attention by weight and by norm, `[measure, layer, head, row, key + 1]`; NaN where the key is not
+            visible, and where the attention is not known. The last key is the learned sink.
     """
 
     document: str
@@ -43,14 +43,14 @@ class SampledRows:
 class RowSampleAccumulator(Accumulator):
     """Keeps the rows with the smallest hashes, with the attention of all heads and the annotation of their inputs.
 
-    Rows of all tokens take part, special tokens among them, as in the statistics of attention. How many are kept
-    follows from the bytes that they take.
+    The rows of all tokens take part, including special tokens, as in the statistics of attention. The number of rows
+    that are kept is limited by the bytes of their attention, too.
 
     Args:
-        layout: the kinds of attention and their sizes.
-        seed: of the hashes.
-        most: number of rows of a kind at most.
-        bound: bytes of the attention of a kind at most.
+        layout: kinds of attention and their sizes.
+        seed: seed of the hashes.
+        most: largest number of rows of a kind.
+        bound: largest number of bytes of attention of a kind.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "written"})
@@ -87,7 +87,7 @@ class RowSampleAccumulator(Accumulator):
                 self._keep(tile, item, rows, kept)
 
     def positions(self, queries: SegmentInfo, item: int) -> NDArray[np.int64]:
-        """Return which rows of an input of the batch may belong to the sample: all of them here."""
+        """Return the rows of an input of the batch that may belong to the sample: all of them here."""
         return np.arange(int(queries.lengths[item]))
 
     def _admit(self, tile: AttentionTile, kept: KeptRows) -> list[list[RowKey]]:
@@ -99,7 +99,7 @@ class RowSampleAccumulator(Accumulator):
         for item, (name, key, number) in enumerate(zip(names, hashes_of_segments, keys.lengths.tolist(), strict=True)):
             positions = self.positions(queries, item)
             hashes = row_hashes(np.array([key]), positions[None], kind=tile.kind, layer=0, heads=1)[0, 0]
-            # Fewer are offered than there are, for the sorting's sake: no segment can fill the sample twice.
+            # A segment offers at most as many rows as the sample holds, so that fewer rows have to be sorted.
             order = np.argsort(hashes)[: self.most]
             candidates.update({(int(hashes[at]), *name, int(positions[at])): number for at in order})
         admitted: dict[tuple[str, int], list[RowKey]] = {}
@@ -122,7 +122,7 @@ class RowSampleAccumulator(Accumulator):
         at = torch.tensor([first_row + row[3] for row in inside], device=tile.weights.device)
         columns = slice(first_key, first_key + int(keys.lengths[item]))
         visible = tile.visibility.visible[item, at][:, columns]
-        # Without the batch's padding, on which the last digit of a sum over keys would depend.
+        # The batch's padding is cut off: the last digit of a sum over keys would depend on it.
         weights = tile.weights[item][:, at][..., columns].masked_fill(~visible, 0.0).contiguous()
         by_measure = [weights.float()]
         if tile.written is not None:

@@ -1,4 +1,4 @@
-"""The sample of rows as a regression: blocks of rows by halves of the documents, and the attention of every head."""
+"""Prepare sampled rows for the fit: blocks of rows by halves of the documents, and the attention of every head."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ from headscope.analyses.explanation.row_sample import SampledRows
 from headscope.encoding.vocabulary import KeyClass
 
 FEWEST_OCCURRENCES, MOST_TOKENS = 20, 64
-"""A token has a column of its own if it occurs so often in the sampled inputs; the most frequent ones if many do."""
+"""Least occurrences in the sampled inputs of a token with a column of its own; most such tokens, by frequency."""
 _BLOCK_CELLS = 6144
 _SINKS = (KeyClass.CLS, KeyClass.SEP)
 Flags = NDArray[np.bool_]
 ContextOf = Callable[[SampledRows, Flags], RowContext]
-"""From sampled rows of an input, and what they see `[row, key]`, to the context of features."""
+"""A function from the sampled rows of an input and the mask of keys that they see, `[row, key]`, to their context."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,16 +29,18 @@ class RowSample:
     """The sampled rows of a kind of attention with their features.
 
     Attributes:
-        samples: the rows, by input.
-        columns: the columns of the fit.
-        blocks: rows by half of the documents (0 or 1) and by whether they choose, within the half (see `Parts`).
-        documents: number of each row's document, `[row]`, in the order of a hash.
+        samples: sampled rows, by input.
+        columns: columns of the fit.
+        blocks: blocks of rows, by half of the documents (0 or 1) and by their use within the half: True for rows that
+            choose among fits, False for rows that are fitted (see `part`).
+        documents: number of each row's document, `[row]`; documents are numbered in the order of a hash.
         names: ids of the documents.
         starts: number of the first cell of each row, `[row]`.
         n_cells: number of cells.
-        is_sink: which cells are of a first token, a separator or a learned sink, `[cell]`.
-        is_sink_logit: which cells are of a learned sink, `[cell]`.
-        visible: which keys of each row are cells, for each input; the learned sink is last, `[row, key + 1]`.
+        is_sink: mask of the cells of a first token, a separator or a learned sink, `[cell]`.
+        is_sink_logit: mask of the cells of a learned sink, `[cell]`.
+        visible: mask of the keys of each row that are cells, for each input; the learned sink is last,
+            `[row, key + 1]`.
     """
 
     samples: Sequence[SampledRows]
@@ -66,13 +68,13 @@ class RowSample:
         """Return the rows of one half of the documents.
 
         Args:
-            parity: 0 or 1.
-            counted: which cells count, `[cell]`.
+            parity: half of the documents, 0 or 1.
+            counted: mask of the cells that count, `[cell]`.
         """
         return [*self.part(parity, False, counted), *self.part(parity, True, counted)]
 
     def part(self, parity: int, chooses: bool, counted: Flags) -> list[RowBlock]:
-        """Return rows of a half that fit (two thirds of its documents), or those that choose among fits (a third)."""
+        """Return the rows of a half for fitting (two thirds of its documents) or for choosing among fits (a third)."""
         return [replace(block, visible=block.visible & counted[block.cells]) for block in self.blocks[parity, chooses]]
 
 
@@ -87,11 +89,12 @@ def row_sample(
     """Compute the columns of all sampled rows.
 
     Args:
-        samples: rows of a kind of attention.
-        features: the catalog; a feature that needs more than a context has, or is 0 everywhere, is left out.
-        context_of: makes the context of features.
+        samples: sampled rows of a kind of attention.
+        features: features of the catalog; those whose requirements a context lacks, or that are 0 everywhere, are left
+            out.
+        context_of: function that makes the feature context of sampled rows.
         seed: seed of the order of documents.
-        divided: documents that were divided into halves before, in their order; others follow.
+        divided: documents that were divided into halves before, in their order; other documents follow.
     """
     visible = [np.asarray(~np.isnan(sample.attention[0, :, 0]).all(0)) for sample in samples]
     contexts = [context_of(sample, cells[:, :-1]) for sample, cells in zip(samples, visible, strict=True)]
@@ -137,7 +140,7 @@ def _occurring(features: Sequence[Feature], contexts: Sequence[RowContext]) -> l
 
 
 def _frequent(contexts: Sequence[RowContext]) -> Integers:
-    """Return the tokens that have a column of their own: separators, periods and commas have groups of their own."""
+    """Return the ids of the tokens with a column each; separators, periods and commas have groups of their own."""
     ids, classes = (
         np.concatenate([getattr(context.keys, name) for context in contexts]) for name in ("ids", "classes")
     )
@@ -148,7 +151,8 @@ def _frequent(contexts: Sequence[RowContext]) -> Integers:
 
 
 def _documents(samples: Sequence[SampledRows], *, seed: int, divided: Sequence[str]) -> tuple[list[str], Integers]:
-    """Return the documents in the order of a hash, after those that have one already, and the number of each row's."""
+    """Return the documents, those of `divided` first and the others in the order of a hash, and the number of each
+    row's document."""
     more = sorted(
         {sample.document for sample in samples}.difference(divided),
         key=lambda name: blake2b(f"{seed}/{name}".encode(), digest_size=8).digest(),
@@ -161,7 +165,7 @@ def _documents(samples: Sequence[SampledRows], *, seed: int, divided: Sequence[s
 def _of_keys(
     contexts: Sequence[RowContext], visible: Sequence[Flags]
 ) -> Callable[[Callable[[Tokens], NDArray[Any]], Any], NDArray[Any]]:
-    """Return a function that takes values of the tokens, and of a learned sink, to the cells."""
+    """Return a function that repeats values of the tokens, and of a learned sink, in the cells."""
 
     def of_keys(values: Callable[[Tokens], NDArray[Any]], of_sink: Any) -> NDArray[Any]:
         return np.concatenate(
@@ -182,7 +186,7 @@ def _blocks(
     lengths: Integers,
     documents: Integers,
 ) -> dict[tuple[int, bool], list[RowBlock]]:
-    """Return the rows of each half of the documents, and within it of those that choose, by similar length."""
+    """Return blocks of rows of similar length, by half of the documents and by their use (see `RowSample.blocks`)."""
     blocks: dict[tuple[int, bool], list[RowBlock]] = {}
     block_of_row: dict[int, tuple[RowBlock, int]] = {}
     for parity in (0, 1):
@@ -207,7 +211,7 @@ def _blocks(
 
 
 def _of_similar_length(rows: Integers, lengths: Integers) -> list[Integers]:
-    """Divide rows, the shortest first, so that each part takes about as many cells when it is padded."""
+    """Divide rows, the shortest first, into parts of about the same number of cells after padding."""
     parts, begin = [], 0
     for at in range(1, len(rows) + 1):
         if at == len(rows) or (at - begin + 1) * lengths[rows[at]] > _BLOCK_CELLS:

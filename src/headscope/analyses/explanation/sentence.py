@@ -1,4 +1,4 @@
-"""The sentence of a head: the groups of features that predict its attention, with the share of each, in words."""
+"""The sentence that explains a head: the groups of features that predict its attention, with the share of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,10 +10,10 @@ from headscope.report_kit.words import either, join
 from headscope.statistics.statistic import Special
 
 MOST_GROUPS = 4
-"""Groups that the sentence names, those with the largest shares; the table has all."""
+"""Most groups in the sentence, which names the groups with the largest shares; the table has all."""
 MOST_WORDS = 4
 LEAST_PULL, MOST_OF_PULL = 0.3, 0.6
-"""A feature is named for its group if it has so much of the pull of all of the group's features; one alone, so much."""
+"""Least share of its group's pull for a feature to be named in place of the group; least share of a single feature."""
 LEAST_OTHERS = 0.01
 
 
@@ -22,15 +22,15 @@ class Part:
     """A group of an explanation.
 
     Attributes:
-        group: its name.
-        share: what it adds to the explained share, which may be negative.
-        coefficients: of its features, by name.
-        pulls: how far each of them draws attention: its coefficient times its mean under the attention less that under
-            uniform attention. What a group gains is, to first order, the sum of them.
-        words: the tokens that are favored most, or that name the favored kind of word, as they are written.
-        attending: the same of the attending tokens, for a group of pairs.
-        avoided: whether the words are avoided.
-        alternatives: names of groups that would do as well.
+        group: name of the group.
+        share: gain of the group in the explained share, which may be negative.
+        coefficients: coefficients of its features, by name.
+        pulls: pull of each feature on attention: its coefficient times the difference between its mean under the
+            attention and its mean under uniform attention. To first order their sum is the gain of the group.
+        words: tokens that are favored most, or that name the favored kind of word, as they are written.
+        attending: the same for the attending tokens, for a group of pairs.
+        avoided: True if the words are avoided.
+        alternatives: names of groups that predict equally well.
     """
 
     group: str
@@ -49,10 +49,10 @@ def explanation_sentence(
     """Return `Attends to [CLS] (61%) and the previous token (22%), avoids digits (12%); others 1%; 96% predicted`.
 
     Args:
-        explained: the explained share; None if it was not measured, and the sentence then has no shares.
-        parts: of the explanation, in any order; in their order if nothing was measured.
-        special: the names of the special tokens.
-        catalog: the features and groups.
+        explained: explained share; None if it was not measured, and the sentence then has no shares.
+        parts: parts of the explanation, in any order; the sentence keeps their order if nothing was measured.
+        special: names of the special tokens.
+        catalog: features and groups.
     """
     special = Special() if special is None else special
     if explained is None:
@@ -79,7 +79,7 @@ def explanation_sentence(
 
 
 def _merged(parts: Sequence[Part]) -> list[Part]:
-    """Return the parts from the largest to the smallest, two of which either would do as one, with their sum."""
+    """Return the parts from the largest to the smallest; two interchangeable parts become one with their sum."""
     merged: dict[str, Part] = {}
     for part in sorted(parts, key=lambda part: -part.share):
         twins = (
@@ -92,7 +92,7 @@ def _merged(parts: Sequence[Part]) -> list[Part]:
 
 
 def is_avoided(part: Part, catalog: Catalog = CATALOG) -> bool:
-    """Return True if a group keeps attention away: its strongest feature does, and has no word for its opposite."""
+    """Return True if a group is avoided: its strongest feature is, and has no phrase for its opposite."""
     if part.words:
         return part.avoided
     strongest = _strongest(part, most=1)
@@ -100,18 +100,18 @@ def is_avoided(part: Part, catalog: Catalog = CATALOG) -> bool:
 
 
 def phrase_of(part: Part, catalog: Catalog = CATALOG) -> str:
-    """Return the keys of a group in words: its strongest features if one or two of them account for it.
+    """Return a phrase for the keys of a group: its strongest features if one or two of them account for it.
 
-    Of a group that keeps attention away these are the keys that are avoided.
+    For a group that is avoided these are the keys that are avoided.
 
     Args:
-        part: of the explanation.
-        catalog: the features and groups.
+        part: part of the explanation.
+        catalog: features and groups.
     """
     group, avoided = catalog.groups[part.group], is_avoided(part, catalog)
     if part.words:
         return _in_words(part, group.phrase)
-    # Features that draw attention and features that keep it away make no list.
+    # Features that attract attention are not listed together with features that are avoided.
     strongest = _strongest(part, most=max(1, group.named_features))
     alike = [name for name in strongest if _keeps_away(part, name, catalog) == avoided]
     phrases = [_feature_phrase(part, name, catalog) for name in alike]
@@ -137,7 +137,7 @@ def _strongest(part: Part, *, most: int) -> list[str]:
 
 
 def _share_of_pull(part: Part, name: str) -> float:
-    """Return a feature's share of the pull of all features of its group that draw attention."""
+    """Return a feature's share of the total positive pull of its group."""
     whole = sum(pull for pull in part.pulls.values() if pull > 0)
     return part.pulls[name] / whole if whole > 0 else 0.0
 
@@ -152,14 +152,14 @@ def _feature_phrase(part: Part, name: str, catalog: Catalog) -> str:
 
 
 def _phrase(part: Part, special: Special, catalog: Catalog) -> str:
-    # Whether the alternatives to keys that are avoided are avoided, too, is not known.
+    # It is unknown if the alternatives to avoided keys are avoided, too.
     others = () if is_avoided(part, catalog) else part.alternatives
     phrase = phrase_of(part, catalog)
-    # Words are written as they are, even if one is `{cls}`.
+    # Words are kept as they are, even if one is `{cls}`.
     filled = phrase if part.words else special.fill(phrase)
     return either([filled, *(special.fill(catalog.groups[name].phrase) for name in others)])
 
 
 def _listed(words: Sequence[str]) -> str:
-    # With a space before it and without, a word is two tokens, and is named once.
+    # A word with and without a leading space is two tokens, but is listed once.
     return ", ".join(f"“{word}”" for word in list(dict.fromkeys(words))[:MOST_WORDS])

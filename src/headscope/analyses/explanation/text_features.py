@@ -1,4 +1,4 @@
-"""Features of a user's: what their functions are given, and how what they return becomes a feature of the catalog."""
+"""Features that a user adds: the argument of their functions, and the conversion of results to catalog features."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from headscope.errors import OptionError
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AnnotatedTokens:
-    """The tokens of an input, and what is known of them.
+    """The tokens of an input, with their words and annotation.
 
     Attributes:
-        tokens: the text of each token without its marks, as it is written; empty for special tokens, and for a piece of
-            a character that a later token completes.
+        tokens: the text of each token without the tokenizer's marks; empty for special tokens, and for a piece of a
+            character that a later token completes.
         ids: token ids, `[token]`.
-        special: which are special tokens, or the first token of all, `[token]`.
+        special: mask of special tokens, including the first token of the input, `[token]`.
         word_ids: index of each token's word, -1 for special tokens, `[token]`.
         words: the text of each word in lower case, pieces joined, by its index.
         tags: universal part of speech of each word; None without a treebank.
@@ -49,7 +49,7 @@ def catalog_with(features: Iterable[TextFeature]) -> Catalog:
     """Return the catalog with a user's features.
 
     Raises:
-        OptionError: a name is taken.
+        OptionError: a feature of that name exists already.
     """
     return CATALOG.plus([_feature_of(each) for each in features])
 
@@ -84,10 +84,10 @@ def _tokens_of(rows: RowContext) -> AnnotatedTokens:
 
 
 def _rows_of(name: str, values: object, rows: RowContext) -> Floats:
-    """Return what a function returned, `[key]`, or at the rows, `[row, key]`.
+    """Return the values that a user's function returned, `[key]`, or their rows in the context, `[row, key]`.
 
     Raises:
-        OptionError: it is not a number for each key, or for each pair.
+        OptionError: the values are not a finite number for each key, or for each pair.
     """
     n = len(rows.keys)
     try:

@@ -1,4 +1,4 @@
-"""Facts on each token id: how it is written, how frequent it is in the run's text, and which kind of word it is."""
+"""Facts on each token id: its text, its frequency in the run's text, and its kind of word."""
 
 from codecs import getincrementaldecoder
 from collections.abc import Collection, Iterable, Mapping
@@ -13,7 +13,7 @@ from headscope.analyses.behaviors.delimiters import delimiters_of
 from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 
 COMPONENTS = 24
-"""Principal components of the token embeddings that say of which kind a word is."""
+"""Number of principal components of the token embeddings that describe the kind of a word."""
 _FARTHEST = 4.0  # standard deviations of a component; rare tokens lie far out
 _AT_ONCE = 8192  # embeddings that are converted together
 Singles = NDArray[np.float32]
@@ -21,14 +21,15 @@ Singles = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VocabularyFacts:
-    """What is known of each token id.
+    """Facts on each token id.
 
     Attributes:
-        texts: the text of each id without its marks; empty for special tokens, ids without a token, and ids that are
-            pieces of a character.
+        texts: the text of each id without the tokenizer's marks; empty for special tokens, ids without a token, and ids
+            that are pieces of a character.
         pieces: the bytes of each id that is a piece of a character, or ends or begins with one.
-        delimiters: `Delimiter` of each, `[id]`.
-        log_frequency: natural logarithm of its number in a million tokens of the text, at least 0, `[id]`.
+        delimiters: `Delimiter` of each id, `[id]`.
+        log_frequency: natural logarithm of the number of occurrences in a million tokens of the text, at least 0,
+            `[id]`.
         hidden: id of the mask token; -1 without one.
         embeddings: the model's table of token embeddings, a tensor; None if there is none.
         components: the leading principal components of the embeddings, each of variance 1 over the tokens of the text
@@ -45,11 +46,11 @@ class VocabularyFacts:
 
     @classmethod
     def of_names(cls, named: Mapping[int, str], *, special: Collection[int] = ()) -> "VocabularyFacts":
-        """Read the names of tokens.
+        """Read the facts from the names of tokens.
 
         Args:
-            named: how the tokenizer names each id: `##ing`, `Ġthe`, `▁the`.
-            special: ids that are no text.
+            named: the tokenizer's name of each id: `##ing`, `Ġthe`, `▁the`.
+            special: ids of special tokens, which have no text.
         """
         size = max(named, default=-1) + 1
         texts, pieces = [""] * size, {}
@@ -86,7 +87,7 @@ class VocabularyFacts:
         """Return the same facts with the frequencies of a text, and the components of its embeddings.
 
         Args:
-            counts: how often each id occurs, `[id]`; ids beyond these do not occur.
+            counts: number of occurrences of each id, `[id]`; ids beyond the array do not occur.
         """
         padded = np.zeros(len(self.texts), dtype=np.float64)
         padded[: len(counts)] = counts[: len(padded)]
@@ -106,17 +107,18 @@ class VocabularyFacts:
 
     @cached_property
     def mean_log_frequency(self) -> float:
-        """The mean of the logarithms over the tokens of the text."""
+        """The mean of `log_frequency` over the tokens of the text."""
         counts = np.where(self.log_frequency > 0, np.exp(self.log_frequency), 0.0)
         return float(counts @ self.log_frequency / max(1.0, counts.sum()))
 
     def texts_of(self, ids: Iterable[int]) -> list[str]:
         """Return the text of each token of an input: the characters that it completes, without white space around them.
 
-        A tokenizer of bytes cuts `Ä` into two tokens. The first has no text, no case and no length; the second is `Ä`.
+        A byte-level tokenizer splits `Ä` into two tokens. The first has no text, no case and no length; the second is
+        `Ä`.
 
         Args:
-            ids: of tokens one after another in a text; those beyond the tokenizer's have no text.
+            ids: ids of consecutive tokens of a text; ids beyond the tokenizer's have no text.
         """
         decoder, out = getincrementaldecoder("utf-8")(errors="ignore"), []
         for token_id in ids:
@@ -128,29 +130,29 @@ class VocabularyFacts:
         return out
 
     def of(self, values: NDArray[Any], ids: NDArray[np.int64]) -> NDArray[Any]:
-        """Take a fact of tokens, `[token]`; ids beyond the tokenizer's have 0."""
+        """Look up a fact of tokens, `[token]`; 0 for ids beyond the tokenizer's."""
         known = ids < len(values)
         return np.where(known, values[np.where(known, ids, 0)], 0)
 
 
 def _stripped(text: str) -> str:
-    """Return a text without white space around it; white space alone stays as it is."""
+    """Strip white space around a text; a text of white space alone is returned as it is."""
     return text.strip() or text
 
 
 def principal_components(table: Any, counts: NDArray[np.float64]) -> Singles | None:
-    """Return the leading principal components of token embeddings over a text, `[id, component]`.
+    """Compute the leading principal components of token embeddings over a text, `[id, component]`.
 
-    Each has mean 0 and variance 1 over the tokens of the text, and a sign that makes its largest weight positive.
-    Values are cut at 4 standard deviations. The directions are those of the singular value decomposition of the
-    embeddings of the tokens that occur, weighted by their counts.
+    Each component has mean 0 and variance 1 over the tokens of the text, and a sign that makes its largest weight
+    positive. Values are clipped at 4 standard deviations. The directions are those of the singular value decomposition
+    of the embeddings of the tokens that occur, weighted by their counts.
 
     Args:
         table: embeddings, a tensor `[id, width]`.
-        counts: how often each id occurs, `[id]`.
+        counts: number of occurrences of each id, `[id]`.
 
     Returns:
-        None if fewer tokens occur, or the embeddings are narrower, than there are components.
+        The components; None if fewer than `COMPONENTS` tokens occur, or if the embeddings are narrower.
     """
     ids = np.flatnonzero(counts[: len(table)])
     if min(len(ids), table.shape[1]) < COMPONENTS:
@@ -177,5 +179,5 @@ def principal_components(table: Any, counts: NDArray[np.float64]) -> Singles | N
 
 
 def _plain(embeddings: Any) -> NDArray[np.float64]:
-    """Return a tensor as an array of doubles."""
+    """Convert a tensor to an array of doubles."""
     return np.asarray(embeddings.cpu().double().numpy())

@@ -1,7 +1,8 @@
 """Gradient importance of every head: how much a loss depends on attention to each class of key (section 3.2).
 
-Beside it the gate estimate (Michel et al. 2019): how much a loss depends on a gate that multiplies all that the head
-writes. With z = sum of a v, dL/dgate at 1 is the signed sum of a dL/da over a segment's pairs of query and key.
+The gate estimate (Michel et al. 2019) is measured too: how much a loss depends on a gate that multiplies the whole
+output of the head. With z = sum of a v, dL/dgate at 1 is the signed sum of a dL/da over a segment's pairs of query and
+key.
 """
 
 from dataclasses import dataclass
@@ -35,12 +36,12 @@ class ImportanceResult:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        values: of every head, the layer's mean behind them, `[layer, head + 1, MEASURES, KEY_CLASSES]`, nats per unit
-            of weight, and nats.
+        values: importance of every head, followed by the layer's mean, `[layer, head + 1, MEASURES, KEY_CLASSES]`, in
+            nats per unit of weight, and nats.
         differences: each class minus `other` over the same documents, the mean over a layer's heads,
             `[layer, MEASURES, KEY_CLASSES without other]`.
         n: number of segments with a key of the class, `[layer, KEY_CLASSES]`; 0 where it cannot occur.
-        gate: |dL/dgate| of every head, the layer's mean behind them, `[layer, head + 1]`, nats.
+        gate: |dL/dgate| of every head, followed by the layer's mean, `[layer, head + 1]`, nats.
         n_segments: number of segments, `[layer]`.
     """
 
@@ -62,8 +63,8 @@ def importance_sums(
 
     Args:
         weights: attention weights w.
-        gradient: of the loss with respect to them, g.
-        pairs: which pairs count: both tokens real, the key visible from the query.
+        gradient: gradient of the loss with respect to the weights, g.
+        pairs: True for pairs that are counted: both tokens real, the key visible from the query.
         key_classes: `KeyClass` of each key.
 
     Returns:
@@ -71,9 +72,9 @@ def importance_sums(
     """
     counted = pairs[:, None]
     indicators = class_indicators(key_classes, _CODES, dtype=torch.float64)[:, None]
-    signed = torch.where(counted, gradient, 0.0)  # a row of padding may hold NaN
+    signed = torch.where(counted, gradient, 0.0)  # a row of padding may contain NaN
     product = torch.where(counted, weights, 0.0).mul_(signed)
-    # Along the rows in single precision: in double the sum would cost more than all else here.
+    # Sum along the rows in single precision, because in double it would cost more than everything else here.
     gate = product.sum(3, dtype=torch.promote_types(product.dtype, torch.float32)).double().sum(-1)
     weighted = product.abs_().sum(2, keepdim=True, dtype=torch.float64) @ indicators
     plain = signed.abs_().sum(2, keepdim=True, dtype=torch.float64) @ indicators
@@ -92,8 +93,8 @@ def _less_other(mean: NDArray[Any], counts: NDArray[Any]) -> Interval:
     """Compare each class of key with `other` over the same documents.
 
     Args:
-        mean: over a layer's heads, sums `[group, layer, MEASURES, KEY_CLASSES]`.
-        counts: segments with such a key, `[group, layer, KEY_CLASSES]`.
+        mean: sums of the mean over a layer's heads, `[group, layer, MEASURES, KEY_CLASSES]`.
+        counts: number of segments with such a key, `[group, layer, KEY_CLASSES]`.
     """
     number = np.broadcast_to(counts[:, :, None], mean.shape)
     classes, other = slice(None, -1), np.full(len(KEY_CLASSES) - 1, KEY_CLASSES.index("other"))
@@ -105,7 +106,7 @@ class ImportanceAccumulator(Accumulator):
     """Sums the importance of attention to each class of key by group of documents.
 
     A value is the mean over a segment's pairs of query and key, then over the segments that have such a pair. The gate
-    estimate of a segment is the size of a sum over all its pairs.
+    estimate of a segment is the absolute value of a sum over all its pairs.
 
     Args:
         layout: the kinds of attention and their sizes.
@@ -114,7 +115,7 @@ class ImportanceAccumulator(Accumulator):
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "gradient"})
 
     def declare(self) -> Declared:
-        """Declare the sums of segment means of each kind, and their numbers of segments."""
+        """Declare the sums of segment means of each kind, and the numbers of segments."""
         classes = len(KEY_CLASSES)
         return {
             "importance": summed("layer", "head", len(MEASURES), classes),

@@ -1,4 +1,4 @@
-"""Gradient importance, declared."""
+"""The declaration of gradient importance."""
 
 from headscope.declarations.analysis import LOSS_OF_KIND, TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
@@ -8,16 +8,16 @@ ANALYSIS = Analysis(
     name="importance",
     question="How much does the loss depend on attention?",
     stages=(
-        # 2: intervals and tests that keep their level, the table of differences. 3: random cuts of each document by
-        # itself.
+        # 2: intervals and tests with nominal coverage and level, the table of differences. 3: an independent random cut
+        # of each document.
         Stage(
             name="importance",
             cost=3,
             measure="measure:ImportanceMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss", "labels"),
-            # 5: columns and values have the names of the field.
-            # 6: a column that counts is named by what it counts.
+            # 5: columns and values have the field's names.
+            # 6: a column of counts is named after the thing that it counts.
             # 7: the gate estimate.
             version=7,
             required_options=("loss",),

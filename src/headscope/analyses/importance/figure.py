@@ -21,21 +21,21 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     measure: (title, f"mean |{SHORT_TITLES[measure]}|, {UNITS[measure]}") for measure, title in TITLES.items()
 }
 NAMES: Mapping[str, str] = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": ". and ,", "other": "other tokens"}
-_STEP = 0.19  # of a layer's width, between the classes' points
+_STEP = 0.19  # distance between the classes' points, as a fraction of a layer's width
 
 
 def importance_curves(
     importance: pd.DataFrame, *, names: Mapping[str, str] = NAMES, axes: Sequence[Sequence[Axes]] | None = None
 ) -> Figure:
-    """Draw figure 3: for each class of key a point a head and the curve of the layers' means; a row a kind.
+    """Draw figure 3: for each class of key one point per head and the curve of the layers' means; one row per kind.
 
     Args:
         importance: `tables/importance.parquet`; a missing head is the layer's mean.
-        names: what the classes of key are called, for a model whose special tokens are not `[CLS]` and `[SEP]`.
-        axes: a row of two axes for each kind in the table (gradient, weight times gradient); made when not given.
+        names: names of the classes of key, for a model whose special tokens are not `[CLS]` and `[SEP]`.
+        axes: a row of two axes for each kind in the table (gradient, weight times gradient); created when not given.
 
     Raises:
-        ValueError: `axes` has another shape than the kinds by two.
+        ValueError: the shape of `axes` is not kinds by two.
     """
     kinds = kinds_in(importance)
     with house_style():
@@ -63,7 +63,7 @@ def kind_pages(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Split a table by kind for figures on paper, so that none is higher than a page.
 
     Returns:
-        The suffix of each file's name with its rows; all rows in one where the width is not fixed.
+        The suffix of each file's name with its rows; a single entry with all rows if the width is not fixed.
     """
     kinds = kinds_in(table)
     if paper_width() is None or len(kinds) == 1:
@@ -80,15 +80,15 @@ def importance_panel(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw one measure of one kind on a logarithmic axis; what cannot occur is left out, and the panel says so.
+    """Draw one measure of one kind on a logarithmic axis; absent classes are left out, and the panel says so.
 
     Args:
         importance: `tables/importance.parquet`.
         measure: `gradient` or `weight_times_gradient`.
         kind: `encoder`, `decoder` or `cross`.
-        names: what the classes of key are called.
-        title: above it; by default the measure's.
-        ax: where to draw; made when not given.
+        names: names of the classes of key.
+        title: title above the panel; by default the measure's.
+        ax: axes to draw on; created when not given.
     """
     every = [class_series(importance, measure, name, kind=kind) for name in NAMES]
     present = [series for series in every if not series.empty]

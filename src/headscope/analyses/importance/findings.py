@@ -1,7 +1,7 @@
 """Findings on the importance of attention to sink tokens, by both measures.
 
-The gradient says how much the loss would change with a weight, and may be small where weights are large. Weight times
-gradient says how much the attended tokens count now. The two may disagree, so that both are given, a sentence each.
+The gradient is the change of the loss with a weight, and may be small where weights are large. Weight times gradient
+is the present contribution of the attended tokens. The two may disagree, so both are reported, in one sentence each.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Compared:
     """A class of token compared with other tokens in a layer, by one measure.
 
     Attributes:
-        value: the mean of the measure for the class.
-        other: the mean for other tokens.
-        difference: one less the other, paired by document.
-        verdict: `less`, `more`, or `even` where a difference is not shown, or too small for a sentence; without an
-            interval as it was measured.
+        value: mean of the measure for the class.
+        other: mean of the measure for other tokens.
+        difference: class minus other tokens, paired by document.
+        verdict: `less`, `more`, or `even` if a difference is not shown, or too small for a sentence; without an
+            interval, the measured side.
     """
 
     value: float
@@ -49,22 +49,22 @@ class Compared:
 
     @property
     def is_large(self) -> bool:
-        """Whether one is so many times the other that a sentence is worth it."""
+        """True if the ratio of the two is large enough for a sentence."""
         low, high = sorted((self.value, self.other))
         return high >= LEAST_RATIO * low
 
     def judged(self, side: Verdict) -> Compared:
-        """Return the comparison with its verdict, where all comparisons gave it this side."""
+        """Return the comparison with its verdict, given its side from the test over all comparisons."""
         measured = "more" if self.value > self.other else "less"
         sides: Mapping[Verdict, str] = {"same": "even", "untested": measured, "more": "more", "less": "less"}
         return replace(self, verdict=sides[side] if self.is_large else "even")
 
 
 def importance_findings(about: Context) -> list[Sentence]:
-    """Return sentences on how much less or more the loss depends on attention to classes that are sinks in some layers.
+    """Return sentences on whether the loss depends less or more on attention to classes that are sinks in some layers.
 
-    A layer counts where its average attention to the class stands out, and where the difference to other tokens is
-    shown, of all classes and layers, for at least one measure.
+    A layer is included if its average attention to the class stands out, and if the difference to other tokens is
+    shown, corrected over all classes and layers, for at least one measure.
     """
     if any(about.run.tables.get(name) is None for name in ("importance", "importance_differences")):
         return []
@@ -131,7 +131,7 @@ def _on_sinks(about: Context, kind: Kind, name: str, known: Mapping[int, tuple[C
     # The finding that holds for most layers comes first.
     for (tested, sides), layers in sorted(groups.items(), key=lambda item: (-len(item[1]), item[1])):
         where = f"{layer_list(layers, most=MOST_LISTED)}{kind.of_kind}"
-        # What it needs to be tested is said of the whole run.
+        # The condition for a test is the same for the whole run and stated there.
         measured = "" if tested else "as measured, "
         findings = [
             sentence(
@@ -154,13 +154,13 @@ def _on_sinks(about: Context, kind: Kind, name: str, known: Mapping[int, tuple[C
 
 
 def _bars(layers: Sequence[Compared], on: str) -> Bars:
-    """Draw the gradient of a weight on a class of token beside one on others, the mean over layers, in 10⁻³ nats."""
+    """Draw the gradient of a weight on a class of token and that of one on others, means over layers, in 10⁻³ nats."""
     means = (fmean(each.value for each in layers), fmean(each.other for each in layers))
     return Bars(tuple((name, mean, thousandths(mean)) for name, mean in zip((on, "other"), means, strict=True)))
 
 
 def _claim(by_measure: Sequence[str], on: str) -> str:
-    """Say on which side both measures lie, that they disagree, or that one alone shows a difference."""
+    """Return the agreement of the two measures: on one side, on different sides, or only one with a difference."""
     sides = set(by_measure)
     if len(sides) == 1:
         return f"the loss depends {by_measure[0]} on {on} than on other tokens"
@@ -173,7 +173,7 @@ def _claim(by_measure: Sequence[str], on: str) -> str:
 
 
 def _counts(layers: Sequence[Compared]) -> str:
-    """Compare a weight with one on other tokens by the ratio, for layers of one verdict."""
+    """Return the ratio of a weight's importance to that of one on other tokens, for layers with the same verdict."""
     verdict = layers[0].verdict
     if verdict == "less":
         ratios = _range([comparison.other / comparison.value for comparison in layers])

@@ -1,4 +1,4 @@
-"""What gradient importance adds to the report."""
+"""The part of the report on gradient importance."""
 
 from headscope.analyses.importance.findings import TOPIC, importance_findings
 from headscope.analyses.importance.section import FIGURE, TERMS, importance_section

@@ -31,14 +31,14 @@ Labels = Callable[[Segment], Sequence[int]]
 
 
 class LossText(TextOfRun):
-    """The text of a run, read by the model with a head whose loss is taken; the model is loaded when it is read.
+    """The text of a run, read by the model with a head for the loss; the model is loaded when the text is read.
 
     Args:
-        run: whose text it is.
-        labels: as `ImportanceMeasurement` takes them.
+        run: run with the text.
+        labels: as in `ImportanceMeasurement`.
 
     Attributes:
-        loss: the name of the loss, and `counts` what it was taken of; known once the source is opened.
+        loss: name of the loss; `counts` are its counts; both are known once the source is opened.
     """
 
     run: ModelRun
@@ -48,7 +48,7 @@ class LossText(TextOfRun):
         self.loss, self.counts = "", LossCounts()
 
     def source(self) -> GradientSource:
-        """Return the stream of tiles, with the gradient of the loss by each weight."""
+        """Return the stream of tiles, with the gradient of the loss with respect to each weight."""
         run, options = self.run, self.run.options
         if self.labels is not None and not run.anatomy.encoder_decoder:
             raise OptionError(
@@ -66,14 +66,14 @@ class LossText(TextOfRun):
 class ImportanceMeasurement(Measurement[ModelRun]):
     """The gradient of the model's loss with respect to its attention, over the run's text.
 
-    The scan raises `ModelError` where the checkpoint has no trained head for the loss, or the model's attention takes
-    no gradient; `OptionError` for a loss for another kind of model, or labels for one without a decoder of its own.
+    The scan raises `ModelError` if the checkpoint has no trained head for the loss, or the model's attention has no
+    gradient; `OptionError` for a loss for another kind of model, or labels for a model without a decoder of its own.
 
     Args:
-        run: a `ModelRun`; its option `loss` names the loss, and `none` leaves the choice to the model's kind.
-        labels: for an encoder-decoder, the token ids that its decoder shall write for a segment (its closing token
-            included), in place of span denoising; an entry's own fields are in `segment.fields`.
-        **more: as `Measurement` takes it.
+        run: a `ModelRun`; its option `loss` is the name of the loss, and `none` selects it by the kind of model.
+        labels: for an encoder-decoder, function that returns the token ids of the decoder's target for a segment
+            (closing token included), in place of span denoising; an entry's own fields are in `segment.fields`.
+        **more: as in `Measurement`.
     """
 
     def __init__(self, run: ModelRun, *, labels: Labels | None = None, **more: Any) -> None:
@@ -81,7 +81,7 @@ class ImportanceMeasurement(Measurement[ModelRun]):
         self.text = LossText(run, labels)
 
     def check(self) -> None:
-        """Refuse a loss for another kind of model."""
+        """Raise an error for a loss for another kind of model."""
         loss_of(self.run)
 
     def scans(self) -> Iterator[Scan]:
@@ -111,8 +111,8 @@ def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
     """Return importance as `importance.parquet`: a row for each head, measure and class of key.
 
     Layers and heads are 1-based; a missing head is the mean over the layer's heads. `gradient` is in nats per unit of
-    weight, `weight_times_gradient` and `gate` in nats. A class that cannot occur is NaN with `n` = 0; bounds are NaN
-    where there are fewer than 10 documents.
+    weight, `weight_times_gradient` and `gate` in nats. A class that cannot occur is NaN with `n_inputs` = 0; bounds are
+    NaN with fewer than 10 documents.
     """
     tables = []
     for result in results:
@@ -127,11 +127,11 @@ def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
 
 
 def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
-    """Lay `importance_differences.parquet` out: each class of key less `other`, over the same documents.
+    """Return `importance_differences.parquet`: each class of key minus `other`, over the same documents.
 
     Rows are those of `importance_table` for the mean over a layer's heads (a missing head), in the measure's unit.
-    `n` counts segments with a key of the class; the difference is NaN where either class cannot occur, bounds are
-    NaN where fewer than 10 documents have both.
+    `n_inputs` counts segments with a key of the class; the difference is NaN if either class cannot occur, bounds are
+    NaN if fewer than 10 documents have both.
     """
     axes = {"measure": MEASURES, "key_class": KEY_CLASSES[:-1]}
     tables = []

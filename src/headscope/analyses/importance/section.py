@@ -44,7 +44,7 @@ TERMS = (
 
 
 def importance_section(about: Context) -> list[Section]:
-    """Build the section; none where the run measured no importance."""
+    """Build the section; empty where the run measured no importance."""
     run = about.run
     table, differences = run.tables.get("importance"), run.tables.get("importance_differences")
     if table is None:
@@ -84,7 +84,7 @@ PANELS = Figure(name="importance", tables=("importance",), draw=_draw_panels)
 
 
 def layer_mean_table(table: pd.DataFrame, measure: str, kind: Kind, names: Mapping[str, str]) -> Table:
-    """Tabulate the layers' means of one measure by class of token, in thousandths, each with its interval and n."""
+    """Return a table of one measure's layer means by class of token, in thousandths, each with its interval and n."""
     columns = {name: layer_means(table, measure, name, kind.name) for name in NAMES}
     present = [name for name, cells in columns.items() if cells]
     return Table(
@@ -97,7 +97,7 @@ def layer_mean_table(table: pd.DataFrame, measure: str, kind: Kind, names: Mappi
 
 
 def differences_table(table: pd.DataFrame, kind: Kind, names: Mapping[str, str]) -> Table:
-    """Tabulate each class minus other tokens in the layers' means, in thousandths, by measure, with its interval."""
+    """Return a table of each class minus other tokens in the layer means, in thousandths, by measure and interval."""
     columns = {
         (measure, name): layer_differences(table, measure, name, kind.name)
         for measure in MEASURES
@@ -118,7 +118,7 @@ def differences_table(table: pd.DataFrame, kind: Kind, names: Mapping[str, str])
 def _rows(
     columns: Sequence[Mapping[int, Cell]], write: Callable[[Cell], tuple[str, ...]]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return a row for each layer that has a number in any column: what is written of each of its numbers."""
+    """Return a row for each layer that has a number in any column, with the text of each number from `write`."""
     layers = sorted({layer for cells in columns for layer in cells})
     return tuple(
         (str(layer), *chain.from_iterable(write(cells.get(layer, NO_NUMBER)) for cells in columns)) for layer in layers
@@ -141,7 +141,7 @@ def class_names(words: Words) -> dict[str, str]:
 
 
 def loss_line(manifest: Mapping[str, Any]) -> str:
-    """Return a sentence on the loss, its mean, and its numbers of segments and tokens; empty where it is unknown."""
+    """Return a sentence on the mean loss and its numbers of segments and tokens; empty where the loss is unknown."""
     facts = manifest.get("importance")
     if not facts:
         return ""

@@ -1,1 +1,1 @@
-"""How much does each head write, and of what? (Kobayashi et al. 2020)"""
+"""How much does each head write, and from which tokens? (Kobayashi et al. 2020)"""

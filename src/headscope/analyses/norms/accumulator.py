@@ -1,4 +1,4 @@
-"""How much every head writes: the length of its output, and of its writes by class of key."""
+"""How much every head writes: its output norm, and the value norms by class of key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,27 +20,27 @@ from headscope.statistics.sums.kept import Declared, counted, summed
 from headscope.statistics.sums.segment_means import segment_means
 
 INACTIVE_BELOW = 0.25
-"""A head is inactive if the interval of its output lies below this share of that of the layer's mean head."""
+"""A head is inactive if the interval of its output norm is below this share of that of the layer's mean head."""
 KEY_CLASSES = tuple(key_class.name.lower() for key_class in KeyClass)
 _OF_ROWS = ("output", "in_stream")
 
 
 @dataclass(frozen=True)
 class NormResult:
-    """How much the heads of one kind of attention write; NaN in layers whose output projection is not known.
+    """The output norms of the heads of one kind of attention; NaN in layers with an unknown output projection.
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        output: mean over rows of `|sum_j a_ij f_ij|`, `[layer, head]`; the layer's mean stands behind the heads.
+        output: mean over rows of `|sum_j a_ij f_ij|`, `[layer, head]`; the heads are followed by the layer's mean.
         in_layer: the same divided by the layer's mean over heads, `[layer, head]`.
-        inactive: whether `in_layer` is below `INACTIVE_BELOW`, corrected over the heads, `[layer, head]`; None where
-            that is not tested.
-        in_stream: mean over rows of the output divided by the length of what the layer reads there, as `output`.
+        inactive: True if `in_layer` is below `INACTIVE_BELOW`, corrected over the heads, `[layer, head]`; None where
+            it was not tested.
+        in_stream: mean over rows of the output norm divided by the norm of the layer's input at that row, as `output`.
         value: mean of `|f_ij|` by class of key, each key once, with its mean over the rows that see it, `[layer, head,
-            KEY_CLASSES]`, the mean behind too.
-        n: segments, `[layer]`.
-        n_stream: those where the stream is known, `[layer]`.
-        n_value: those that have such a key, `[layer, KEY_CLASSES]`.
+            KEY_CLASSES]`, also followed by the layer's mean.
+        n: number of segments, `[layer]`.
+        n_stream: number of segments where the stream is known, `[layer]`.
+        n_value: number of segments that have such a key, `[layer, KEY_CLASSES]`.
     """
 
     kind: str
@@ -55,7 +55,7 @@ class NormResult:
 
 
 class NormAccumulator(Accumulator):
-    """Sum what every head writes by group of documents.
+    """Sums every head's output norms by group of documents.
 
     Args:
         layout: the kinds of attention and their sizes.
@@ -64,7 +64,7 @@ class NormAccumulator(Accumulator):
     needs: ClassVar[frozenset[str]] = frozenset({"written"})
 
     def declare(self) -> Declared:
-        """Keep sums of segment means, and of how many segments each is."""
+        """Declare sums of segment means, and the number of segments in each."""
         declared: Declared = {name: summed("layer", "head") for name in _OF_ROWS}
         value = {"value": summed("layer", "head", len(KeyClass)), "n_value": counted("layer", len(KeyClass))}
         return {**declared, **{f"n_{name}": counted("layer") for name in _OF_ROWS}, **value}
@@ -75,7 +75,7 @@ class NormAccumulator(Accumulator):
         self._keys: dict[str, SegmentInfo] = {}
 
     def update(self, tile: AttentionTile) -> None:
-        """Add what a tile's rows write, by row and by key."""
+        """Add the norms of a tile's outputs, by row, and of its values, by key."""
         written = tile.written
         if written is None:
             return
@@ -100,7 +100,7 @@ class NormAccumulator(Accumulator):
 
     def compute(self) -> tuple[NormResult, ...]:
         """Return each kind's values with their intervals over documents."""
-        # Where no layer's output projection is known there are no documents; one without rows stands in for them.
+        # Without any known output projection no document was added; a single empty document is used instead.
         stacked = {
             name: sums if len(sums) else np.zeros((1, *sums.shape[1:])) for name, sums in self.sums.stacked().items()
         }
@@ -118,7 +118,7 @@ def _by_class(
         classes: `KeyClass` of each key, `[batch, key]`.
 
     Returns:
-        The means `[batch, layer, head, KeyClass]`, and which there are, `[batch, layer, KeyClass]`.
+        The means `[batch, layer, head, KeyClass]`, and True where they exist, `[batch, layer, KeyClass]`.
     """
     of_class = np.eye(len(KeyClass))[classes][:, None] * (rows > 0)[..., None]
     key_means, _ = segment_means(sums, rows[:, :, None])

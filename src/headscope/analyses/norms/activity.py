@@ -1,4 +1,4 @@
-"""Heads' activity: how much of its attention each head puts on sink tokens, and how much it writes."""
+"""Activity of heads: each head's share of attention on sink tokens, and its output norm."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 
 SINK_THRESHOLD = 0.5
-"""A head attends to the sink if it puts more than this share on the first token, separators and a learned sink."""
+"""A head attends to the sink if more than this share of its weight is on the first token, separators, a sink logit."""
 SINK_STATISTICS = ("cls", "sep", "sink_logit")
-"""The statistics whose shares add up to attention to the sink; one that cannot occur adds nothing."""
+"""The statistics whose shares sum to attention to the sink; one that cannot occur adds nothing."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """One head's attention to the sink and the length of its output.
+    """One head's attention to the sink and its output norm.
 
     Attributes:
         layer: from 1.
         head: from 1.
-        sink_share: the share of its attention on the first token, separators and a learned sink.
-        relative: the length of its output divided by that of the layer's mean head.
-        inactive: whether `relative` is below a quarter, corrected over the heads; None where it was not tested.
+        sink_share: share of its attention on the first token, separators and a learned sink.
+        relative: its output norm divided by that of the layer's mean head.
+        inactive: True if `relative` is below a quarter, corrected over the heads; None where it was not tested.
     """
 
     layer: int
@@ -37,7 +37,7 @@ class Activity:
 
     @property
     def attends_to_sink(self) -> bool:
-        """Whether more than `SINK_THRESHOLD` of its attention is on the sink."""
+        """True if more than `SINK_THRESHOLD` of its attention is on the sink."""
         return self.sink_share > SINK_THRESHOLD
 
 
@@ -46,7 +46,7 @@ def activities(table: pd.DataFrame, kind: Kind) -> list[Activity]:
 
     Args:
         table: `tables/norms.parquet`.
-        kind: with the shares of weight.
+        kind: kind of attention, with the shares of weight.
     """
     rows = table[(table["kind"] == kind.name) & (table["statistic"] == IN_LAYER) & table["value"].notna()]
     heads = []

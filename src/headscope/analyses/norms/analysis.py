@@ -1,4 +1,4 @@
-"""What heads write, declared."""
+"""The declaration of output norms."""
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
@@ -8,7 +8,7 @@ ANALYSIS = Analysis(
     name="norms",
     question="How much does each head write?",
     stages=(
-        # 2: what enters the stream, through gates and norms; which heads are inactive, corrected over heads.
+        # 2: the output as it enters the stream, after gates and norms; inactive heads, corrected over heads.
         Stage(
             name="norms",
             cost=0,
@@ -16,8 +16,8 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=TEXT_INPUTS,
             order=1,
-            # 3: columns and values have the names of the field.
-            # 4: a column that counts is named by what it counts.
+            # 3: columns and values have the field's names.
+            # 4: a column of counts is named after the thing that it counts.
             # 5: a piece of a character is not punctuation.
             version=5,
             refusal="saved maps hold no values; give a model and text in place of --maps to measure what heads write",

@@ -1,4 +1,4 @@
-"""The figure of heads' activity: attention to sink tokens against the length of the output."""
+"""The figure of heads' activity: attention to sink tokens against output norm."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ _NAMED, _SIZE = 8, 8.0
 
 @house_style()
 def activity_panel(heads: Sequence[Activity], *, kind: str, roles: pd.DataFrame | None = None) -> Figure:
-    """Draw a point for each head: its attention to sink tokens to the right, the length of its output upwards.
+    """Draw a point for each head: attention to sink tokens on the x axis, output norm on the y axis.
 
-    Heads on which the two disagree are named, those furthest from the lines first. A point links to its head's card.
+    Heads for which the two disagree are labeled, those furthest from the threshold first. A point links to its head's
+    card.
 
     Args:
-        heads: from `activities`.
+        heads: result of `activities`.
         kind: `encoder`, `decoder` or `cross`.
         roles: `kind layer head role`, for colors and shapes.
     """
@@ -53,7 +54,7 @@ def activity_panel(heads: Sequence[Activity], *, kind: str, roles: pd.DataFrame 
 
 
 def _name(ax: Axes, named: Sequence[Activity], heads: Sequence[Activity], kind: str) -> None:
-    """Write heads' names beside their points, as far as there is room."""
+    """Write heads' names next to their points, where there is room."""
     figure = ax.get_figure(root=True)
     if not named or figure is None:
         return

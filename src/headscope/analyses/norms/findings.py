@@ -1,4 +1,4 @@
-"""Findings on which heads are inactive, and whether attention to sink tokens alone would have told them."""
+"""Findings on which heads are inactive, and whether attention to sink tokens alone would have identified them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOPIC = "norms"
 
 
 def norm_findings(about: Context) -> list[Sentence]:
-    """Say which heads are inactive, and for which heads attention to the sink and output length disagree."""
+    """Return sentences on the inactive heads, and on the heads whose sink attention and output norm disagree."""
     table = about.run.tables.get("norms")
     if table is None:
         return []
@@ -54,7 +54,7 @@ def _of_kind(kind: Kind, heads: Sequence[Activity]) -> Iterator[Sentence]:
 
 
 def _on_sink(kind: Kind, on_sink: Sequence[Activity]) -> Iterator[Sentence]:
-    """Say how many heads put most of their attention on sink tokens, and which of these are not inactive."""
+    """Yield the number of heads with most of their attention on sink tokens, and those of them that are active."""
     active = [head for head in on_sink if not head.inactive]
     single, number = len(on_sink) == 1, len(on_sink) - len(active)
     verb, its = ("puts", "its") if single else ("put", "their")
@@ -74,6 +74,6 @@ def _on_sink(kind: Kind, on_sink: Sequence[Activity]) -> Iterator[Sentence]:
 
 
 def _listed(heads: Sequence[Activity], kind: Kind, *, descending: bool = False) -> list[HeadRef | str]:
-    """List heads by their output norm in the layer."""
+    """Return a list of heads, ordered by their output norm in the layer."""
     ordered = sorted(heads, key=lambda head: (head.relative.value, head.layer, head.head), reverse=descending)
     return listed(numbered(kind.name, head.layer, head.head) for head in ordered)

@@ -1,4 +1,4 @@
-"""Norms: their part of the report."""
+"""The part of the report on norms."""
 
 from headscope.analyses.norms.findings import TOPIC, norm_findings
 from headscope.analyses.norms.section import FIGURE, TERMS, norm_section

@@ -1,4 +1,4 @@
-"""Heads' output norms in a terminal: a line for each layer, with its inactive heads."""
+"""Heads' output norms in the terminal: one row per layer, with its inactive heads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headscope.statistics.tables.boolean_columns import is_true
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:
-    """Yield each layer's mean output, the range of its heads, and which of them are inactive."""
+    """Yield each layer's mean output norm, the range over its heads, and its inactive heads."""
     table = result.tables["norms"]
     table = table[table["key_class"].isna()]
     prefix = kind_prefixes(table["kind"])

@@ -1,4 +1,4 @@
-"""The stage: output norms of every head from one scan of the text, as a table."""
+"""The stage of output norms: a scan of the text, and its table."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +27,7 @@ UNTRACED = (
 
 
 class NormsMeasurement(Measurement[Stream]):
-    """How much every head writes."""
+    """The output norm of every head."""
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the text."""
@@ -46,7 +46,7 @@ class NormsMeasurement(Measurement[Stream]):
 
 
 def norm_table(results: tuple[NormResult, ...]) -> pd.DataFrame:
-    """Lay results out as `norms.parquet`: a row for each head and statistic, and for each layer's mean head.
+    """Return results as `norms.parquet`: a row for each head and statistic, and for each layer's mean head.
 
     Layers and heads are 1-based; a missing head is the mean over the layer's heads.
     """
@@ -56,7 +56,7 @@ def norm_table(results: tuple[NormResult, ...]) -> pd.DataFrame:
 
 def _tables(result: NormResult) -> Iterator[pd.DataFrame]:
     def table(statistic: str, interval: Interval, n: NDArray[np.int64], **more: Any) -> pd.DataFrame:
-        """With `n` inputs, `[layer]` or `[layer, key class]`; the layer's mean is compared with no other."""
+        """Return rows of a statistic with `n` inputs, `[layer]` or `[layer, class]`; `in_layer` has no mean row."""
         by_class = {"key_class": KEY_CLASSES} if n.ndim > 1 else {}
         columns = {**interval_arrays(interval), "n_inputs": n[:, None], **more}
         mean_last = statistic != IN_LAYER
@@ -70,7 +70,7 @@ def _tables(result: NormResult) -> Iterator[pd.DataFrame]:
 
 
 def output_notes(results: tuple[NormResult, ...]) -> Iterator[str]:
-    """Yield notes on layers whose output, or what is done to it before it is added to the stream, is not known."""
+    """Yield notes on layers with an unknown output, or an unknown transformation of it before it enters the stream."""
     for result in results:
         untraced = (result.n > 0) & (result.n_stream == 0)
         for template, layers, every in ((UNKNOWN, result.n == 0, "any layer"), (UNTRACED, untraced, "every layer")):

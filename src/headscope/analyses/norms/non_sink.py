@@ -1,4 +1,4 @@
-"""How much of its weight each head puts off the sink, for `study.heads`."""
+"""The share of each head's weight that is not on the sink, for `study.heads`."""
 
 from collections.abc import Callable
 
@@ -10,10 +10,10 @@ _HEAD = ["kind", "layer", "head"]
 
 
 def non_sink(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | None:
-    """Return the share of each head's weight that lies on neither the first token, separators, nor a learned sink.
+    """Return the share of each head's weight that is not on the first token, separators, or a learned sink.
 
     Args:
-        read: returns a table by its name, None where the run did not make it.
+        read: function that returns a table by its name, None if the run has no such table.
 
     Returns:
         The column `non_sink` by kind, layer and head.

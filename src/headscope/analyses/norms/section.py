@@ -53,7 +53,7 @@ FIGURE = Figure(name="figure-norms", tables=("norms",), draw=_draw)
 
 
 def norm_section(about: Context) -> list[Section]:
-    """Build the section; none where the run measured no outputs."""
+    """Build the section; empty where the run measured no outputs."""
     label = "Weight on the sink and length of the output of each {} head; the table below has them."
     tabulated = partial(head_table, words=about.words)
     blocks = placed_by_kind(about, FIGURE, label, tabulated, CAPTION, topic=TOPIC, class_="panels")
@@ -61,7 +61,7 @@ def norm_section(about: Context) -> list[Section]:
 
 
 def head_table(table: pd.DataFrame, kind: Kind, words: Words) -> Table:
-    """Tabulate every head's output, alone and in relation, and the length of its writes by class of token."""
+    """Return a table of every head's output norm, absolute and relative, and the value norms by class of token."""
     of_kind = table[(table["kind"] == kind.name) & table["head"].notna()]
     named = {"cls": words.cls, "sep": words.sep, "period_comma": ". and ,"}
     key_classes = sorted(KEY_CLASSES, key=lambda name: name == "other")  # the class `other` comes last

@@ -47,7 +47,7 @@ TABLES = (NORMS,)
 
 
 def _is_traced(heads: pd.DataFrame) -> bool:
-    """Whether outputs are added to the stream as they are, without which they are not compared across layers."""
+    """Return True if outputs are added to the stream unchanged, which a comparison across layers requires."""
     known = heads[heads["key_class"].isna() & heads["value"].notna()]
     layers = [
         set(known.loc[known["statistic"] == name, ["kind", "layer"]].itertuples(index=False, name=None))

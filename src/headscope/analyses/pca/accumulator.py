@@ -28,10 +28,10 @@ SIDES = ("query", "key", "output")
 BEFORE, AFTER = 5, 5
 """Number of tokens kept on either side of a token."""
 TOKEN = np.dtype([*SAMPLED, ("position", np.int32), ("class", np.uint8), ("ids", np.int32, BEFORE + 1 + AFTER)])
-"""A token: its position in its input, `KeyClass`, and ids of the tokens around it."""
+"""A token with its position in its input, `KeyClass`, and the ids of the tokens around it."""
 _LARGEST = float(np.finfo(np.float16).max)
 ROW, KEY = "row", "key"
-"""The axes of tokens; where queries and keys are the same tokens, there is one sample, of rows."""
+"""The axes of tokens; if queries and keys are the same tokens, there is one sample, of rows."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SampledTokens:
     """The sample of tokens of an axis.
 
     Attributes:
-        tokens: of `TOKEN`, by hash.
+        tokens: tokens of type `TOKEN`, by hash.
         segments: document and index of each token's input.
     """
 
@@ -54,10 +54,10 @@ class PcaResult:
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
         heads: number of heads in a layer.
-        directions: by side and 0-based layer, layer by layer, where vectors were known.
-        samples: the tokens on the map, by axis: `row` for tokens that attend, `key` for the attended ones of cross
+        directions: principal directions by side and 0-based layer, layer by layer, where vectors were known.
+        samples: the tokens on the map, by axis: `row` for attending tokens, `key` for the attended tokens of cross
             attention.
-        vectors: of the sampled tokens, by side and layer, `[token, head, width]` float16.
+        vectors: vectors of the sampled tokens, by side and layer, `[token, head, width]` float16.
     """
 
     kind: str
@@ -71,14 +71,14 @@ class PcaAccumulator(Accumulator):
     """Sums the vectors of every head and their products, and keeps a sample of tokens for the map.
 
     All tokens of all segments count equally; special tokens are left out. Keys count once per segment, and once per
-    group of heads that share them. A head of width d takes 3 d (d + 3) / 2 numbers of float64, 51 kB at width 64;
-    with more than 300 such heads only some layers are measured (`layers_apart`), because sums need float64. With the
-    vectors of the sampled tokens, 1,024 heads of width 64 take 16 MB.
+    group of heads that share them. A head of width d takes 3 d (d + 3) / 2 float64 values, 51 kB at width 64; with more
+    than 300 such heads only some layers are measured (`layers_apart`), because sums need float64. With the vectors of
+    the sampled tokens, 1,024 heads of width 64 take 16 MB.
 
     Args:
         layout: the kinds of attention and their sizes.
-        seed: of the hashes.
-        most: number of tokens sampled along an axis; by default that of `tokens_for`.
+        seed: seed of the hashes.
+        most: number of tokens sampled along an axis; by default the result of `tokens_for`.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"vectors"})
@@ -146,7 +146,7 @@ class PcaAccumulator(Accumulator):
         return tuple(results)
 
     def _is_measured(self, tile: AttentionTile, vectors: HeadVectors) -> bool:
-        """Return whether the layer of a tile is measured; the last layer always is."""
+        """Return True if the layer of a tile is measured; the last layer always is."""
         sides = (vectors.queries, vectors.keys, vectors.outputs)
         numbers = sum(numbers_of(values.shape[1], values.shape[3]) for values in sides)
         (layers,) = (part.layers for part in self.layout if part.kind == tile.kind)
@@ -167,7 +167,7 @@ class _Candidates:
     Args:
         info: the axis.
         sample: the sample.
-        seed: of the hashes.
+        seed: seed of the hashes.
     """
 
     def __init__(self, info: SegmentInfo, sample: HashSample, *, seed: int) -> None:
@@ -188,7 +188,7 @@ class _Candidates:
         self.vectors: dict[str, NDArray[np.float16]] = {}
 
     def take(self, side: str, vectors: Tensor, *, rows: slice) -> None:
-        """Store a layer's vectors of the candidates that lie in some rows, `[batch, head, row, width]`."""
+        """Store a layer's vectors of the candidates within some rows, `[batch, head, row, width]`."""
         if not len(self.item):
             return
         if side not in self.vectors:

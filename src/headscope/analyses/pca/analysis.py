@@ -1,4 +1,4 @@
-"""Principal directions, declared."""
+"""The declaration of principal directions."""
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
@@ -13,8 +13,8 @@ ANALYSIS = Analysis(
             cost=2,
             measure="measure:PcaMeasurement",
             corpora=("text",),
-            # 3: columns and values have the names of the field.
-            # 4: a column that counts is named by what it counts.
+            # 3: columns and values have the field's names.
+            # 4: a column of counts is named after the thing that it counts.
             version=4,
             options=TEXT_INPUTS,
             order=7,

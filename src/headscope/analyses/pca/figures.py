@@ -13,12 +13,12 @@ from headscope.figures.style import INK, house_style
 
 @house_style()
 def effective_dimension_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None = None) -> Figure:
-    """Draw a point for each head at its effective dimension; a panel each for queries, keys and output.
+    """Draw a point for each head at its effective dimension; one panel each for queries, keys and output.
 
-    Heads stand in their order, layer after layer. A point links to its head's card.
+    Heads are in order, layer after layer. A point links to its head's card.
 
     Args:
-        table: `tables/directions.parquet`.
+        table: `tables/pca.parquet`.
         kind: `encoder`, `decoder` or `cross`.
         roles: `kind layer head role`, for colors and shapes.
     """

@@ -1,4 +1,4 @@
-"""What principal directions add to the report."""
+"""The part of the report on principal directions."""
 
 from headscope.analyses.pca.on_cards import pca_cards
 from headscope.analyses.pca.section import FIGURE, TERMS, pca_section

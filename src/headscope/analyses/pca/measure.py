@@ -23,7 +23,7 @@ UNKNOWN = "the model hands out its weights alone, so that queries, keys and outp
 
 
 class PcaMeasurement(Measurement[ModelRun]):
-    """The directions in which every head's queries, keys and outputs vary."""
+    """The principal directions of every head's queries, keys and outputs."""
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the text."""
@@ -45,7 +45,7 @@ class PcaMeasurement(Measurement[ModelRun]):
 
 
 def _lacking(results: Sequence[PcaResult], layout: Sequence[KindLayout]) -> Iterator[str]:
-    """Yield a note where no layer, or not every layer, has directions."""
+    """Yield a note if no layer, or not every layer, has directions."""
     if not any(result.directions for result in results):
         yield UNKNOWN
         return

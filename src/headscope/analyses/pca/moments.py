@@ -35,7 +35,7 @@ class Moment:
         """Return the moment of both sets of vectors.
 
         Raises:
-            ValueError: they are of other heads or widths.
+            ValueError: the two have different heads or widths.
         """
         if self.sums.shape != other.sums.shape:
             raise ValueError(
@@ -46,13 +46,13 @@ class Moment:
 
 
 class Moments:
-    """The moments of every layer's vectors; their widths are known only when the first vectors come."""
+    """The moments of every layer's vectors; their widths are known only after the first vectors."""
 
     def __init__(self) -> None:
         self._moments: dict[VectorsOfLayer, Moment] = {}
 
     def add(self, layer: VectorsOfLayer, moment: Moment) -> None:
-        """Add to the moment of a layer's vectors."""
+        """Add a moment to that of a layer's vectors."""
         self._moments[layer] = self._moments[layer] + moment if layer in self._moments else moment
 
     def of(self, layer: VectorsOfLayer) -> Moment | None:
@@ -60,7 +60,7 @@ class Moments:
         return self._moments.get(layer)
 
     def merge(self, other: "Moments") -> None:
-        """Add the moments of another."""
+        """Add the moments of another instance."""
         for layer, moment in other._moments.items():
             self.add(layer, moment)
 
@@ -85,7 +85,7 @@ def moment_of(vectors: Tensor, is_content: Tensor) -> Moment:
 
     Args:
         vectors: `[batch, head, token, width]`.
-        is_content: tokens that count, `[batch, token]` bool; the others are not read.
+        is_content: True for tokens that are counted, `[batch, token]` bool; the others are not read.
     """
     item, token = is_content.nonzero(as_tuple=True)
     heads, width = vectors.shape[1], vectors.shape[3]

@@ -19,7 +19,7 @@ from headscope.study.study import Study
 ORDER = ("output", "query", "key")
 """The order of the sides; the output comes first."""
 MOST_TOKENS = 100
-"""Number of tokens on a map at most."""
+"""Largest number of tokens on a map."""
 MANY_HEADS = 512
 """With more heads of a kind, cards have no maps, so that the page opens at once."""
 STEPS = 250
@@ -35,14 +35,14 @@ CLASSES = {
 
 
 def pca_cards(run: Study, kind: Kind) -> dict[str, Any]:
-    """Return `pca` for the cards of the heads of a kind; None where there are no maps, or too many heads.
+    """Return `pca` for the cards of the heads of a kind; None if the run has no maps, or the kind too many heads.
 
-    It has `words`: every token as it is drawn, and in full where that differs; `classes`: what they are called;
-    `tokens`: by axis (`row`, `key`) those on the maps, each its class, its position in its input, which of its words it
-    is, and the words around it as `CardWords.row` numbers them; and `sides`: `side`, `axis`, and `heads`, in head
-    order, each with the `shares` of the variance along both directions, and of the tokens in their order `x` and `y` in
-    steps of the map, `STEPS` from the mean to its edge, and `length` of the vectors from 0 to `LONGEST`, the longest of
-    them; None where the layer was not measured.
+    It has `words`: every token as displayed, and in full where that differs; `classes`: names of the token classes;
+    `tokens`: by axis (`row`, `key`) the tokens on the maps, each with its class, its position in its input, its index
+    among the words around it, and those words as `CardWords.row` numbers them; and `sides`: `side`, `axis`, and
+    `heads`, in head order, each with the `shares` of the variance along both directions, and, in the order of the
+    tokens, `x` and `y` in steps of the map, `STEPS` from the mean to its edge, and `length` of the vectors from 0 to
+    `LONGEST`, the length of the longest vector; None where the layer was not measured.
     """
     table, tokens = run.tables.get("pca_map"), run.tables.get("pca_tokens")
     if table is None or tokens is None or kind.size > MANY_HEADS:
@@ -105,6 +105,6 @@ def _heads(table: pd.DataFrame, shares: dict[int, list[float | None]], kind: Kin
 
 
 def _stepped(values: NDArray[np.float64], furthest: float, steps: int) -> list[int]:
-    """Return values as whole steps, of which the furthest value is `steps` away from 0."""
+    """Return values as whole steps; a value of size `furthest` is `steps` away from 0."""
     whole: list[int] = np.rint(values * (steps / furthest if furthest > 0 else 0.0)).astype(int).tolist()
     return whole

@@ -1,4 +1,4 @@
-"""Principal directions of vectors, from their sums and those of their products."""
+"""Principal directions of vectors, from the sums of the vectors and of their products."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from headscope.analyses.pca.moments import Moment
 
 MOST = 8
-"""Number of directions reported at most."""
+"""Largest number of directions reported."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Principal:
         mean: `[head, width]`.
         directions: unit vectors by falling variance, `[head, width, direction]`; the largest entry of each is positive.
             Their number is `MOST`, or the width of the vectors.
-        shares: share of the variance along each, `[head, direction]`; NaN where nothing varies.
+        shares: share of the variance along each, `[head, direction]`; NaN where the variance is zero.
         effective: `(sum l)^2 / sum l^2` of the variances l along all directions, `[head]`, from 1 to the width; NaN
-            where nothing varies.
+            where the variance is zero.
     """
 
     n: int
@@ -32,7 +32,7 @@ class Principal:
     effective: NDArray[np.float64]
 
     def coordinates(self, vectors: NDArray[np.float16], *, number: int = 2) -> NDArray[np.float64]:
-        """Return where vectors `[token, head, width]` lie along the first directions, `[token, head, number]`."""
+        """Project vectors `[token, head, width]` on the first directions, `[token, head, number]`."""
         centered = vectors.astype(np.float64) - self.mean
         return np.asarray(np.einsum("thw,hwd->thd", centered, self.directions[..., :number]))
 

@@ -48,14 +48,14 @@ FIGURE = Figure(name="figure-pca", tables=("pca",), draw=_draw)
 
 
 def pca_section(about: Context) -> list[Section]:
-    """Build the section; none where the run did not measure directions."""
+    """Build the section; empty where the run did not measure directions."""
     label = "The effective dimension of each {} head; the table below has them."
     blocks = placed_by_kind(about, FIGURE, label, effective_dimension_table, CAPTION)
     return section("pca", TITLE, WHY, blocks)
 
 
 def effective_dimension_table(table: pd.DataFrame, kind: Kind) -> Table:
-    """Tabulate the effective dimension of every head's vectors and the share of the first two directions."""
+    """Return a table of the effective dimension of every head's vectors and the shares of the first two directions."""
     rows_of_kind = table[(table["kind"] == kind.name) & table["statistic"].isin(_SHOWN)]
     by_head = rows_by_head(rows_of_kind, "vectors", "statistic")
     rows = [

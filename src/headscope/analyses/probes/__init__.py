@@ -1,1 +1,1 @@
-"""What do all heads together tell of the tree? (section 5)"""
+"""How much of the syntax tree do all heads encode together? (section 5)"""

@@ -1,4 +1,4 @@
-"""Probes, declared."""
+"""The declaration of the probes."""
 
 from headscope.declarations.analysis import Analysis, Stage
 from headscope.declarations.command import Command
@@ -8,14 +8,14 @@ ANALYSIS = Analysis(
     name="probes",
     question="What do all heads together tell of the tree?",
     stages=(
-        # 2: trained until their loss has stopped falling; intervals that keep their level, the table of differences.
+        # 2: trained until the loss has stopped falling; intervals with nominal coverage, the table of differences.
         Stage(
             name="probes",
             cost=100,
             measure="measure:ProbesMeasurement",
             corpora=("treebank", "treebank_train"),
             options=("spacing", "seeds", "vectors_hash", "fold_labels", "pooling", "compat"),
-            # 6: a column that counts is named by what it counts.
+            # 6: a column of counts is named after the thing that it counts.
             version=6,
             order=3,
             refusal="probes need a model; give one with --treebank and --treebank-train in place of --maps",

@@ -18,9 +18,9 @@ SYSTEMS: Mapping[tuple[str, str], System] = {
         name="Structural probe", measure="UUAS", role="broad", paper="structural probe (UUAS)"
     ),
     (RIGHT_BRANCHING, "trained"): System(name="Right-branching", role="mixed", paper="right-branching"),
-    # What needs no attention stands before what does, and that on random weights before that on the trained model.
+    # Probes without attention come first; probes on random weights come before those on the trained model.
     **{(probe.name, "trained"): probe.system for probe in PROBES if not probe.reads_attention},
     **{(probe.name, "control"): probe.control for probe in PROBES if probe.control is not None},
     **{(probe.name, "trained"): probe.system for probe in PROBES if probe.reads_attention},
 }
-"""The lines of table 3 by (probe, model), in the paper's order."""
+"""The rows of table 3 by (probe, model), in the paper's order."""

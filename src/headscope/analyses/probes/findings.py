@@ -1,4 +1,4 @@
-"""The findings of the probes; one is better than another where the interval of their difference leaves out zero."""
+"""The findings of the probes; one is better than another if the interval of their difference excludes zero."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TOPIC = "probes"
 DETAIL = "probes_detail"
 ON_WEIGHTS = "probes_weights"
 ON_LAYERS = "probes_layers"
-"""Topics: for the first screen and the head of the section; what belongs below table 3; on the heads; on the layers."""
+"""Topics: for the first screen and the head of the section; for below table 3; on the heads; on the layers."""
 
 
 def probe_findings(about: Context) -> list[Sentence]:
-    """Return the sentences on probes; none where the run has none."""
+    """Return the sentences on probes; empty where the run has none."""
     run = about.run
     lines, gaps = probe_lines(run.tables.get("probes")), run.tables.get("probe_differences")
     parsers = [*_parser(lines), *_better(lines, gaps)] if _over_attention(lines) else []
@@ -39,7 +39,7 @@ def _over_attention(lines: list[ProbeLine]) -> list[ProbeLine]:
 
 
 def _parser(lines: list[ProbeLine]) -> Iterator[Sentence]:
-    """The best that was read off attention, beside what needs no attention and what random weights give."""
+    """Yield the score of the best parser over attention, next to those without attention and with random weights."""
     best, *others = _over_attention(lines)
     inputs = "attention and its words’ vectors" if best.probe == "attention and words" else "attention alone"
     words = f"{accuracy_words(best.score, long=True)} of {count(best.score.n, 'word')}"
@@ -57,7 +57,7 @@ def _parser(lines: list[ProbeLine]) -> Iterator[Sentence]:
 
 
 def _bars(lines: list[ProbeLine], best: ProbeLine) -> Bars:
-    """Draw what a parser finds beside the same with random weights, and what needs no attention."""
+    """Draw the score of a parser next to that with random weights, and to the baseline without attention."""
     beside = (("random weights", best.probe, "control"), ("next word", "right-branching", "trained"))
     known = [(label, line) for label, probe, model in beside if (line := line_of(lines, probe, model))]
     rows = [("attention", best), *known]
@@ -65,7 +65,7 @@ def _bars(lines: list[ProbeLine], best: ProbeLine) -> Bars:
 
 
 def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sentence]:
-    """Whether attention adds to words, and training to random weights."""
+    """Yield the gain of attention over words and distances, and of training over random weights."""
     pairs = (
         ("attention and words", "trained", "distances and words", "trained", "what attention adds to words and "
          "distances"),
@@ -92,7 +92,7 @@ def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sente
 def _gap(
     gaps: pd.DataFrame | None, first: tuple[str, str], second: tuple[str, str], *, measure: str = "UAS"
 ) -> Comparison | None:
-    """The first probe less the second, whichever way round the table has them."""
+    """Return the first probe minus the second, in whichever order the table has them."""
     for (probe, model), (against, than), turn in ((first, second, False), (second, first, True)):
         gap = compared(gaps, probe=probe, model=model, than_probe=against, than_model=than, measure=measure)
         if gap is not None:
@@ -129,7 +129,7 @@ def _tree(lines: list[ProbeLine]) -> list[Sentence]:
 
 
 def _largest_weights(about: Context) -> list[Sentence]:
-    """The heads with the largest weights of the probe over attention alone; none where training adds nothing to it."""
+    """Return the heads with the largest weights of the probe over attention alone; empty if training adds nothing."""
     gap = _gap(about.run.tables.get("probe_differences"), ("attention", "trained"), ("attention", "control"))
     if gap is not None and verdicts([gap], least=LEAST_SHARE) in (["same"], ["less"]):
         return []

@@ -19,7 +19,7 @@ def gold_arcs(
 
     Args:
         sentences: the trees.
-        words: number of each word's type, `[word]` for each sentence.
+        words: index of each word's type, `[word]` for each sentence.
     """
     heads, dependents = [], []
     for sentence, types in zip(sentences, words, strict=True):
@@ -33,7 +33,7 @@ def weight_rows(probe: str, weights: NDArray[np.float64], heads: Sequence[HeadId
     """Return the rows of `probe_weights.parquet` for one probe.
 
     Args:
-        probe: its name in tables.
+        probe: name of the probe in tables.
         weights: `[direction, head]`.
         heads: names of the heads, in the order of the weights.
     """

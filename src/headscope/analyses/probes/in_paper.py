@@ -1,4 +1,4 @@
-"""Table 3 for a paper: what each probe finds of the tree."""
+"""Table 3 for a paper: the scores of each probe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes as a terminal shows them: table 3."""
+"""Probes in the terminal: table 3."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headscope.report_kit.tables.terminal import Grid
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:
-    """Yield table 3: the share of head words that each probe finds, with its interval and its seeds' spread."""
+    """Yield table 3: the share of head words found by each probe, with its interval and its spread over seeds."""
     lines = probe_lines(result.tables["probes"])
     more = [name for name in MORE_MEASURES if any(name in line.cells for line in lines)]
     rows = []
@@ -44,4 +44,4 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         f"over {count(facts['seeds'], 'seed')}; words: {facts['vectors']}{layer}"
     )
     if "overlap" in facts and not facts["overlap"]["sentences"]:
-        yield ("no measured sentence is in train")  # else a note says how many are
+        yield ("no measured sentence is in train")  # else a note gives their number

@@ -1,4 +1,4 @@
-"""The stage of section 5: what classifiers read off all heads together, beside what they read off none."""
+"""The stage of section 5: the scores of classifiers over all heads together, and of those without attention."""
 
 import time
 from typing import Any
@@ -26,12 +26,12 @@ from headscope.statistics.inference.confidence import too_few
 
 
 class ProbesMeasurement(Measurement[ModelRun]):
-    """Probes trained on one treebank and scored on another, beside their controls; it trains, and sums nothing up.
+    """Probes trained on one treebank and scored on another, with their controls; it trains, and declares no scan.
 
     Args:
         run: a `ModelRun` with `treebank_train` and `treebank`.
-        cache: for attention on disk; `cache_folder` within `cache_limit` when None.
-        **more: as `Measurement` takes it.
+        cache: cache for attention on disk; `cache_folder` within `cache_limit` when None.
+        **more: as in `Measurement`.
     """
 
     def __init__(self, run: ModelRun, *, cache: MapCache | None = None, **more: Any) -> None:
@@ -39,11 +39,11 @@ class ProbesMeasurement(Measurement[ModelRun]):
         self.cache = cache
 
     def compute(self, sums: ScanSums) -> StageResult:
-        """Train the probes, and return their tables.
+        """Train the probes and return their tables.
 
         Raises:
-            InputError: no treebank to train on, or one without a tree.
-            OutputError: the attention of the treebanks has no room on disk.
+            InputError: a treebank to train on is missing, or one of the treebanks has no tree.
+            OutputError: the attention of the treebanks does not fit on the disk.
         """
         tell = _teller(self.watch)
         bench = ProbeBench(self.run, self.cache or MapCache(cache_folder(), gib=cache_limit()), tell)
@@ -99,7 +99,7 @@ def _structural(run: ModelRun, stage: ProbeStage, tell: Teller) -> StructuralTab
 
 
 def _teller(watch: Watcher | None) -> Teller:
-    """Turn what is done, of how much, into a run's progress, a clock for each thing that is done."""
+    """Convert (done, total) into a run's progress, with a clock for each label."""
     began: dict[str, float] = {}
 
     def tell(what: str, done: int, total: int | None) -> None:
@@ -122,12 +122,12 @@ def _facts(bank: ProbeTreebank) -> dict[str, Any]:
 
 
 def _fit(fitted: Fitted) -> dict[str, Any]:
-    """Say how near to their optimum the runs of a fitted probe are, in nats a word."""
+    """Return the loss of the runs of a fitted probe and its distance from the optimum, in nats a word."""
     return {"loss": fitted.loss.tolist(), "gap": fitted.gap.tolist(), "passes": fitted.passes}
 
 
 def _unsettled(stage: ProbeStage, structural: StructuralTables) -> tuple[str, ...]:
-    """Say of which probes it is not known that they could learn no more: a run's loss was still falling at the end."""
+    """Return a note on each probe that may not have converged: the loss of a run was still falling at the end."""
     settled = {name: record.settled.all() for name, record in stage.records.items()}
     settled |= {name: fit.settled.all() for name, fit in stage.fits.items()} | {TRAINING: structural.facts["settled"]}
     names = [name.removeprefix(f"{OVER_MODEL}: ").removeprefix(f"{WITHOUT_ATTENTION}: ") for name in settled]

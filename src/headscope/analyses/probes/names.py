@@ -1,3 +1,3 @@
-"""The names in tables of those probes of section 5 that are no classes of parsers."""
+"""The names in tables of the probes of section 5 that are not parser classes."""
 
 RIGHT_BRANCHING, STRUCTURAL = "right-branching", "structural"

@@ -26,10 +26,10 @@ MOST_WEIGHTS = 20
 
 
 def table_3(lines: Sequence[ProbeLine], *, paper: Mapping[str, Any] | None = None) -> Html:
-    """Return table 3: a line a probe, its score drawn and printed, what else was measured, the paper's beside it.
+    """Return table 3: one row per probe with its score as a mark and a number, further measures, and the paper's score.
 
     Args:
-        lines: of `probe_lines`.
+        lines: rows of table 3, from `probe_lines`.
         paper: the paper's table 3, in percent; None where the model is not the paper's.
     """
     more = [measure for measure in MORE_MEASURES if any(measure in line.cells for line in lines)]
@@ -63,18 +63,18 @@ def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> 
 
 
 def _spread(value: float) -> Html | None:
-    """The standard deviation over seeds, in points, where there are several."""
+    """Return the standard deviation over seeds, in points; None with fewer than two seeds."""
     return el("small", f"± {points(value)}") if not isnan(value) else None
 
 
 def classes_table(table: pd.DataFrame, column: str, *, name: str, header: str) -> Html | None:
-    """Return the share of heads found by relation or by distance, a column a probe, folded.
+    """Return the share of heads found by relation or by distance, one column per probe, folded.
 
     Args:
         table: `probe_relations` or `probe_by_distance`.
         column: `relation` or `distance`.
         name: the table's id in the page.
-        header: of the first column.
+        header: title of the first column.
     """
     rows = records(table)
     systems = [key for key in SYSTEMS if any((row["probe"], row["model"]) == key for row in rows)]
@@ -101,7 +101,7 @@ def classes_table(table: pd.DataFrame, column: str, *, name: str, header: str) -
 
 
 def weights_table(table: pd.DataFrame, about: Context) -> Html | None:
-    """Return the heads with the largest weights of each probe, whatever their sign, folded."""
+    """Return the heads with the largest absolute weights of each probe, folded."""
     largest_first = table.sort_values("weight", key=lambda weights: -weights.abs(), kind="stable")
     groups = {}
     for probe in table["probe"].astype(str).unique():
@@ -125,7 +125,7 @@ def _weight(row: Mapping[str, Any], about: Context) -> Html:
 
 
 def layers_table(table: pd.DataFrame) -> Html:
-    """Return what the structural probe finds in each layer, folded."""
+    """Return the scores of the structural probe in each layer, folded."""
     body = []
     for layer, of_layer in table.groupby("layer"):
         row_by_measure = {str(row["measure"]): row for row in records(of_layer)}

@@ -14,7 +14,7 @@ _MEASURE = "UAS"
 
 
 def probe_differences(answers: Sequence[ProbeAnswers], gold: GoldWords) -> pd.DataFrame:
-    """Return `probe_differences.parquet`: UAS of each probe less that of each other, means over seeds.
+    """Return `probe_differences.parquet`: UAS of each probe minus UAS of each other probe, means over seeds.
 
     Args:
         answers: the answers of all probes on the same words.

@@ -1,4 +1,4 @@
-"""The lines of table 3 read from the tables: each probe on each model, what was measured of it, and its seeds."""
+"""The rows of table 3 as read from the tables: each probe on each model, its measures and its seeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MORE_MEASURES = {
     "control accuracy": "control task",
     "selectivity": "selectivity",
 }
-"""What stands beside the main score of a line, and what it is called there."""
+"""The further measures next to the main score of a row, with their titles."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class ProbeLine:
 
     Attributes:
         probe, model: as in the tables.
-        system: what the line is called and shows first.
-        vectors: the word vectors, or the layer, that the probe read; empty where it read none.
-        cells: the mean over seeds of each measure.
-        spread: the standard deviation over seeds of each measure; NaN with fewer than two seeds.
-        values: the main measure of each seed; none where nothing was trained.
+        system: name and main measure of the row.
+        vectors: the word vectors, or the layer, that the probe read; empty if it read none.
+        cells: mean over seeds of each measure.
+        spread: standard deviation over seeds of each measure; NaN with fewer than two seeds.
+        values: main measure of each seed; empty where nothing was trained.
     """
 
     probe: str
@@ -44,17 +44,17 @@ class ProbeLine:
 
     @property
     def seeds(self) -> int:
-        """How many times it was trained."""
+        """Number of times that it was trained."""
         return len(self.values)
 
     @property
     def score(self) -> Cell:
-        """The line's main score: UAS, or UUAS of the structural probe."""
+        """The row's main score: UAS, or UUAS for the structural probe."""
         return self.cells[self.system.measure]
 
 
 def probe_lines(table: pd.DataFrame | None) -> list[ProbeLine]:
-    """Return the lines of `tables/probes.parquet` in the paper's order, those without their first measure left out."""
+    """Return the rows of `tables/probes.parquet` in the paper's order, without those that lack their main measure."""
     rows = records(table)
     lines = []
     for (probe, model), system in SYSTEMS.items():
@@ -80,5 +80,5 @@ def probe_lines(table: pd.DataFrame | None) -> list[ProbeLine]:
 
 
 def line_of(lines: list[ProbeLine], probe: str, model: str = "trained") -> ProbeLine | None:
-    """Return one line, or None where it was not measured."""
+    """Return one row, or None if it was not measured."""
     return next((line for line in lines if (line.probe, line.model) == (probe, model)), None)

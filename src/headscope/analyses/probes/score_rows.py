@@ -1,4 +1,4 @@
-"""Right answers of probes into tables, with intervals by documents: table 3, by relation and by distance."""
+"""Tables of the right answers of probes, with intervals over documents: table 3, by relation and by distance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ SELECTIVITY = "selectivity"
 
 @dataclass(frozen=True, eq=False)
 class GoldWords:
-    """All words of a treebank that probes are scored on, one behind the other.
+    """All words of a treebank that probes are scored on, concatenated.
 
     Attributes:
-        groups: the document, or group of documents, that each is of, `[word]`.
-        number_of_groups: how many there are.
-        relations: what each is to its head, `[word]`.
-        distances: place in `DISTANCES` of the distance to its head, -1 for the root, `[word]`.
+        groups: index of each word's document, or group of documents, `[word]`.
+        number_of_groups: number of groups.
+        relations: relation of each word to its head, `[word]`.
+        distances: index in `DISTANCES` of the distance to its head, -1 for the root, `[word]`.
         heads: position of its head, from 1; 0 for the root, `[word]`.
-        counted: False for punctuation, which UAS leaves out, `[word]`.
+        counted: False for punctuation, which UAS excludes, `[word]`.
     """
 
     groups: NDArray[np.int64]
@@ -40,7 +40,7 @@ class GoldWords:
 
     @classmethod
     def of(cls, sentences: Sequence[TreeSentence]) -> "GoldWords":
-        """Lay out the words of sentences; documents are groups by themselves unless there are more than 256."""
+        """Collect the words of sentences; each document is a group unless there are more than 256."""
         groups = group_numbers([s.document for s in sentences])
         heads = np.concatenate([s.heads for s in sentences])
         steps = np.concatenate([np.abs(s.heads - 1 - np.arange(len(s))) for s in sentences])
@@ -60,12 +60,12 @@ class ProbeAnswers:
     """The right answers of one probe on one model.
 
     Attributes:
-        probe: its name in tables.
+        probe: name of the probe in tables.
         model: `trained` or `control`.
-        vectors: name of the word vectors; None for probes that see none.
-        right: for each measure, what each seed's probe got right, `[seed, word]`; a difference of two such for
-            selectivity. A probe without seeds has one line.
-        seeded: whether the lines are seeds.
+        vectors: name of the word vectors; None for probes without word vectors.
+        right: for each measure, the right answers of each seed's probe, `[seed, word]`; for selectivity, a difference
+            of two such arrays. A probe without seeds has one row.
+        seeded: True if the rows are seeds.
     """
 
     probe: str
@@ -78,10 +78,10 @@ class ProbeAnswers:
 def probe_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
     """Return the rows of `probes.parquet`: each measure for every seed, and for the mean over seeds.
 
-    `spread` is the standard deviation over seeds, for the mean; NaN of a single seed.
+    `spread` is the standard deviation over seeds, in the row of the mean; NaN for a single seed.
 
     Args:
-        answers: of one probe.
+        answers: answers of one probe.
         gold: the words that were scored.
     """
     rows: list[dict[str, Any]] = []
@@ -106,7 +106,7 @@ def probe_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
 def relation_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
     """Return the rows of `probe_relations.parquet`: UAS of each relation with 100 arcs, means over seeds.
 
-    Punctuation is no part of UAS and has no row; the root has one.
+    Punctuation is excluded from UAS and has no row; the root has one.
     """
     names, codes = np.unique(gold.relations, return_inverse=True)
     counts = np.bincount(codes[gold.counted], minlength=len(names))
@@ -119,7 +119,7 @@ def relation_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
 def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
     """Return the rows of `probe_by_distance.parquet`: UAS by the gold head's distance, means over seeds.
 
-    The root has no distance and punctuation is no part of UAS.
+    The root has no distance, and punctuation is excluded from UAS.
     """
     every = range(len(DISTANCES))
     return _classes(answers, gold, gold.distances, DISTANCES, every, schema=PROBE_BY_DISTANCE)
@@ -134,7 +134,7 @@ def _classes(
     *,
     schema: TableSchema,
 ) -> pd.DataFrame:
-    """UAS within classes of words; `codes` numbers the class of each word, -1 for none."""
+    """Return UAS within classes of words; `codes` is the class index of each word, -1 for none."""
     is_counted = gold.counted & (codes >= 0)
     shape = (gold.number_of_groups, len(names))
     cells = gold.groups[is_counted] * len(names) + codes[is_counted]

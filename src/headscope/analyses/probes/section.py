@@ -1,4 +1,4 @@
-"""Probes in the page: table 3, near and far, which heads they listen to, and the layers of the structural probe."""
+"""Probes in the page: table 3, scores by distance, the heads with the largest weights, and the structural probe."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TERMS = (
 
 
 def probes_section(about: Context) -> list[Section]:
-    """Build the section; none where the run has no probes."""
+    """Build the section; empty where the run has no probes."""
     lines = probe_lines(about.run.tables.get("probes"))
     blocks = _blocks(about, lines) if lines else ()
     return section("probes", "What all heads know together", WHY, blocks)
@@ -63,7 +63,7 @@ _WEIGHTS_KEY = (
 
 
 def read_line(manifest: Mapping[str, Any]) -> str:
-    """Say what the probes were trained and scored on; keys that are missing say nothing."""
+    """Return a line on the corpora that the probes were trained and scored on; missing keys are omitted."""
     facts = manifest.get("probes") or {}
     banks = (("Trained on", facts.get("train") or {}), ("scored on", facts.get("dev") or {}))
     clauses = [

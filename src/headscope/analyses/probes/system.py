@@ -1,17 +1,17 @@
-"""A line of table 3: the probe and the model, its label and its color."""
+"""A row of table 3: the probe and the model, its label and its color."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """A probe on a model, as a line of table 3.
+    """A probe on a model, as a row of table 3.
 
     Attributes:
-        name: in words.
-        measure: what the line shows.
-        role: whose color it has, and in curves whose shape.
-        paper: the line of the paper's table, where it has one.
+        name: name in words.
+        measure: measure that the row shows.
+        role: role whose color the row has, and whose marker its curve has.
+        paper: row of the paper's table, where it has one.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Probes under way: which are trained together, on which model, and what each answers on dev."""
+"""The training of all probes: the groups of probes that train together on a model, and their answers on dev."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -23,24 +23,24 @@ from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers
 from headscope.analyses.probes.treebanks import ProbeBench
 from headscope.models.placement import device_of
 
-# Labels of the progress, over the trained model and without a model.
+# Labels of the progress, for probes on the trained model and for probes without a model.
 OVER_MODEL, WITHOUT_ATTENTION = "probes", "probes without attention"
 _WEIGHTS_AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 27, "mps": 1 << 25}
 
 
 class ProbeStage:
-    """Trains probes and keeps what they answer; call the methods that are wanted, in any order.
+    """Trains probes and keeps their answers; the methods may be called in any order.
 
     Args:
         bench: the treebanks and the model.
 
     Attributes:
         gold: the words of dev.
-        answers: what each probe got right.
+        answers: the right answers of each probe.
         weights: rows of `probe_weights`.
-        records: what became of each probe in training.
-        fits: the same of the probes over attention alone, which are fitted.
-        device: where probes are trained: where the model is.
+        records: training record of each probe.
+        fits: the same for the probes over attention alone, which are fitted.
+        device: device on which probes are trained: that of the model.
     """
 
     def __init__(self, bench: ProbeBench) -> None:
@@ -59,9 +59,10 @@ class ProbeStage:
         self.fits: dict[str, Fitted] = {}
 
     def on_trained(self, *, attention: bool) -> None:
-        """The probes on the trained model that read attention, or those that need no more of it than its vectors.
+        """Train the probes on the trained model: those that read attention, or those that read only its word vectors.
 
-        Parsers, their labels, their control task: every seed at the tree, then the first at that task, which is dear.
+        Parsers, their labels, their control task: every seed is trained on the tree, only the first on the control
+        task, because it is expensive.
         """
         maps, dev = self.bench.trained() if attention else (None, None)
         parsers = self._parsers([*(0 for _ in self.seeds), 1], [*self.seeds, self.seeds[0]], attention=attention)
@@ -77,7 +78,7 @@ class ProbeStage:
                 self.weights.append(weight_rows(each.name, weights, self.bench.heads))
 
     def controls(self) -> None:
-        """The parsers over attention on models with random weights, another model for every seed."""
+        """Train the parsers over attention on models with random weights, another model for every seed."""
         answers: dict[type[ArcProbe], list[ArcAnswers]] = {}
         for number, seed in enumerate(self.seeds):
             with self.bench.control(number) as (maps, dev):
@@ -91,7 +92,7 @@ class ProbeStage:
             self._add(probe, "control", ArcAnswers(**lines))
 
     def right_branching(self) -> None:
-        """The tree in which every word's head is the next; the last word's is the root."""
+        """Score the tree in which the head of every word is the next word, and the last word is the root."""
         heads = np.concatenate([right_branching(len(sentence)) for sentence in self.bench.dev.read])
         right = (heads == self.gold.heads)[None].astype(np.float64)
         self.answers.append(ProbeAnswers(RIGHT_BRANCHING, "trained", None, {"UAS": right}, seeded=False))
@@ -106,7 +107,7 @@ class ProbeStage:
         return [probe.of(inputs, tasks, seeds=seeds) for probe in wanted]
 
     def _labeller(self, probe: ArcProbe) -> LabelProbe:
-        """Return a probe that names arcs and sees what a parser sees."""
+        """Return a probe that labels arcs and sees the same inputs as a parser."""
         vectors = self.bench.vectors.vectors if probe.reads_words else None
         width, labels = len(self.bench.heads), len(self.bench.labels)
         return LabelProbe(len(self.seeds), width, labels, vectors, seeds=self.seeds)
@@ -120,7 +121,7 @@ class ProbeStage:
         others: Mapping[str, Learner] | None = None,
         held_out: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Train parsers side by side with others; the probe over attention alone is fitted to its optimum."""
+        """Train parsers and other probes side by side; the probe over attention alone is fitted to its optimum."""
         data, options = self.bench.data(self.bench.train, maps), self.training_options
         held_out = self.held_out if held_out is None else held_out
         fitted = [each for each in parsers if isinstance(each, AttentionProbe)]
@@ -151,7 +152,7 @@ class ProbeStage:
         )
 
     def _add(self, probe: type[ArcProbe], model: str, answers: ArcAnswers) -> None:
-        """Compare answers with the gold trees and, where a run had the control task, with that."""
+        """Compare answers with the gold trees and, for runs on the control task, with its targets."""
         runs = len(self.seeds)
         right_words: dict[str, NDArray[np.bool_]] = {"UAS": answers.heads[:runs] == self.gold.heads}
         if len(answers.trees):
@@ -167,7 +168,7 @@ class ProbeStage:
         self.answers.append(ProbeAnswers(probe.name, model, vectors, right))
 
     def _labels(self, answers: ArcAnswers) -> NDArray[np.int64]:
-        """The label of each chosen arc; those from the root bear the one that most such arcs of train do."""
+        """Return the label of each chosen arc; arcs from the root get the most frequent label of such arcs in train."""
         usual = root_label(
             (name for s in self.bench.train.read for name in s.relations),
             (int(head) for s in self.bench.train.read for head in s.heads),

@@ -1,4 +1,4 @@
-"""The data of the probes: two treebanks, and any model's attention over them, from the cache."""
+"""The data of the probes: two treebanks, and the cached attention of any model over them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,22 +25,22 @@ from headscope.prepare.overlap import shared_files
 from headscope.scans.short_memory import collect
 from headscope.storage.signature_id import signature_id
 
-USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
+USUAL_LENGTH = 32  # tokens in most sentences, used to choose batch sizes
 Teller = Callable[[str, int, int], None]
 
 
 class ProbeTreebank:
-    """A treebank in memory: its sentences, and the inputs that the model reads of them.
+    """A treebank in memory: its sentences, and the inputs that the model reads.
 
     Args:
-        run: of the model.
+        run: the run of the model.
         corpus: the treebank.
 
     Attributes:
-        name: for people.
-        sentences: those with a tree, in order.
-        segments: the inputs; a sentence over the limit has none.
-        numbers: which sentences have an input, `[segment]`, ascending.
+        name: name for messages and pages.
+        sentences: the sentences with a tree, in order.
+        segments: the inputs; a sentence over the length limit has none.
+        numbers: indices of the sentences that have an input, `[segment]`, ascending.
 
     Raises:
         InputError: no sentence has a tree, or none fits.
@@ -75,7 +75,7 @@ class ProbeTreebank:
 
     @property
     def read(self) -> list[TreeSentence]:
-        """The sentences that have an input."""
+        """Return the sentences that have an input."""
         return [self.sentences[number] for number in self.numbers.tolist()]
 
 
@@ -83,15 +83,15 @@ class ProbeBench:
     """Two treebanks and the attention of any model over them.
 
     Args:
-        run: with `treebank_train` and `treebank`.
-        cache: for attention on disk.
-        tell: called with the label, how many sentences are done, and of how many.
+        run: a run with `treebank_train` and `treebank`.
+        cache: cache for attention on disk.
+        tell: callback with the label, the number of sentences done, and their total.
 
     Attributes:
         train, dev: the treebanks.
-        shared: names of the files of each that hold the same sentences.
-        vectors: of all their words.
-        labels: the relations of train.
+        shared: names of the files of each treebank that hold the same sentences.
+        vectors: vectors of all words of both treebanks.
+        labels: the relations in train.
     """
 
     def __init__(self, run: ModelRun, cache: MapCache, tell: Teller) -> None:
@@ -108,11 +108,11 @@ class ProbeBench:
         self.vectors = WordTable.of(self._vectors(), self.train.sentences, self.dev.sentences)
         self.labels = kinds_of(self.train.sentences, relations=True)
         sizes = {self._key(bank): bytes_of(map(len, bank.read), len(self.heads)) for bank in (self.train, self.dev)}
-        # The cache holds the tables of one control at a time beside the trained model's.
+        # The cache holds the tables of one control at a time besides those of the trained model.
         cache.reserve({**sizes, "control": sum(sizes.values())}, what=f"{self.train.name} and {self.dev.name}")
 
     def data(self, bank: ProbeTreebank, maps: WordMaps | None) -> ProbeData:
-        """Return a treebank as probes take it: task 0 is its trees, task 1 the control task."""
+        """Return a treebank in the form that probes read: task 0 is its trees, task 1 the control task."""
         seed = self.run.options.seed
         control = [control_targets(sentence.words, seed=seed) + 1 for sentence in bank.sentences]
         return ProbeData(
@@ -124,7 +124,7 @@ class ProbeBench:
         )
 
     def trained(self) -> tuple[WordMaps, WordMaps]:
-        """Return the attention of the run's model over train and dev, computed now or before."""
+        """Return the attention of the run's model over train and dev, computed now or cached."""
         train, dev = (
             self.cache.get_or_make(self._key(bank), self._writer(bank, f"attention over {what}"))
             for bank, what in ((self.train, "train"), (self.dev, "dev"))
@@ -133,7 +133,7 @@ class ProbeBench:
 
     @contextmanager
     def control(self, number: int) -> Iterator[tuple[WordMaps, WordMaps]]:
-        """Give the attention of the model with random weights, its embeddings kept; it is removed afterwards."""
+        """Yield the attention of the model with random weights but its own embeddings; it is removed afterwards."""
         seed = self.run.options.seed + number
         what = f"attention of random weights {number + 1} of {self.run.options.seeds} over"
         with (
@@ -166,7 +166,7 @@ class ProbeBench:
         return write
 
     def _key(self, bank: ProbeTreebank) -> str:
-        """Name what attention over a treebank depends on."""
+        """Return the cache key of a treebank: everything on which the attention over it depends."""
         signature, options = self.run.signature, self.run.options
         model = {name: signature["model"].get(name) for name in ("weights", "configuration", "family")}
         shaping = {n: getattr(options, n) for n in ("max_length", "token_types", "dtype", "max_inputs")}

@@ -1,4 +1,4 @@
-"""Statistics of every head: positions, special tokens, entropy (sections 3.1 to 3.3)."""
+"""Accumulate the statistics of every head: positions, special tokens, entropy (sections 3.1 to 3.3)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ class StatsAccumulator(Accumulator):
     A statistic is the mean over a segment's rows, then over the segments that have such a row.
 
     Args:
-        layout: the kinds of attention and their sizes.
+        layout: kinds of attention and their sizes.
     """
 
     def __init__(self, layout: Sequence[KindLayout]) -> None:
@@ -39,7 +39,7 @@ class StatsAccumulator(Accumulator):
         self._selections: dict[tuple[str, int, int], Tensor] = {}
 
     def declare(self) -> Declared:
-        """Keep each kind's sums of segment means, and how many segments each is of."""
+        """Declare the sums of segment means of each kind, and the numbers of segments."""
         width = len(STATISTICS)
         return {"weight": summed("layer", "head+1", width), "n_weight": counted("kind", width)}
 
@@ -63,7 +63,7 @@ class StatsAccumulator(Accumulator):
             self.add_segments(batch, kind, layers, weight=means, n_weight=some[:, 0, 0])
 
     def compute(self) -> tuple[HeadMeans, ...]:
-        """Return each kind's values with their intervals over documents."""
+        """Compute each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
         return tuple(
             means_of(kind, stacked[f"weight.{kind}"], stacked[f"n_weight.{kind}"][:, None, None], measure=WEIGHT)
@@ -71,7 +71,7 @@ class StatsAccumulator(Accumulator):
         )
 
     def selections(self, tile: AttentionTile) -> Tensor:
-        """Return which of a tile's rows each kind of mean runs over; layers of a batch with the same tiles share it."""
+        """Return the selection of a tile's rows for each kind of mean; cached for layers with the same tiles."""
         key = tile.kind, tile.start, tile.visibility.rows
         if key not in self._selections:
             self._selections[key] = row_selections(tile.row_classes, tile.row_valid)
@@ -81,14 +81,14 @@ class StatsAccumulator(Accumulator):
 def means_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, measure: str) -> HeadMeans:
     """Compute the statistics of one kind of attention, with their intervals over documents.
 
-    A statistic that is 0 of uniform attention cannot occur (next under a causal mask, [SEP] in GPT-2): its value is
-    missing, whatever was summed, and it is of no segments.
+    A statistic that is 0 for uniform attention cannot occur (next under a causal mask, [SEP] in GPT-2): its value is
+    missing, whatever was summed, and its number of segments is 0.
 
     Args:
         kind: `encoder`, `decoder` or `cross`.
-        sums: of segment means, `[group, layer, head, STATISTICS]`, uniform attention behind the heads.
-        counts: how many segments each is of, as `sums`; axes of size 1 where it is the same along them.
-        measure: what the sums are of.
+        sums: sums of segment means, `[group, layer, head, STATISTICS]`, with uniform attention after the heads.
+        counts: numbers of segments in the shape of `sums`, with axes of size 1 along which they are the same.
+        measure: measure of the sums, by weight or by norm.
     """
     uniform = sums[:, :, -1].sum(0)
     possible = uniform > 0

@@ -1,4 +1,4 @@
-"""Statistics, declared."""
+"""Declaration of the statistics analysis."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ ANALYSIS = Analysis(
     question="Where do heads look, in text without annotation?",
     stages=(
         # 2: the table `top_examples`. 3: intervals and tests that keep their level, the table of differences.
-        # 4: random cuts of each document by itself. 5: the same statistics of what heads write.
-        # 6: `top_examples` is of a tenth of the text, or 1,024 tokens.
+        # 4: random cuts of each document by itself. 5: the same statistics for norm-weighted attention.
+        # 6: `top_examples` covers a tenth of the text, or 1,024 tokens.
         # 7: columns and values have the names of the field.
         Stage(
             name="stats",
@@ -21,7 +21,7 @@ ANALYSIS = Analysis(
             measure="measure:StatsMeasurement",
             corpora=("text",),
             options=TEXT_INPUTS,
-            # 8: a column that counts is named by what it counts. 9: `examples` says which tokens go on with a word.
+            # 8: a count column is named after what it counts. 9: `examples` marks the tokens that continue a word.
             # 10: a piece of a character is not punctuation.
             version=10,
             order=0,

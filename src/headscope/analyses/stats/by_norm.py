@@ -1,4 +1,4 @@
-"""What is said of heads whose role by norm-weighted attention is another than by attention weights."""
+"""Findings, table and card lines on heads whose role by norm-weighted attention differs from that by weights."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNKNOWN = (
 
 
 def norm_finding(run: Study, kind: Kind, words: Words) -> Iterator[Sentence]:
-    """Say which heads have another role by norm-weighted attention; nothing where that is not known."""
+    """Yield findings on heads with another role by norm-weighted attention; none where norms are not known."""
     rows = _of(run, kind)
     changed = _changed(rows)
     if changed.empty:
@@ -44,7 +44,7 @@ def norm_finding(run: Study, kind: Kind, words: Words) -> Iterator[Sentence]:
     verb = "has" if len(changed) == 1 else "have"
     whole = f"{len(changed):,} of {count(len(rows), kind.noun)}"
     yield sentence("roles", f"{whole} {verb} another role in norm-weighted attention.")
-    # The most frequent change is named.
+    # Only the most frequent change is named.
     changes = Counter(zip(changed["role"], changed["role_by_norm"], strict=True))
     (before, after), most = changes.most_common(1)[0]
     heads = changed[(changed["role"] == before) & (changed["role_by_norm"] == after)]
@@ -56,7 +56,7 @@ def norm_finding(run: Study, kind: Kind, words: Words) -> Iterator[Sentence]:
 
 
 def norm_table(run: Study, kinds: tuple[Kind, ...], words: Words) -> Table | None:
-    """Tabulate the heads whose role differs by norm-weighted attention; None where there is none."""
+    """Tabulate the heads whose role differs by norm-weighted attention; None if no role differs."""
     rows = [
         (
             capital(kind.head_name(row["layer"], row["head"])),
@@ -82,7 +82,7 @@ def norm_table(run: Study, kinds: tuple[Kind, ...], words: Words) -> Table | Non
 
 
 def norm_on_cards(run: Study, kind: Kind, words: Words) -> list[str | None] | None:
-    """Return a line for each head's card, in head order; None where nothing is known of the kind."""
+    """Return a line for each head's card, in head order; None where the norms of the kind are not known."""
     rows = _of(run, kind)
     if rows.empty:
         return None
@@ -107,7 +107,7 @@ def _of(run: Study, kind: Kind) -> pd.DataFrame:
 
 
 def _is_shown(row: dict[str, Any]) -> bool:
-    """Return True if what a role rests on is shown to differ between the measures; as measured without an interval."""
+    """Return True if the statistic of a role is shown to differ between the measures, or has no interval."""
     weight, norm = ([row[f"{measure}{end}"] for end in ("", "_low", "_high")] for measure in (WEIGHT, NORM))
     if isnan(weight[1]) or isnan(norm[1]):
         return True

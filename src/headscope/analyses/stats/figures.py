@@ -1,4 +1,4 @@
-"""The paper's figures 1, 2 and 4, and their panels as the page places them."""
+"""The paper's figures 1, 2 and 4, and their panels for the page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _panels(topic: Topic, about: Context, _: pd.DataFrame) -> Iterator[tuple[str
 
 
 def _panel(about: Context, kind: Kind, name: str, *, beside: Sequence[str]) -> matplotlib.figure.Figure:
-    """Draw one statistic of a kind; the panels of shares that stand beside one another have the same axis."""
+    """Draw one statistic of a kind; neighboring panels of shares have the same axis."""
     stats, roles, names = about.run.stats, about.run.roles, about.words.statistics
     top = share_top(*(select(stats, other, kind=kind.name) for other in beside))
     return statistic_panel(stats, name, kind=kind.name, roles=roles, names=names, top=top)

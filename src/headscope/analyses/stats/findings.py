@@ -1,4 +1,4 @@
-"""Findings on statistics: positions, special tokens, focus, and how many heads have each role."""
+"""Findings on statistics: positions, special tokens, focus, and the number of heads with each role."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def stats_findings(about: Context) -> list[Sentence]:
 
 
 def _roles(kind: Kind, words: Words) -> list[Sentence]:
-    """Say how many heads have a role, and which roles most of them have."""
+    """Return the finding on the number of heads with a role, and on the most frequent roles."""
     counts = Counter(role for role in kind.roles if role != OTHERWISE and role in SHOWN)
     total = sum(counts.values())
     if not total:

@@ -1,4 +1,4 @@
-"""Findings on attention from separators to separators, and on how focused or broad heads are."""
+"""Findings on attention from separators to separators, and on focused and broad heads."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from headscope.statistics.inference.worth_saying import LEAST_ENTROPY, LEAST_SHA
 from headscope.statistics.role_catalog import BROAD_RATIO
 
 NARROW_RATIO = 0.5
-"""Of the entropy of uniform attention: a head with less is narrowly focused."""
+"""Share of the entropy of uniform attention below which a head is narrowly focused."""
 
 
 def noop_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -> Iterator[Sentence]:
-    """Say in which layers the separator attends to itself more than other tokens attend to it."""
+    """Yield findings on the layers in which the separator attends to itself more than other tokens do."""
     of, sep, statistics = kind.of_kind, words.sep, ("sep_to_sep", "other_to_sep")
     keys = dict(zip(("statistic", "than_statistic"), statistics))
     sides: dict[Verdict, dict[int, Comparison]] = {"more": {}, "less": {}, "same": {}, "untested": {}}
@@ -56,10 +56,10 @@ def noop_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -
 
 
 def focus_sentences(kind: Kind, *, none_stands_out: bool) -> Iterator[Sentence]:
-    """Say which heads attend broadly, and which is narrow.
+    """Yield findings on the heads that attend broadly, and on the most narrowly focused head.
 
-    A head counts as broad or narrow where its entropy is shown to lie beyond the threshold. With `none_stands_out` the
-    sentence says that a narrow head has no large share all the same.
+    A head counts as broad or narrow where its entropy is shown to lie beyond the threshold. With `none_stands_out` a
+    sentence adds that the narrow head has no large share nevertheless.
     """
     tested = [
         (layer, head, cell) for layer, head, cell in kind.each("entropy") if cell.uniform > 0 and cell.has_interval
@@ -81,10 +81,10 @@ def focus_sentences(kind: Kind, *, none_stands_out: bool) -> Iterator[Sentence]:
 
 
 def _broad(kind: Kind, broad: Sequence[tuple[int, int]]) -> Iterator[Sentence]:
-    """Say how many heads attend broadly, where most of them are, and how little they put on any one token."""
+    """Yield findings on the number of broad heads, on the layer of most of them, and on their largest weight."""
     layer, most = Counter(layer for layer, _ in broad).most_common(1)[0]
     where = ""
-    # By chance: the broad heads are drawn from all heads, and any layer could have most of them.
+    # Null hypothesis: the broad heads are drawn at random from all heads; any layer could have most of them.
     chance = kind.layers * hypergeom.sf(most - 1, kind.size, len(broad), kind.heads_per_layer)
     if most > len(broad) / 2 and chance < SIGNIFICANT:
         where = f", {'all' if most == len(broad) else f'{most:,} of them'} in layer {layer},"
@@ -109,9 +109,9 @@ def first_token_sentences(
     """Compare the entropy from the first token with that from all tokens in the last layer, as the paper does.
 
     Args:
-        kind: of attention that the sentences are on.
-        kinds: all kinds, of which the sentences could be.
-        words: what the first token is called.
+        kind: kind of attention of the sentences.
+        kinds: all kinds of attention, among which differences are tested.
+        words: words with the name of the first token.
         differences: `tables/stats_differences.parquet`.
     """
     statistics = {"statistic": "entropy_cls", "than_statistic": "entropy"}

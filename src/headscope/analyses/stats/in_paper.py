@@ -1,4 +1,4 @@
-"""Tables for a paper of any run: heads by role, and where the heads of each layer look."""
+"""Tables for a paper on any run: heads by role, and the mean attention of each layer's heads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LAYER_STATISTICS = ("previous", "next", "cls", "sep", "punctuation", "entropy")
 
 
 def heads_by_role(run: Study) -> PaperTable | None:
-    """Return the number of heads of each role, with the strongest; None where no attention was measured on text."""
+    """Return the number of heads of each role, with the strongest head; None where no text was measured."""
     if "stats" not in run.tables:
         return None
     words, kinds = words_for(run.manifest), kinds_of(run)
@@ -44,7 +44,7 @@ def heads_by_role(run: Study) -> PaperTable | None:
 
 
 def attention_by_layer(run: Study) -> PaperTable | None:
-    """Return the mean of each layer's heads; None where no attention was measured on text."""
+    """Return the mean statistics of each layer's heads; None where no text was measured."""
     if "stats" not in run.tables:
         return None
     words, kinds = words_for(run.manifest), kinds_of(run)

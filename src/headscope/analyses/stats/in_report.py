@@ -1,4 +1,4 @@
-"""Statistics: their part of the report."""
+"""The parts of the report on statistics."""
 
 from typing import Any
 

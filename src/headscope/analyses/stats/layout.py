@@ -1,4 +1,4 @@
-"""Statistics as a tidy table."""
+"""Build the tidy table of statistics."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,11 @@ from headscope.statistics.tables.head_table import head_table, interval_arrays
 
 
 def stats_table(results: Sequence[HeadMeans]) -> pd.DataFrame:
-    """Lay statistics out as `stats.parquet`: a row for each head, measure and statistic.
+    """Return statistics as `stats.parquet`: a row for each head, measure and statistic.
 
     Layers and heads are 1-based; a missing head is the mean over the layer's heads. A value that cannot occur
-    is NaN with `n` = 0; bounds are NaN where there are fewer than 10 documents. Layers of which nothing was measured
-    by the norm have no such rows.
+    is NaN with `n_inputs` = 0; bounds are NaN where there are fewer than 10 documents. Layers without norm-weighted
+    attention have no rows of that measure.
     """
     tables = []
     for means in results:

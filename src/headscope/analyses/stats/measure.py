@@ -1,4 +1,4 @@
-"""The stage: statistics of every head in text (section 3), and sentences on which heads are drawn."""
+"""The statistics stage: statistics of every head in text (section 3), and example sentences for figures of heads."""
 
 from collections.abc import Iterator
 
@@ -24,10 +24,10 @@ from headscope.statistics.roles import roles
 
 
 class StatsMeasurement(Measurement[Run]):
-    """What heads look at in text: the table, and sentences to draw heads on."""
+    """Measures the attention of heads in text: the table of statistics, and example sentences for figures."""
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of the text: the statistics, and the segments that show a head's work best."""
+        """Yield the scan of the text: the statistics, and the segments with the best examples of each head."""
         layout = self.run.layout
         # Saved maps hold no values.
         kind = NormStatsAccumulator if self.run.options.maps is None else StatsAccumulator
@@ -35,7 +35,7 @@ class StatsMeasurement(Measurement[Run]):
         yield Scan(RunText(self.run), accumulators, label="reading heads")
 
     def compute(self, sums: ScanSums) -> StageResult:
-        """Return the tables; the sentences are read again, a few at a time, for the maps of them."""
+        """Compute the tables; the example sentences are read again for their maps, a few at a time."""
         stats, top_examples = sums.of(StatsAccumulator), sums.of(TopExampleAccumulator)
         table = stats_table(stats.compute())
         of_heads = of_measure(table)
@@ -58,12 +58,12 @@ class StatsMeasurement(Measurement[Run]):
 
 
 def top_examples_table(run: Run, top_examples: TopExampleAccumulator, named: pd.DataFrame) -> pd.DataFrame:
-    """Read chosen segments again (`example_tokens`), and lay out what each head does there as `top_examples.parquet`.
+    """Read chosen segments again (`example_tokens`), and return each head's attention there as `top_examples.parquet`.
 
     Args:
         run: a `ModelRun` or a `MapsRun`.
-        top_examples: what its scan kept.
-        named: from `behaviors.roles`.
+        top_examples: accumulator after the run's scan.
+        named: roles of the heads, from `statistics.roles`.
 
     Returns:
         A row for each head and rank: `value` is the mean over the whole segment; `tokens`, `keys` and `weights`

@@ -1,4 +1,4 @@
-"""Statistics of attention weights and of norm-weighted attention (Kobayashi et al. 2020)."""
+"""Accumulate statistics of attention weights and of norm-weighted attention (Kobayashi et al. 2020)."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -23,16 +23,16 @@ from headscope.statistics.sums.segment_means import segment_means
 class NormStatsAccumulator(StatsAccumulator):
     """Sum the statistics of the weights, and those of `a_ij |f_j|`, each row divided by its sum.
 
-    A row of which a head writes nothing at all has no such shares: it is left out of that head's means, and counted.
+    A row without any output of a head has no such shares: it is left out of that head's means, and counted.
 
     Args:
-        layout: the kinds of attention and their sizes.
+        layout: kinds of attention and their sizes.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"statistics", "written"})
 
     def declare(self) -> Declared:
-        """Keep the sums of norm-weighted attention too; heads differ in how many rows and segments those are of."""
+        """Declare the sums of norm-weighted attention as well; their numbers of rows and segments differ by head."""
         width, rows = len(STATISTICS), len(Rows)
         return {
             **super().declare(),
@@ -46,7 +46,7 @@ class NormStatsAccumulator(StatsAccumulator):
         super().update(tile)
         if tile.written is None:
             return
-        # Uniform attention behind the heads leaves no row out.
+        # Uniform attention, after the heads, leaves no row out.
         rows = torch.cat([tile.norm_statistics.double(), tile.visibility.uniform], dim=1)
         kept = ~rows[..., RowQuantity.ENTROPY].isnan()
         selections = self.selections(tile)
@@ -60,13 +60,13 @@ class NormStatsAccumulator(StatsAccumulator):
         columns = rows_of_statistics()
         for kind, layers, (sums, rows) in self.segment_sums.by_kind("norm", "norm_rows"):
             means, _ = segment_means(sums, rows[..., columns])
-            # Uniform attention, behind the heads, leaves no row out.
+            # Uniform attention, the last head, leaves no row out.
             every = rows[..., list(Rows).index(Rows.ALL)]
             left_out = every[..., -1:] - every[..., :-1]
             self.add_segments(batch, kind, layers, norm=means, n_norm=rows > 0, left_out=left_out)
 
     def compute(self) -> tuple[HeadMeans, ...]:
-        """Return each kind's statistics of weights, then those of norm-weighted attention of the kinds that have it."""
+        """Compute each kind's statistics by weight, then those by norm for the kinds that have norms."""
         stacked = self.sums.stacked()
         columns = rows_of_statistics()
         by_norm = []
@@ -78,5 +78,5 @@ class NormStatsAccumulator(StatsAccumulator):
 
     @property
     def left_out(self) -> Mapping[str, NDArray[np.int64]]:
-        """How many rows of each head write nothing at all, by kind, `[layer, head]`."""
+        """The number of rows without any output of each head, by kind, `[layer, head]`."""
         return {part.kind: self.totals[f"left_out.{part.kind}"] for part in self.layout}

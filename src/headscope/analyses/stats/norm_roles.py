@@ -1,4 +1,4 @@
-"""The roles of heads by norm-weighted attention (Kobayashi et al. 2020), beside those by attention weights."""
+"""The roles of heads by norm-weighted attention (Kobayashi et al. 2020) and by attention weights."""
 
 from collections.abc import Callable
 from itertools import product
@@ -17,12 +17,12 @@ def roles_by_norm(stats: pd.DataFrame) -> pd.DataFrame:
     """Return both roles of every head whose norm-weighted attention is known, by layer and head.
 
     Args:
-        stats: the table `stats.parquet`, of both measures.
+        stats: the table `stats.parquet`, with both measures.
 
     Returns:
-        Columns `kind layer head`, `role` by weights and `role_by_norm`; `statistic`, that `role` rests on, or else
-        `role_by_norm`, empty where neither rests on one; and its value by `weight` and by `norm`, each with the ends of
-        its interval, `weight_low`, `weight_high`, `norm_low` and `norm_high`.
+        Columns `kind layer head`, `role` by weights and `role_by_norm`; `statistic`, which defines `role`, or else
+        `role_by_norm`, empty where neither is defined by a statistic; and its value by `weight` and by `norm`, each
+        with the ends of its interval, `weight_low`, `weight_high`, `norm_low` and `norm_high`.
     """
     by_norm = of_measure(stats, NORM)
     known = by_norm.loc[by_norm["head"].notna() & (by_norm["n_inputs"] > 0), _HEAD].drop_duplicates()
@@ -38,7 +38,7 @@ def roles_by_norm(stats: pd.DataFrame) -> pd.DataFrame:
 
 
 def norm_roles(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | None:
-    """Return the role of each head by norm-weighted attention, `role.norm`, where that is known, for `study.heads`."""
+    """Return the role of each head by norm-weighted attention, `role.norm`, where it is known, for `study.heads`."""
     table = read("stats")
     if table is None or of_measure(table, NORM).empty:
         return None

@@ -1,4 +1,4 @@
-"""The paper's numbers on positions, special tokens and entropy, beside the measured ones."""
+"""The paper's numbers on positions, special tokens and entropy, next to the measured numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headscope.views.markup import Html
 
 
 def paper_section(about: Context) -> list[Html]:
-    """Tabulate the paper's numbers beside the measured ones for its model, alone and folded for any other."""
+    """Tabulate the paper's numbers: next to the measured ones for its model, folded and alone for any other model."""
     kinds, printed = about.kinds, paper_numbers()
     source, numbers = plain(printed.get("source", "")), _paper_rows(printed["stats"])
     if about.run.is_bert_base and kinds and kinds[0].name == "encoder":
@@ -45,7 +45,7 @@ def paper_section(about: Context) -> list[Html]:
 
 
 def _paper_rows(stats: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return every number that the paper prints, after what it is of."""
+    """Return the label and the value of every number in the paper."""
     previous, following = (", ".join(map(str, stats[f"{name}_over_0.5_in_layers"])) for name in ("previous", "next"))
     return [
         ("Layers of heads above 50% on the previous token", previous),
@@ -63,7 +63,7 @@ def _in_percent(statement: object) -> str:
 
 
 def _measured(kind: Kind) -> list[str]:
-    """Return the same numbers as they were measured, in the order of `_paper_rows`."""
+    """Return the measured numbers in the order of `_paper_rows`."""
     dominated = [layer for layer, cell in kind.each_layer("sep") if cell.value > 0.5]
     return [
         _over_half(kind, "previous"),

@@ -15,21 +15,21 @@ from headscope.statistics.statistic_catalog import STATISTICS
 
 @cache
 def _columns_and_rows(device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return for each statistic which number of a row it is, and over which rows; once for a device."""
+    """Return for each statistic the column of its row quantity and the index of its rows; cached by device."""
     columns = torch.tensor([int(statistic.quantity) for statistic in STATISTICS.values()])
     return sent(columns, device), sent(torch.from_numpy(rows_of_statistics().copy()), device)
 
 
 @cache
 def rows_of_statistics() -> NDArray[np.int64]:
-    """Return over which of `Rows` each statistic is a mean, `[STATISTICS]`."""
+    """Return the index in `Rows` of the rows over which each statistic is a mean, `[STATISTICS]`."""
     return np.array([list(Rows).index(statistic.rows) for statistic in STATISTICS.values()])
 
 
 def row_selections(
     row_classes: Int[Tensor, "batch row"], row_valid: Bool[Tensor, "batch row"]
 ) -> Float64[Tensor, "batch row selection"]:
-    """Return which rows each kind of mean runs over, `[batch, row, Rows]` float64; padding is in none."""
+    """Return 1 for the rows over which each kind of mean runs, else 0, `[batch, row, Rows]` float64; padding has 0."""
     chosen = []
     for rows in Rows:
         of_class = row_classes == rows.key_class if rows.key_class is not None else row_valid
@@ -44,9 +44,9 @@ def stats_sums(
 
     Args:
         statistics: `[batch, head, row, ROW_STATISTICS]`.
-        selections: from `row_selections`, `[batch, row, Rows]`.
+        selections: result of `row_selections`, `[batch, row, Rows]`.
     """
-    # A padding row may hold NaN (nothing is visible from it) and 0 x NaN is NaN: such rows are emptied first.
+    # A padding row may hold NaN (it sees no key), and 0 x NaN is NaN: such rows are set to 0 first.
     counted = selections[:, None, :, :1] > 0
     rows = torch.where(counted, statistics.double(), 0.0)
     table = rows.transpose(2, 3) @ selections[:, None]
@@ -57,7 +57,7 @@ def stats_sums(
 def stats_row_counts(
     lengths: Int[Tensor, " batch"], rows_per_class: Int[Tensor, "batch key_class"]
 ) -> Float64[Tensor, "batch statistic"]:
-    """Return how many rows of a segment each statistic averages over, `[batch, STATISTICS]` float64."""
+    """Return the number of rows of a segment over which each statistic is averaged, `[batch, STATISTICS]` float64."""
     numbers = []
     for rows in Rows:
         of_class = rows_per_class[:, rows.key_class] if rows.key_class is not None else lengths

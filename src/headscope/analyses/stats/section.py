@@ -1,4 +1,4 @@
-"""Sections of the report on statistics: each has figures, the findings that they support, and a folded table."""
+"""Sections of the report on statistics: each has figures, the findings they support, and a folded table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CAPTION = (
 
 
 def stats_sections(about: Context) -> list[Section]:
-    """Build a section for each topic whose statistics can occur, and that of roles."""
+    """Build a section for each topic whose statistics can occur, and the section on roles."""
     words = about.words
     sinks = (
         f"{capital(words.cls)}, {words.sep}, periods and commas are in nearly every input: they can be attention sinks."

@@ -19,12 +19,12 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.inference.worth_saying import LARGE_SHARE, LEAST_SHARE
 
 BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")
-"""The shares that `no_share_stands_out` looks through."""
+"""The shares that `no_share_stands_out` checks."""
 _SPECIAL = ("cls", "sep", "period_comma", "sink_logit")
 
 
 def no_share_stands_out(kinds: Sequence[Kind], words: Words) -> Iterator[Sentence]:
-    """Say that no head stands out, by which threshold, and below what all shares lie."""
+    """Yield the finding that no head stands out, with the threshold and an upper bound on all shares."""
     every = [cell for kind in kinds for name in BEHAVIORS for _, _, cell in kind.each(name)]
     if not every:
         return
@@ -44,7 +44,7 @@ def no_share_stands_out(kinds: Sequence[Kind], words: Words) -> Iterator[Sentenc
 
 
 def position_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -> Iterator[Sentence]:
-    """Say which heads look at their neighbors, and that none looks at itself."""
+    """Yield findings on the heads that attend to neighboring tokens, and on the absence of attention to itself."""
     first = _above_all_others(differences, documents=kind.documents)
     for name in ("previous", "next"):
         yield from _strongest(kind, name, words, topic="position", first=first)
@@ -59,7 +59,7 @@ def position_sentences(kind: Kind, words: Words, differences: pd.DataFrame | Non
 
 
 def special_sentences(kind: Kind, words: Words) -> Iterator[Sentence]:
-    """Say which layers and heads put much attention on special tokens, punctuation or a learned sink."""
+    """Yield findings on layers and heads with much attention to special tokens, punctuation or a learned sink."""
     layers_of = {name: layers_standing_out(kind, name) for name in _SPECIAL}
     highest = {name: max(cell.value for _, cell in layers) for name, layers in layers_of.items() if layers}
     for name in sorted(highest, key=lambda name: -highest[name]):
@@ -70,7 +70,7 @@ def special_sentences(kind: Kind, words: Words) -> Iterator[Sentence]:
 
 
 def _above_all_others(differences: pd.DataFrame | None, *, documents: int) -> set[tuple[object, ...]]:
-    """Return (kind, layer, head, statistic) of the heads whose share is shown to lie above that of every other head."""
+    """Return (kind, layer, head, statistic) of the heads whose share is shown to exceed that of every other head."""
     every = [(row, gap) for row, gap in comparisons(differences) if not pd.isna(row["head"])]
     sides = verdicts([gap for _, gap in every], least=LEAST_SHARE, documents=documents)
     columns = ("kind", "layer", "head", "statistic")
@@ -106,7 +106,7 @@ def _over_half(kind: Kind, statistic: str, words: Words, *, topic: str, fewest: 
 
 
 def _of_layers(kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Words) -> Iterator[Sentence]:
-    """Say how much of the attention of layers something gets, and what it would get of uniform attention."""
+    """Yield findings on the share of attention that a target gets in layers, and on that of uniform attention."""
     where = f"{layer_list([layer for layer, _ in layers], most=MOST_LISTED)}{kind.of_kind}"
     cells = [cell for _, cell in layers]
     if len(cells) == 1:

@@ -1,4 +1,4 @@
-"""Differences of statistics on the same documents, with intervals, on which the report's findings are based."""
+"""Compute differences of statistics on the same documents, with intervals, for the report's findings."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,12 +17,13 @@ _RANKED = tuple(statistic.name for statistic in STATISTICS.values() if statistic
 
 
 def stats_differences(sums: StatsAccumulator) -> pd.DataFrame:
-    """Return `stats_differences.parquet`: one number less another, with the interval of the difference.
+    """Return `stats_differences.parquet`: differences of two numbers, with their intervals.
 
-    In each layer, heads averaged (`head` null): attention to sep from sep less from other tokens, entropy from cls
-    less from all. Of each kind: the head with the largest share on the previous and on the next token, less the head
-    that comes nearest to it, which is the one whose difference has the lowest lower end: where that is above 0, the
-    first is above every other (rank verification, Hung and Fithian 2019).
+    For each layer, averaged over heads (`head` null): attention to sep from sep minus that from other tokens, and
+    entropy from cls minus that from all tokens. For each kind: the share of the head with the largest share on the
+    previous and on the next token, minus that of its nearest rival. The rival is the head whose difference has the
+    lowest lower end: if that is above 0, the first head is above every other (rank verification, Hung and Fithian
+    2019).
     """
     stacked = sums.sums.stacked()
     rows: list[dict[str, Any]] = []
@@ -36,7 +37,7 @@ def stats_differences(sums: StatsAccumulator) -> pd.DataFrame:
 
 
 def _within(table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
-    """Yield differences of two statistics in each layer, heads averaged."""
+    """Yield differences of two statistics in each layer, averaged over heads."""
     mean = table.mean(2)
     for statistic, than_statistic in _WITHIN_LAYER:
         a, b = (NAMES.index(name) for name in (statistic, than_statistic))
@@ -53,7 +54,7 @@ def _within(table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[
 
 
 def _ranked(table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
-    """Yield the difference between the head with the largest share and the one that comes nearest to it."""
+    """Yield the difference between the head with the largest share and its nearest rival."""
     heads = table.shape[2]
     flat = table.reshape(len(table), -1, table.shape[3])
     for name in _RANKED:

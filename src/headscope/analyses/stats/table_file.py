@@ -1,4 +1,4 @@
-"""The table of statistics as a single file: CSV, JSON or Parquet."""
+"""Write the table of statistics to a single file: CSV, JSON or Parquet."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ FORMATS = {".csv": "CSV", ".json": "JSON", ".parquet": "Parquet"}
 
 
 def check(out: Path) -> None:
-    """Refuse a path for the table before the scan.
+    """Check the path of the table before the scan.
 
     Raises:
-        OptionError: another ending, a folder, or a folder that is not there.
+        OptionError: the path has another ending, is a folder, or is in a folder that does not exist.
     """
     choose("--out with the ending", out.suffix, tuple(FORMATS))
     check_file_place("--out", out)
 
 
 def write(results: Mapping[str, StageResult], out: Path) -> list[str]:
-    """Write the whole table; return lines on what was written."""
+    """Write the whole table; return a line for the terminal with its path and number of rows."""
     from headscope.storage.files import write_parquet, write_text
     from headscope.storage.lock import place_held
 

@@ -1,4 +1,4 @@
-"""Dependency heads, declared."""
+"""The declaration of dependency heads."""
 
 from headscope.declarations.analysis import Analysis, CorpusCount, Stage
 from headscope.declarations.command import Command
@@ -8,10 +8,10 @@ ANALYSIS = Analysis(
     name="syntax",
     question="Which head finds which dependency relation?",
     stages=(
-        # 2: intervals and tests that keep their level, tables of differences; `syntax_noop` is of the words
-        # that attend. 4: and its intervals of 32 groups of documents; words are read as they are written. 5: the head
-        # that is named is scored on documents that did not choose it; `syntax_noop` without first and last words;
-        # controls read a quarter of the documents, examples come from fewer sentences.
+        # 2: intervals and tests with nominal coverage and level, tables of differences; `syntax_noop` is about the
+        # words that attend. 4: its intervals use 32 groups of documents; words are tokenized as written. 5: the named
+        # head is scored on documents that did not select it; `syntax_noop` without first and last words; controls read
+        # a quarter of the documents, examples come from fewer sentences.
         Stage(
             name="syntax",
             cost=10,
@@ -21,7 +21,7 @@ ANALYSIS = Analysis(
                 *("spacing", "fold_labels", "pooling", "special_tokens", "both_directions"),
                 *("compat", "controls", "shuffled"),
             ),
-            # 6: a column that counts is named by what it counts.
+            # 6: a column of counts is named after the thing that it counts.
             version=6,
             order=0,
         ),

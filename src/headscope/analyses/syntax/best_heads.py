@@ -20,22 +20,22 @@ from headscope.statistics.inference.significance import against_every, false_dis
 
 
 class DependencyResult:
-    """The counts of one model laid out for tables.
+    """The counts of one model, prepared for tables.
 
     Args:
-        accumulator: after the scan.
+        accumulator: the accumulator after the scan.
         model: `trained`, `control` (random weights) or `shuffled`.
-        control_seed: which control it is; None for the trained model.
-        seed: of splits and orders of the documents.
-        relations: rows of the tables: those of the trained model for a control, which reads fewer arcs; None for those
-            with at least 100 arcs.
+        control_seed: index of the control; None for the trained model.
+        seed: seed of the splits and orders of the documents.
+        relations: rows of the tables; for a control, those of the trained model, because it reads fewer arcs; None for
+            the relations with at least 100 arcs.
 
     Raises:
         ValueError: no arc was counted.
 
     Attributes:
         counted: the counts.
-        relations, candidates, hits, counts, offsets: of `counted`.
+        relations, candidates, hits, counts, offsets: attributes of `counted`.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class DependencyResult:
         self.hits, self.counts, self.offsets = self.counted.hits, self.counted.counts, self.counted.offsets
 
     def heads(self) -> pd.DataFrame:
-        """Return `syntax.parquet`: every head, direction and relation."""
+        """Return `syntax.parquet`: the accuracy of every head in every direction for every relation."""
         interval = ratio_interval(self.hits, self.counts[:, None], scale="share")
         reachable = self.counted.reachable()
         number = self.counts.sum(0)
@@ -74,13 +74,13 @@ class DependencyResult:
 
     @cached_property
     def q_values(self) -> NDArray[np.float64]:
-        """q of every head against every fixed offset, `[candidate, relation]`."""
+        """Return q of every head against every fixed offset, `[candidate, relation]`."""
         return self._q(against_every, self.hits.shape[1:])
 
     def _q(self, test: Callable[..., NDArray[np.float64]], shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Return q by a test of hits, offsets and counts, `[..., relation]`; controls have none.
+        """Return q of a test of hits, offsets and counts, `[..., relation]`; NaN for controls.
 
-        The totals are not relations and stand outside the family of tests.
+        The totals are not relations and are excluded from the family of tests.
         """
         q = np.full(shape, np.nan)
         tested = [i for i, name in enumerate(self.relations) if name not in TOTALS and self.model == "trained"]
@@ -91,17 +91,17 @@ class DependencyResult:
 
     @cached_property
     def chosen(self) -> dict[str, Chosen]:
-        """The best head of each relation, by how it was selected; compat knows the paper's way only."""
+        """The best head of each relation, by kind of selection; compat has the paper's selection only."""
         return choose_heads(self.counted, seed=self.seed)
 
     def best(self) -> pd.DataFrame:
         """Return `syntax_best.parquet`: the best head of each relation, held-out and on the same data.
 
-        `accuracy` is that of the head that is named, `baseline_accuracy` that of the offset, on the documents that
-        chose neither (`statistics.cross_fitted`), `margin` their paired difference; chosen on the same data all three
-        are of all documents. `held_out` is the accuracy of the selection, and `q_value`
-        of the held-out rows is its test, of the others that of the head among all heads. Nothing is held out where
-        all arcs of a relation are of one document: it has no such row.
+        `accuracy` is the accuracy of the named head, `baseline_accuracy` that of the named offset, on the documents
+        that selected neither (`statistics.inference.cross_fitted`), `margin` their paired difference; for selection on
+        the same data, all three are over all documents. `held_out` is the accuracy of the selection. `q_value` of the
+        held-out rows tests the selection; `q_value` of the other rows tests the head among all heads. A relation whose
+        arcs are all in one document has no held-out row.
         """
         keep = [i for i, name in enumerate(self.relations) if name.partition(":")[0] != "punct"]
         rows = []
@@ -133,9 +133,9 @@ class DependencyResult:
         return SYNTAX_BEST.frame(rows)
 
     def against(self, other: "DependencyResult") -> pd.DataFrame:
-        """Return rows of `syntax_differences.parquet`: this model's selection less another's, on the same arcs.
+        """Return rows of `syntax_differences.parquet`: this model's selection minus another's, on the same arcs.
 
-        Both choose on one half of the documents and are scored on the other, in the same splits.
+        Both select on one half of the documents and are scored on the other, in the same splits.
 
         Args:
             other: counts of a control over the same documents.
@@ -159,7 +159,7 @@ class DependencyResult:
     def baselines(self) -> pd.DataFrame:
         """Return `syntax_baselines.parquet`: every fixed offset, and right- and left-branching.
 
-        Right-branching says that the head is the next word, as the paper has it, left-branching the one before.
+        Right-branching predicts the next word as the head, as in the paper; left-branching predicts the word before.
         """
         interval = ratio_interval(self.offsets, self.counts[:, None], scale="share")
         named = [*(("offset", offset) for offset in OFFSETS), ("right-branching", 1), ("left-branching", -1)]

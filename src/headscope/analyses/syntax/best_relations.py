@@ -10,10 +10,10 @@ _HEAD = ["kind", "layer", "head"]
 
 
 def best_relations(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | None:
-    """Return the relation at which each head lies highest above the best fixed offset, and by how much.
+    """Return the relation at which each head exceeds the best fixed offset by most, and the margin.
 
-    Columns `best_relation`, with its direction, and `best_relation_margin`, a share; on all documents, so that the best
-    of many is an optimistic number: what is established stands in `finds`.
+    Columns `best_relation`, with its direction, and `best_relation_margin`, a share; on all documents, so the best of
+    many is an optimistic number: the column `finds` has the relations that are established.
     """
     heads, baselines = read("syntax"), read("syntax_baselines")
     if heads is None or baselines is None:

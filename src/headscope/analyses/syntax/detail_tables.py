@@ -21,13 +21,13 @@ _HEAD = ["kind", "layer", "head", "direction", "relation"]
 
 
 def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
-    """Return `syntax_by_distance.parquet`: how often each best head is right, by distance to the head.
+    """Return `syntax_by_distance.parquet`: the accuracy of each best head, by distance to the head word.
 
-    A root has no distance: `all` leaves it out here.
+    A root has no distance, so `all` excludes roots here.
 
     Args:
         result: the counts.
-        best: `DependencyResult.best`; its first selection is taken, held-out where there is one.
+        best: `DependencyResult.best`; its first selection is used, held-out where there is one.
     """
     rows, hits, counts = [], [], []
     root = result.counted.table.relations.index("root")
@@ -65,9 +65,9 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
 
     If attention to sep is a no-op, it should be lower from the words that attend in a head's relation than from all
     other words (section 3.2). Those are the relation's dependents where the dependent attends to its head word, and
-    the head words where they attend to their dependents. `n_words` and `n_other_words` count every word
-    once. An input's first and last word are left out, because a head that looks
-    back, or ahead, finds only the special token beside them.
+    the head words where they attend to their dependents. `n_words` and `n_other_words` count every word once. The
+    first and the last word of an input are excluded, because a head that attends backward, or forward, finds only the
+    adjacent special token there.
     """
     rows, sides = [], []
     for row in records(first_selection(best)):
@@ -101,13 +101,13 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
 
 
 def _mean(sums: NDArray[Any], counts: NDArray[Any]) -> float:
-    """The mean over all groups; NaN where there is nothing."""
+    """Return the mean over all groups; NaN where nothing was counted."""
     number = counts.sum()
     return float(sums.sum() / number) if number else float("nan")
 
 
 def _head_counts(result: DependencyResult, row: dict[str, Any]) -> tuple[Any, tuple[int, int, int]]:
-    """Return the counts of a row's kind of attention, and the head's place `[layer, head, direction]` in them."""
+    """Return the counts of a row's kind of attention, and the indices `[layer, head, direction]` of the row's head."""
     kind_sums = next(sums for sums in result.counted.sums if sums.kind == row["kind"])
     direction = result.counted.options.directions.index(row["direction"])
     return kind_sums, (int(row["layer"]) - 1, int(row["head"]) - 1, direction)

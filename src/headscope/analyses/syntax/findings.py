@@ -1,4 +1,4 @@
-"""The findings of the dependency tables; each claim of better or worse is backed by its test or its interval."""
+"""The findings on dependency relations; each claim of better or worse is backed by its test or its interval."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from headscope.study.study import Study
 
 TOPIC = "syntax"
 DETAIL = "syntax_detail"
-"""Topics: of the first screen and the section's beginning; of details below table 1."""
+"""Topics: for the first screen and the section's beginning; for details below table 1."""
 
 
 def names(relations: Sequence[Relation]) -> str:
-    """Return labels as a list, the first three and how many more."""
+    """Return labels as a list: the first three and the number of the others."""
     return join_first([short(relation.name) for relation in relations], most=MOST_LISTED)
 
 
 def syntax_findings(about: Context) -> list[Sentence]:
-    """Return the sentences on dependency relations; none where the run has no treebank."""
+    """Return the sentences on dependency relations; empty where the run has no treebank."""
     run = about.run
     if run.tables.get("syntax_best") is None:
         return []
@@ -56,7 +56,7 @@ def syntax_findings(about: Context) -> list[Sentence]:
 
 
 def _nothing_chosen(relations: Sequence[Relation]) -> Iterator[Sentence]:
-    """Say why no head was chosen on documents of its own, and what would let one be."""
+    """Yield why no head was selected held-out, and how that could be changed."""
     untested = [relation for relation in relations if not relation.overall]
     if untested:
         yield _untested(len(untested))
@@ -87,7 +87,7 @@ def _widest_margin(chosen: Sequence[Choice], about: Context) -> Iterator[Sentenc
 
 
 def _beating_count(chosen: Sequence[Choice]) -> Iterator[Sentence]:
-    """Say for how many relations a head beats every offset, for which that is not shown, and which were not tested."""
+    """Yield for how many relations a head beats every offset, is not shown to, or was not tested."""
     tested = [choice for choice in chosen if choice[1].tested]
     beating = [choice for choice in tested if choice[1].beats]
     if not tested:
@@ -111,13 +111,13 @@ def _beating_count(chosen: Sequence[Choice]) -> Iterator[Sentence]:
 
 
 def _found(beating: Sequence[Choice]) -> Bars:
-    """Draw how often the best heads of the first relations are right."""
+    """Draw the accuracy of the best heads of the first relations."""
     values = [(short(relation.name), best.accuracy.value) for relation, best in beating[:MOST_LISTED]]
     return Bars(tuple((name, value, percent(value, 0)) for name, value in values))
 
 
 def _direction(chosen: Sequence[Choice]) -> Iterator[Sentence]:
-    """Say which words attend in the best heads of relations that a head is shown to find."""
+    """Yield which words attend in the best heads of the relations that a head is shown to find."""
     beating = [choice for choice in chosen if choice[1].beats]
     straight = [relation for relation, best in beating if best.direction == "dependent->head"]
     turned = [relation for relation, best in beating if best.direction == "head->dependent"]
@@ -150,7 +150,7 @@ def _control(chosen: Sequence[Choice], gaps: pd.DataFrame | None) -> Iterator[Se
 
 
 def _overall(relations: Sequence[Relation], about: Context) -> Iterator[Sentence]:
-    """The best head for every word, beside the branching baselines."""
+    """Yield the accuracy of the best head over all words, compared with the branching baselines."""
     best_of = {relation.name: relation.held_out for relation in relations if relation.held_out}
     name = next((label for label in reversed(OVERALL) if label in best_of), None)
     if name is None:

@@ -12,7 +12,7 @@ from headscope.statistics.inference.selection import Chosen, both_ways, held_out
 
 
 def choose_heads(counted: RelationCounts, *, seed: int) -> dict[str, Chosen]:
-    """Choose the best head of each relation, by how it was selected; compat knows the paper's way only."""
+    """Return the best head of each relation, by kind of selection; compat has the paper's selection only."""
     order = _order(counted)
     hits = counted.hits[:, order]
     if counted.options.compat:
@@ -23,7 +23,7 @@ def choose_heads(counted: RelationCounts, *, seed: int) -> dict[str, Chosen]:
 
 
 def choose_offsets(counted: RelationCounts, selection: str, *, seed: int) -> Chosen:
-    """Choose the best offset as the head was; on a tie the notebook takes the last."""
+    """Return the best offset by the same selection as the head; the notebook breaks ties by the last one."""
     order = np.arange(len(OFFSETS))[:: -1 if counted.options.compat else 1]
     hits = _allowed_offsets(counted)[:, order]
     chosen = held_out(hits, counted.counts, seed=seed) if selection == "held-out" else same_data(hits, counted.counts)
@@ -31,13 +31,13 @@ def choose_offsets(counted: RelationCounts, selection: str, *, seed: int) -> Cho
 
 
 def _reordered(chosen: Chosen, order: NDArray[np.int64]) -> Chosen:
-    """Name candidates by their places before they were put in the order in which the first wins a tie."""
+    """Map candidate indices back from the order in which the first wins a tie to the original order."""
     candidate, picked = (np.where(indices < 0, -1, order[indices]) for indices in (chosen.candidate, chosen.picked))
     return replace(chosen, candidate=candidate, picked=picked)
 
 
 def _allowed_offsets(counted: RelationCounts) -> NDArray[Any]:
-    """The notebook looks at offsets from -3 to 2 only; others never win there."""
+    """Exclude offsets outside -3 to 2 in compat mode, because the notebook tries only these."""
     if not counted.options.compat:
         return counted.offsets
     outside = np.array([not -3 <= offset <= 2 for offset in OFFSETS])
@@ -45,7 +45,7 @@ def _allowed_offsets(counted: RelationCounts) -> NDArray[Any]:
 
 
 def _order(counted: RelationCounts) -> NDArray[np.int64]:
-    """Candidates in the order in which the first wins a tie; in the notebook the last layer and head do."""
+    """Return candidates in the order in which the first wins a tie; in the notebook the last layer and head win."""
     indices = np.arange(len(counted.candidates))
     if not counted.options.compat:
         return indices

@@ -1,4 +1,4 @@
-"""Dependency relations as functions of heads: how well every head finds each, and what people call them."""
+"""Dependency relations as functions of heads: the scores of every head for each relation, and search words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SEARCHED = {name: known["search_words"] for name, known in RELATIONS.items() if
 
 
 def relation(name: str) -> HeadFunction:
-    """Return what a relation is called; a sub-type answers to its base's names where it has no words of its own."""
+    """Return the names of a relation; a sub-type has its base's search words if it has no terms of its own."""
     known = terms(name)
     base = name.split(":", 1)[0]
     known_as = _SEARCHED.get(name, _SEARCHED.get(base, ()) if known == terms(base) else ())
@@ -28,7 +28,7 @@ UNIVERSAL = tuple(relation(name) for name in _SEARCHED if name not in ("dobj", "
 
 
 def relation_scores(run: Study) -> list[FunctionScores]:
-    """Return the relations of a run, in the order of its tables; none where it has no treebank."""
+    """Return the relations of a run, in the order of its tables; empty where it has no treebank."""
     chosen, offsets = {relation.name: relation for relation in relations_of(run)}, best_offsets(run)
     table = run.tables.get("syntax")
     rows: dict[str, pd.DataFrame] = {}

@@ -1,4 +1,4 @@
-"""Relations by layers as a table that is its own picture: a number in each cell, shaded where it beats the offset."""
+"""Relations by layers as a table that is also a heat map: a number in each cell, shaded where it beats the offset."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 MOST_CELLS = 1500
-"""Beyond these a model's table would be the heaviest part of the page: the most frequent relations stay."""
+"""A larger table would be the heaviest part of the page, so only the most frequent relations are kept."""
 
 
 def drawn_relations(relations: Sequence[Relation], cells_by_relation: Mapping[str, Sequence[LayerBest]]) -> list[str]:
-    """Return which relations are shown, in the order of table 1; where they are too many, the most frequent."""
+    """Return the relations that are shown, in the order of table 1; if there are too many, the most frequent ones."""
     present = [relation for relation in relations if relation.name in cells_by_relation and not relation.overall]
     layers = max((len(cells_by_relation[relation.name]) for relation in present), default=1)
     most = max(MOST_CELLS // layers, 1)

@@ -1,4 +1,4 @@
-"""Table 1 for a paper: the best head of each relation beside the best fixed offset."""
+"""Table 1 for a paper: the best head of each relation and the best fixed offset."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def table_1(run: Study) -> PaperTable | None:
     relations = relations_of(run)
     is_held_out = any(relation.held_out is not None for relation in relations)
     chosen = [(relation, relation.held_out if is_held_out else relation.same_data) for relation in relations]
-    chosen.sort(key=lambda choice: choice[0].name in OVERALL)  # summaries stand last
+    chosen.sort(key=lambda choice: choice[0].name in OVERALL)  # summaries come last
     rows = [_row(relation, best) for relation, best in chosen if best is not None]
     if not rows:
         return None

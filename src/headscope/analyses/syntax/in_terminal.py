@@ -1,4 +1,4 @@
-"""Dependency heads as a terminal shows them: table 1."""
+"""Dependency heads in the terminal: table 1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headscope.statistics.arc_bins import FEWEST_ARCS, TOTALS
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:
-    """Yield table 1: for each relation the held-out best head, its accuracy, and the best offset's."""
+    """Yield table 1: for each relation the best head held-out, its accuracy, and the best offset's accuracy."""
     best = result.tables["syntax_best"]
     trained = best[best["model"] == "trained"]
     selection = "held-out" if (trained["selection"] == "held-out").any() else "same-data"

@@ -27,19 +27,19 @@ from headscope.statistics.sums.kept import in_single_precision
 
 
 class SyntaxMeasurement(Measurement[Run]):
-    """How often every head finds every relation, for the trained model and its controls, with examples.
+    """The accuracy of every head for every relation, for the trained model and its controls, with examples.
 
-    The scan raises `InputError` where the treebank has no tree, or the maps are not of one.
+    The scan raises `InputError` if the treebank has no tree, or saved maps are not of a treebank.
     """
 
     @cached_property
     def trees(self) -> Trees:
-        """The sentences."""
+        """The trees of the run's sentences."""
         return trees_of(self.run)
 
     @cached_property
     def how(self) -> DependencyOptions:
-        """How arcs are read off."""
+        """The options for the predictions of arcs."""
         options = self.run.options
         return DependencyOptions(
             pooling=options.pooling,
@@ -49,7 +49,7 @@ class SyntaxMeasurement(Measurement[Run]):
         )
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of the sentences by the trained model, and those by its controls."""
+        """Yield the scan of the sentences by the trained model, and the scans by its controls."""
         options, trees = self.run.options, self.trees
         table = ArcTable.of(trees.relations, folded=options.fold_labels, compat=self.how.compat)
 
@@ -120,7 +120,7 @@ class SyntaxMeasurement(Measurement[Run]):
 
 
 def _scan_name(name: str, number: int | None) -> str:
-    """Return what the scan of a control is called."""
+    """Return the name of a control's scan."""
     return name if number is None else f"{name}-{number}"
 
 

@@ -1,4 +1,4 @@
-"""Sentences on attention to special tokens: how much of it the words give that attend in a head's relation."""
+"""Sentences on attention to special tokens from the words that attend in a head's relation."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from headscope.study.study import Study
 
 NOOP = "syntax_noop"
 LEAST_ATTENTION = 0.05
-"""A special token with less of the other words' attention on average is no attention sink."""
+"""A special token with less attention than this from the other words, on average, is not an attention sink."""
 
 
 def difference(row: dict[str, Any]) -> Cell:
-    """Return others minus those that attend with its interval; the table has it the other way round."""
+    """Return the other words' attention minus the attending words', with its interval; the table has the opposite."""
     gap, low, high = (-number(row[name]) for name in ("difference", "ci_high", "ci_low"))
     return Cell(gap, low, high, float("nan"), int(number(row["n_words"])))
 
@@ -33,22 +33,22 @@ def difference(row: dict[str, Any]) -> Cell:
 def noop_rows(run: Study) -> list[dict[str, Any]]:
     """Return the rows on attention to special tokens of relations that a head is shown to find.
 
-    Where no head beats every fixed offset no word is known to attend in the relation.
+    Where no head beats every fixed offset, no word is known to attend in the relation.
     """
     established = {relation.name for relation, best in choices(relations_of(run)) if best.beats}
     return [row for row in records(run.tables.get("syntax_noop")) if row["relation"] in established]
 
 
 def noop_findings(about: Context) -> list[Sentence]:
-    """Say for how many relations the words that attend give a special token less attention than other words do."""
-    # In which heads that is, is said once for all tokens.
+    """Return for how many relations the attending words give a special token less attention than other words do."""
+    # The sentence on the heads is the same for all tokens and is kept once.
     return list(dict.fromkeys(_findings(about, noop_rows(about.run))))
 
 
 def _findings(about: Context, table_rows: Sequence[dict[str, Any]]) -> Iterator[Sentence]:
     others = pd.DataFrame(table_rows, columns=["key_class", "others"]).groupby("key_class")["others"]
     means = others.mean().reindex(["sep", "cls"]).sort_values(ascending=False, kind="stable")
-    # The token with most attention comes first.
+    # The token with the most attention comes first.
     every = [difference(row) for row in table_rows]
     fewer, further = above(every, least=LEAST_SHARE), below(every, least=LEAST_SHARE)
     shown = list(zip(table_rows, every, fewer, further, strict=True))
@@ -87,13 +87,13 @@ _ALONE = {"dependent->head": "the dependents", "head->dependent": "the dependent
 
 
 def _who(directions: set[str]) -> str:
-    """Say which words attend, of relations whose best heads have these directions."""
+    """Return the name of the words that attend, for relations whose best heads have these directions."""
     (only,) = directions if len(directions) == 1 else ("",)
     return _ALONE.get(only, "the words that attend")
 
 
 def _measured_in(directions: set[str]) -> str:
-    """Say in which heads that is, and where directions differ who attends."""
+    """Return a sentence on the heads that were measured, and on the attending words if directions differ."""
     if len(directions) == 1 and directions <= set(_ALONE):
         return "Measured in the head that finds each relation."
     return "Measured in the head that finds each relation; dependents attend, or where they attend the head words."

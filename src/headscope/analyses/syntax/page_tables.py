@@ -1,4 +1,4 @@
-"""Table 1 and the tables folded below it: the best head of each relation, and what it is compared with."""
+"""Table 1 and the tables folded below it: the best head of each relation, with its baselines and controls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _TOGETHER = "All relations together"
 def main_table(relations: Sequence[Relation], about: Context) -> Html:
     """Return table 1 with the heads chosen held-out: those shown to beat every offset, the others, then all words.
 
-    What is not shown to, and what was not tested, stand under headings that say so, their dots hollow.
+    Relations without such a head, and relations that were not tested, are listed under headings of their own, with
+    hollow marks.
     """
     shuffled = any(relation.held_out and relation.shuffled is not None for relation in relations)
     titles = ["relation", "head", "", "accuracy", "best offset", "above it", "all documents", "held-out accuracy",
@@ -79,7 +80,7 @@ def _runs(runs: Runs | None) -> Html:
 
 
 def same_data_table(relations: Sequence[Relation], about: Context) -> Html | None:
-    """Return the paper's way, folded: head and offset chosen on the sentences that they are scored on."""
+    """Return the paper's selection, folded: head and offset chosen on the sentences on which they are scored."""
     rows = [
         el(
             "tr",
@@ -104,7 +105,7 @@ def same_data_table(relations: Sequence[Relation], about: Context) -> Html | Non
 
 
 def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, Any]]) -> Html | None:
-    """Return the paper's table 1 beside what was measured its way; None where no label is the same."""
+    """Return the paper's table 1 next to this run's same-data results; None where no label is the same."""
     measured = {relation.name: relation.same_data for relation in relations}
     rows = tuple(
         (
@@ -130,7 +131,7 @@ def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, An
 
 
 def noop_table(rows: Sequence[dict[str, Any]], about: Context) -> Html:
-    """Return what the words that attend in each relation and all others give special tokens, in its best head."""
+    """Return, per relation, its best head's attention to special tokens, from the words that attend and from others."""
     body = tuple(
         (
             *(short(str(row["relation"])), about.kind(str(row["kind"])).head_label(row["layer"], row["head"])),
@@ -157,7 +158,7 @@ def key_words(key_class: str, words: Words) -> str:
 
 
 def distance_table(rows: Sequence[dict[str, Any]], about: Context) -> Html:
-    """Return the accuracies by distance behind the curves."""
+    """Return the table of accuracies by distance, which are the data of the curves."""
     body = tuple(
         (
             *(short(str(row["relation"])), about.kind(str(row["kind"])).head_label(row["layer"], row["head"])),

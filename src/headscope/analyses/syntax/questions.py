@@ -5,11 +5,11 @@ from headscope.encoding.packing.tree_fields import arcs_of_fields
 from headscope.encoding.segment import Segment
 from headscope.examples.arc_examples import ArcQuestion, Ask, WantedHead
 
-_ANY = ArcTable(("root", "punct", "other"))  # for who answers: the clitic for a possessor
+_ANY = ArcTable(("root", "punct", "other"))  # to find the attending word: the clitic for a possessor
 
 
 def syntax_questions(*, folded: bool = False) -> Ask:
-    """Ask for the head of each dependent of a relation; `folded` compares labels without what follows the colon."""
+    """Return a function that asks for the head of each dependent of a relation; `folded` ignores label sub-types."""
 
     def ask(wanted: WantedHead, segment: Segment) -> list[ArcQuestion]:
         origin = f"segment {segment.index + 1} of document {segment.document}"

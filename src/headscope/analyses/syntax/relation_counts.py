@@ -1,4 +1,4 @@
-"""The counts of `DependencyAccumulator`, summed to the rows of the tables: relations, and totals over them."""
+"""The counts of `DependencyAccumulator`, summed into the rows of the tables: relations, and totals over them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ class RelationCounts:
     """The counts of one model: relations with at least 100 arcs, and the two totals of any size.
 
     Args:
-        accumulator: after the scan.
-        relations: names of the rows, where they are not those with at least 100 arcs; one without an arc is left out.
+        accumulator: the accumulator after the scan.
+        relations: names of the rows, if not the relations with at least 100 arcs; one without an arc is left out.
 
     Raises:
         ValueError: no arc was counted.
 
     Attributes:
-        table, options, sums: what was counted, and how.
+        table, options, sums: the relations, options and counts of the accumulator.
         rows: the accumulator's relations that make up each row, by name.
         relations: rows of the tables, the totals first.
         candidates: every head in every direction, in the order of the arrays.
@@ -82,7 +82,7 @@ class RelationCounts:
         return np.concatenate(shares)
 
     def special_changes(self) -> dict[str, Any]:
-        """Say how many accuracies change when special tokens are treated the other way, and by how much at most."""
+        """Count the accuracies that change when special tokens are treated the other way, with the largest change."""
         other = np.concatenate([self._flat(part.other[None]) for part in self.sums], axis=2)
         changed = self._sum(other)[0].T
         difference = np.abs(changed - self.hits.sum(0)) / np.maximum(self.counts.sum(0), 1)
@@ -93,17 +93,17 @@ class RelationCounts:
         }
 
     def _flat(self, table: NDArray[Any]) -> NDArray[Any]:
-        """`[group, cell or relation, layer, head, direction]` to `[group, relation, candidate]`."""
+        """Reshape `[group, cell or relation, layer, head, direction]` to `[group, relation, candidate]`."""
         flat = table.reshape(*table.shape[:2], -1)
         return _by_relation(flat, self.table) if table.shape[1] == self.table.cells else flat
 
     def _sum(self, table: NDArray[Any]) -> NDArray[Any]:
-        """Sum `[group, relation, ...]` to the rows of the tables, `[group, row, ...]`."""
+        """Sum `[group, relation, ...]` into the rows of the tables, `[group, row, ...]`."""
         return np.stack([table[:, indices].sum(1) for indices in self.rows.values()], axis=1)
 
 
 def _by_relation(cells: NDArray[Any], table: ArcTable) -> NDArray[Any]:
-    """Sum distances away: `[group, cell, ...]` to `[group, relation, ...]`."""
+    """Sum over distances: `[group, cell, ...]` to `[group, relation, ...]`."""
     shape = (len(cells), len(table.relations), len(DISTANCES), *cells.shape[2:])
     total: NDArray[Any] = cells.reshape(shape).sum(2, dtype=np.int64)
     return total

@@ -1,4 +1,4 @@
-"""The best head of each relation, from `syntax_best`: held-out, on the same data, and the controls beside it."""
+"""The best head of each relation, from `syntax_best`: held-out, on the same data, and the controls."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from headscope.study.study import Study
 
 @dataclass(frozen=True, kw_only=True)
 class Best(ChosenHead):
-    """A head chosen for a relation, the fixed offset chosen in the same way, and what lies between them.
+    """A head selected for a relation, the fixed offset selected in the same way, and their difference.
 
-    `accuracy` and `baseline` are those of the head and the offset that are named, on documents that did not choose them
-    (on the same data: on all), `gap` their paired difference. `offset` is None where there is none, `q` NaN where
-    nothing was tested.
+    `accuracy` and `baseline` are the accuracies of the named head and offset, on documents that did not select them
+    (for same-data selection: on all documents), `gap` their paired difference. `offset` is None where there is none,
+    `q` NaN where nothing was tested.
     """
 
     direction: str
@@ -33,23 +33,23 @@ class Best(ChosenHead):
 
     @property
     def margin(self) -> float:
-        """How far the head's accuracy lies above the offset's, as a fraction."""
+        """The head's accuracy minus the offset's, as a fraction."""
         return self.gap.value
 
     @property
     def tested(self) -> bool:
-        """Whether there were enough documents for a test."""
+        """True if there were enough documents for a test."""
         return not isnan(self.q)
 
     @property
     def beats(self) -> bool:
-        """Whether choosing a head is shown to beat every fixed offset, by enough for a sentence."""
+        """True if selecting a head is shown to beat every fixed offset, by enough for a sentence."""
         return self.q < SIGNIFICANT and self.margin >= LEAST_SHARE
 
 
 @dataclass(frozen=True)
 class Relation:
-    """All that was measured of a relation's best heads; what a run has not measured is None."""
+    """All results on a relation's best heads; results that a run did not measure are None."""
 
     name: str
     n: int
@@ -60,16 +60,16 @@ class Relation:
 
     @property
     def overall(self) -> bool:
-        """Whether this is a row over all relations, not one of them."""
+        """True if this is a row over all relations, not one of them."""
         return self.name in OVERALL
 
 
 Choice = tuple[Relation, Best]
-"""A relation with its head chosen held-out."""
+"""A relation with its head selected held-out."""
 
 
 def relations_of(run: Study) -> tuple[Relation, ...]:
-    """Return every relation of the run, the widest margin above its offset first, what was not chosen held-out last."""
+    """Return all relations, the widest margin above the offset first, those without a held-out head last."""
     by_name: dict[str, list[dict[str, Any]]] = {}
     for row in records(run.tables.get("syntax_best")):
         by_name.setdefault(str(row["relation"]), []).append(row)
@@ -78,7 +78,7 @@ def relations_of(run: Study) -> tuple[Relation, ...]:
 
 
 def choices(relations: Sequence[Relation]) -> list[Choice]:
-    """Return the relations proper that have a head chosen held-out, each with that head."""
+    """Return the single relations that have a head selected held-out, each with that head."""
     return [(relation, relation.held_out) for relation in relations if not relation.overall and relation.held_out]
 
 
@@ -118,7 +118,7 @@ def _best(row: dict[str, Any]) -> Best | None:
 
 
 def curve_relations(relations: Sequence[Relation], run: Study) -> list[str]:
-    """Return the relations whose curves are drawn: those of table 1 that have cases at some distance, in its order."""
+    """Return the relations whose curves are drawn: those of table 1 with cases at some distance, in its order."""
     with_cases = {
         str(row["relation"]) for row in records(run.tables.get("syntax_by_distance")) if number(row["n_arcs"]) > 0
     }

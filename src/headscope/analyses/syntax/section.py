@@ -26,14 +26,14 @@ from headscope.views.markup import Html, el
 
 WHY = "Does one head find a word’s syntactic head, better than always pointing a fixed number of words away?"
 CURVES = 8
-"""How many relations' curves are unfolded in the page; the table below them has all relations."""
+"""Number of relations whose curves are unfolded in the page; the table below them has all relations."""
 
 
 _POOLED = {"mean": "averaged", "first": "the first piece’s", "max": "the largest"}
 
 
 def syntax_section(about: Context) -> list[Section]:
-    """Build the section; none where the run has no treebank."""
+    """Build the section; empty where the run has no treebank."""
     blocks = _blocks(about) if about.run.tables.get("syntax_best") is not None else ()
     return section("syntax", "Dependency relations", WHY, blocks)
 
@@ -69,7 +69,7 @@ def _legend(relations: Sequence[Relation]) -> list[Html | str]:
 
 
 def treebank_line(manifest: Mapping[str, Any]) -> str:
-    """Say what was read of the treebank; keys that are missing say nothing."""
+    """Return a line on the size of the treebank and on its words and skipped sentences; missing keys are omitted."""
     treebank = manifest.get("treebank") or {}
     counts = [
         count(int(treebank[key]), key.removesuffix("s"))

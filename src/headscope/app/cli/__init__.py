@@ -1,1 +1,1 @@
-"""The command line: `program` puts it together, and each command that is no analysis's has a file."""
+"""The command line: `program` assembles it, and each command that does not belong to an analysis has a file."""

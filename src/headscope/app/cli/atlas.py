@@ -1,4 +1,4 @@
-"""`headscope atlas`: a finished run in, a page with a card for each head out."""
+"""`headscope atlas`: turn a finished run into a page with a card for each head."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +15,9 @@ _OUT = replace(
 
 @o.takes(_OUT)
 def command(study: StudyFolder, *, out: Path | None) -> None:
-    """Write the atlas of a report: a page with a card a head.
+    """Write the atlas of a report: a page with a card per head.
 
-    Heads are found on a map, by filters or in words.
+    Heads can be found on a map, by filters or in words.
 
     One file, index.html, which loads nothing; a head's card is index.html#encoder-8-10, two are compared at
     index.html#encoder-8-10~encoder-3-1.

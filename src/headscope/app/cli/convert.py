@@ -1,4 +1,4 @@
-"""`headscope convert`: saved attention maps, and treebanks, from one form to another."""
+"""`headscope convert`: convert saved attention maps, and treebanks, from one format to another."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -37,11 +37,11 @@ def command(
     revision: str | None,
     force: bool,
 ) -> None:
-    """Turn a treebank, or saved maps, from one form into another.
+    """Convert a treebank, or saved maps, from one format to another.
 
-    Treebanks are told by their endings: .conllu, .txt (a word and its head-label a line, as the original code reads
-    them) and .json (the original's features with words, heads and relns). Any other file is a pickle of the original
-    code, which becomes a folder of maps; a folder of maps becomes such a pickle.
+    Treebanks are recognized by their endings: .conllu, .txt (one word and its head-label per line, as the original code
+    reads them) and .json (the original's features with words, heads and relns). Any other file is a pickle of the
+    original code, which becomes a folder of maps; a folder of maps becomes such a pickle.
 
     Special tokens of a pickle are those of --model's tokenizer; BERT's [CLS] and [SEP] when it is not given.
     """

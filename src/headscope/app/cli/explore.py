@@ -1,4 +1,4 @@
-"""`headscope explore`: a page on this machine in which one types a sentence and sees what the heads look at."""
+"""`headscope explore`: a page on this machine on which to type a sentence and see what the heads look at."""
 
 import os
 import sys
@@ -82,8 +82,8 @@ def command(
     try:
         serve(explorer, bound, open_browser=None if no_browser else address)
     except KeyboardInterrupt as stopped:
-        # A thread deep in torch cannot be asked to end, and Python's own exit would wait for it or trip over it; where
-        # there is none, that exit takes a second for nothing.
+        # A thread deep in torch cannot be ended, and Python's own exit would wait for it or crash on it; without such a
+        # thread, that exit takes a second for nothing.
         say_beside(STOPPED)
         os._exit(getattr(stopped, "code", 130))
 
@@ -91,13 +91,13 @@ def command(
 def _models(
     names: list[str] | None, revision: str | None, study: Path | None
 ) -> "tuple[list[NamedModel], dict[str, Any] | None]":
-    """Return the models that may be looked at, and the data blocks of the study's atlas."""
+    """Return the models that may be used, and the data blocks of the study's atlas."""
     from headscope.app.explorer.naming import named_models
 
     if study is None:
         return named_models(names, revision=revision), None
     if sys.stderr.isatty():
-        # It takes seconds, before there is an address to print.
+        # Reading the study takes seconds, before there is an address to print.
         say_beside(f"reading {study}")
     from headscope.app.explorer.opened_study import study_model
     from headscope.atlas.blocks import atlas_blocks
@@ -109,7 +109,7 @@ def _models(
 
 
 def _check_installed() -> None:
-    """Say in one sentence what is missing, before anything is loaded.
+    """Raise an error with one sentence on a missing package, before anything is loaded.
 
     Raises:
         OptionError: starlette, uvicorn or cachetools is not installed.

@@ -1,4 +1,4 @@
-"""`headscope export`: a finished run in, its tables for a paper or a spreadsheet and its figures out."""
+"""`headscope export`: write a finished run's figures, and its tables for a paper or a spreadsheet."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,9 +29,9 @@ _OUT = replace(OUT_FOLDER, help="Folder of the files; by default DIR-export, bes
 def command(study: StudyFolder, *, form: str | None, figures: str | None, style: str | None, out: Path | None) -> None:
     """Write a report's tables and figures for a paper.
 
-    Tables for a paper: heads by role, attention by layer, behaviors, and tables 1 to 3 of Clark et al. 2019, as far as
-    they were measured. CSV and Excel hold every other table of the run, too. With --figures and no --format the
-    figures alone are written.
+    Tables for a paper: heads by role, attention by layer, behaviors, and tables 1 to 3 of Clark et al. 2019, if they
+    were measured. CSV and Excel contain every other table of the run, too. With --figures and no --format, only the
+    figures are written.
     """
     from headscope.counted import count
     from headscope.errors import OptionError

@@ -69,10 +69,10 @@ def command(
 
 
 def default_out(inputs: list[str], *, pickle: bool) -> Path:
-    """Return where the original would write: FILE_attn, or FILE_attn.pkl, without the ending `.json`.
+    """Return the path to which the original would write: FILE_attn, or FILE_attn.pkl, without the ending `.json`.
 
     Raises:
-        OptionError: no input, or none or several files to name it after.
+        OptionError: no name follows, because the input is missing, standard input, or several files.
     """
     if not inputs:
         raise OptionError(
@@ -88,7 +88,7 @@ def default_out(inputs: list[str], *, pickle: bool) -> Path:
 
 
 def said(extraction: "Extraction", *, max_length: int) -> list[str]:
-    """Say in plain lines what was written, and what was not."""
+    """Return plain lines that report the written maps and the left-out inputs."""
     counts, index = extraction.counts, extraction.index
     if counts is None:
         return [f"{extraction.path} holds these maps already: nothing to do; --force makes them again"]

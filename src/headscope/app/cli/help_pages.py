@@ -1,4 +1,4 @@
-"""`--help` in plain headings, whatever the terminal: options by what they are about, and what they can be."""
+"""`--help` with plain headings on any terminal: options grouped by topic, with their possible values."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ import typer.core
 from headscope.declarations.option import GROUPS
 
 _INDENT = 6
-"""What click leaves free before and between the two columns of a list."""
+"""Width that click leaves empty before and between the two columns of a list."""
 
 
 class GroupedProgram(typer.core.TyperGroup):
     """The program, whose help lists its commands under headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands, those of each heading together."""
+        """Write the commands, grouped by heading."""
         names = self.list_commands(ctx)
         longest = max(map(len, names))
         records: dict[str, list[tuple[str, str]]] = {}
@@ -31,7 +31,7 @@ class GroupedCommand(typer.core.TyperCommand):
     """A command whose help lists its options under headings."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, those of each heading together."""
+        """Write the options, grouped by heading."""
         records: dict[str, list[tuple[str, str]]] = {title: [] for title in GROUPS.values()}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -44,7 +44,7 @@ class GroupedCommand(typer.core.TyperCommand):
 
 
 def panel_of(parameter: Any) -> str:
-    """Return the heading that an option stands under."""
-    # Click's own, of the whole program, has none.
+    """Return the heading under which an option is listed."""
+    # Click's own option, `--help`, has no heading.
     otherwise = GROUPS["machine" if parameter.name == "help" else "other"]
     return str(getattr(parameter, "rich_help_panel", None) or otherwise)

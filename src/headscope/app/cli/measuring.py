@@ -1,4 +1,4 @@
-"""The command of an analysis, made of what it declares: its options, its run, what it shows and writes."""
+"""The command of an analysis, made from its declaration: its options, its run, and its output."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,12 +17,12 @@ from headscope.declarations.run_options import RunOptions
 def command_of(
     analysis: Analysis, command: Command, *, declaring: type[RunOptions] = RunOptions
 ) -> Callable[..., None]:
-    """Make the function behind a command.
+    """Make the function of a command.
 
     Args:
-        analysis: that declares it.
-        command: its own.
-        declaring: what its options are options of.
+        analysis: analysis that declares the command.
+        command: command of the analysis.
+        declaring: class of its run options.
     """
     named = [file.option for file in command.files]
     folder_of_tables = () if any(option.name == "out" for option in named) else (TABLES,)
@@ -55,16 +55,16 @@ def run_command(
     quiet: bool,
     shown: Mapping[str, Any],
 ) -> list[str]:
-    """Measure, write what is asked for, show what was found; return what is left to say.
+    """Measure, write the requested files, show the results; return the lines that remain to be printed.
 
     Args:
-        analysis: what is shown.
-        command: its own.
-        options: what is measured.
+        analysis: analysis whose results are shown.
+        command: command of the analysis.
+        options: options of the run.
         out: folder for all tables; None writes none.
-        files: what else is written, and where.
-        quiet: show no progress.
-        shown: values of the options of what is shown.
+        files: further files to write, with their paths.
+        quiet: whether to show no progress.
+        shown: values of the display options.
     """
     from headscope.app.cli.progress_lines import ProgressPrinter, demonstration_note
 
@@ -80,7 +80,7 @@ def run_command(
             write_run(run, out, watch=watch)
             results = read_stages(out, *(each.name for each in stages_of(run)))
     by_name = {result.name: result for result in results}
-    # Before anything is said: the reader of a pipe may leave at any line.
+    # Files are written before anything is printed, because the reader of a pipe may leave at any line.
     written = write_files(analysis, files, by_name)
     stage_names = {stage.name for stage in analysis.stages}
     of_stages = [result for result in results if result.name in stage_names]

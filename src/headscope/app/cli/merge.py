@@ -1,4 +1,4 @@
-"""`headscope merge`: the parts of a run in, the run in one folder out, as if one machine had done it."""
+"""`headscope merge`: merge the parts of a run into one folder, as if one machine had done it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,9 +25,9 @@ def command(
     device: str | None,
     quiet: bool,
 ) -> None:
-    """Join the parts of a report that machines scanned.
+    """Join the parts of a report that several machines scanned.
 
-    Text and model must be where they were: sums are joined, and the model reads no more than the sentences on which
+    Text and model must still be at the same place: the sums are joined, and the model reads only the sentences on which
     heads are shown. Probes are trained here.
     """
     from headscope.app.cli.progress_lines import ProgressPrinter

@@ -1,4 +1,4 @@
-"""The one way to each standard stream: whatever a file's text holds, a terminal gets what can be printed."""
+"""Output to the standard streams, through which any foreign text becomes printable on a terminal."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from headscope.errors import OutputError
 from headscope.report_kit.tables.terminal import Grid
 from headscope.visible import printable, shorten
 
-# Columns of a table that goes into a pipe, which gets whole lines whatever width a console thinks it has.
+# Columns of a table that is written to a pipe, which gets whole lines whatever the width of the console.
 _WIDTH_OF_A_PIPE = 140
 _WIDEST_CELL = 200
 
@@ -18,14 +18,14 @@ def say(line: str = "") -> None:
     """Print a line on standard output.
 
     Raises:
-        BrokenPipeError: nobody reads any more.
-        OutputError: standard output takes nothing, as on a full disk.
+        BrokenPipeError: the reader of the pipe has left.
+        OutputError: standard output cannot be written to, for example on a full disk.
     """
     _write(f"{printable(line)}\n")
 
 
 def say_beside(line: str) -> None:
-    """Print a line on standard error, after the program's name; where that takes nothing, go on without."""
+    """Print a line on standard error, after the program's name; ignore errors in writing it."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
             sys.stderr.write(f"headscope: {printable(line)}\n")
@@ -33,11 +33,11 @@ def say_beside(line: str) -> None:
 
 
 def show_table(grid: Grid) -> None:
-    """Print a table on standard output, as wide as the terminal; no cell is read as markup.
+    """Print a table on standard output, as wide as the terminal; no cell is interpreted as markup.
 
     Raises:
-        BrokenPipeError: nobody reads any more.
-        OutputError: standard output takes nothing, as on a full disk.
+        BrokenPipeError: the reader of the pipe has left.
+        OutputError: standard output cannot be written to, for example on a full disk.
     """
     from rich.console import Console
     from rich.table import Table
@@ -52,14 +52,14 @@ def show_table(grid: Grid) -> None:
     for row in grid.rows:
         table.add_row(*map(cell, row))
     console = Console(width=None if Console().is_terminal else _WIDTH_OF_A_PIPE)
-    # Written here, not there: where nobody reads any more rich ends the process itself.
+    # Written here, not by rich, which ends the process itself if the reader has left.
     with console.capture() as drawn:
         console.print(table)
     _write(drawn.get())
 
 
 def show(lines: Iterable[Any]) -> None:
-    """Print lines and tables of text, as analyses give them."""
+    """Print the lines and tables of text that an analysis renders."""
     for line in lines:
         if isinstance(line, str):
             say(line)
@@ -69,7 +69,7 @@ def show(lines: Iterable[Any]) -> None:
 
 @contextmanager
 def fit_output() -> Iterator[None]:
-    """Let standard output write what its encoding lacks as `\\u2026`, as standard error does, in place of an error."""
+    """Let standard output write unencodable characters as `\\u2026`, like standard error, without an error."""
     stream = sys.stdout
     if (change := getattr(stream, "reconfigure", None)) is None:
         yield
@@ -79,7 +79,7 @@ def fit_output() -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError, ValueError):  # it flushes, and what cannot be flushed has been said
+        with suppress(OSError, ValueError):  # this flushes, and a failed flush has been reported
             change(errors=before)
 
 

@@ -1,4 +1,4 @@
-"""The command line: analyses' commands by their list, one file for each other; heavy imports inside the commands."""
+"""The command line: commands of analyses by their list, one file for each other; commands import heavy modules."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ _OTHERS = (
 
 
 def add_commands() -> None:
-    """Fill the program with its commands, those of a heading together."""
+    """Add the commands to the program, grouped by heading."""
     present = [*_OTHERS, *_commands_of_analyses()]
     added = commands_of_packages(taken=frozenset(command.name for command in present))
     for command in sorted([*present, *added], key=lambda each: HEADINGS.index(each.heading)):
@@ -66,7 +66,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; exit with 2 and one sentence where the user can mend the problem."""
+    """Run the command line; exit with 2 and one sentence for problems that the user can fix."""
     typed = [_hyphens(each) for each in (sys.argv[1:] if arguments is None else arguments)]
     try:
         with Stoppable(), fit_output():
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt as stopped:
         _stop(STOPPED, code=getattr(stopped, "code", 130))
     except BrokenPipeError:
-        # The reader of our output (head, less) has left; that is no error, and nothing more can be printed.
+        # The reader of our output (head, less) has left; that is not an error, and nothing more can be printed.
         raise SystemExit(0) from None
     except OSError as error:
         from headscope.storage.trouble import in_words
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _hyphens(argument: str) -> str:
-    """Write an option with hyphens, as the original's users may write underscores."""
+    """Replace underscores in the name of an option by hyphens, because users of the original may write underscores."""
     if not argument.startswith("--"):
         return argument
     name, equals, value = argument.partition("=")

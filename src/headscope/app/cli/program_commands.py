@@ -1,4 +1,4 @@
-"""A command that is no analysis's, and those that packages beside the library add, found as entry points."""
+"""Commands that do not belong to an analysis, including those of other packages, found as entry points."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from headscope.installing import how_to_install_companion
 
 GROUP = "headscope.commands"
 HEADINGS = ("Start", "Measure", "Compare", "Scale", "Publish", "Train", "More")
-"""What commands are for, in the order of `headscope --help`."""
+"""The headings of commands, in the order of `headscope --help`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,10 +19,10 @@ class ProgramCommand:
     """A command of the program.
 
     Attributes:
-        name: as it is typed.
-        heading: of `HEADINGS`, that it stands under in `headscope --help`.
-        function: what typer runs; its parameters are the options, and its docstring is the help.
-        takes_anything: whether options that are not declared are passed over.
+        name: name as it is typed.
+        heading: heading in `headscope --help`, one of `HEADINGS`.
+        function: function that typer runs; its parameters are the options, and its docstring is the help.
+        takes_anything: whether undeclared options are ignored.
     """
 
     name: str
@@ -43,10 +43,10 @@ class ProgramCommand:
 
 
 def commands_of_packages(*, taken: frozenset[str]) -> tuple[ProgramCommand, ...]:
-    """Return what installed packages add, and in place of `train` what says how to install it where it is missing.
+    """Return the commands of installed packages; a missing `train` is replaced by a hint on how to install it.
 
     Args:
-        taken: names of the commands that are there already.
+        taken: names of the commands that exist already.
 
     Raises:
         ExtensionError: a package's command cannot be loaded, or has the name of another.

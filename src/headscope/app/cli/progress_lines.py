@@ -1,4 +1,4 @@
-"""Progress: a bar with documents a second and the time left on a terminal, plain lines elsewhere."""
+"""Progress: a bar with documents per second and the remaining time on a terminal, plain lines elsewhere."""
 
 import sys
 import threading
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 _SECONDS_BETWEEN_LINES = 10.0
 _LONGEST_SILENCE = 8.0
-"""Seconds after which a log gets a line although nothing was counted; a line a tick later still comes within ten."""
+"""Seconds after which a log gets a line without new counts, so that with the next tick it comes within ten."""
 _TICK = 1.0
 
 
 class ProgressPrinter:
-    """Show how far a run is, on standard error; use as a context manager.
+    """Show the progress of a run on standard error; use as a context manager.
 
     Args:
-        quiet: show nothing.
-        options: of the run; what is read and loaded is said at once, before the imports that take seconds.
+        quiet: whether to show nothing.
+        options: options of the run; its inputs are named at once, before the imports that take seconds.
 
     Attributes:
-        noted: the notes that were shown.
+        noted: notes that were shown.
     """
 
     def __init__(self, *, quiet: bool = False, options: RunOptions | None = None) -> None:
@@ -65,7 +65,7 @@ class ProgressPrinter:
                 self._bar.stop()
 
     def _break_silence(self) -> None:
-        """Say every few seconds what goes on, where nothing else was said; a bar shows its own time."""
+        """Print the current activity every few seconds if nothing else was printed; a bar shows its own time."""
         while not self._ended.wait(_TICK):
             now, doing = time.monotonic(), self._doing
             if self._bar is None and now - self._said >= _LONGEST_SILENCE:
@@ -73,7 +73,7 @@ class ProgressPrinter:
                 self._say(f"{what}, {duration(now - self._doing_since)} so far")
 
     def __call__(self, progress: "Progress") -> None:
-        """Show one state."""
+        """Show one report."""
         if self.quiet:
             return
         if progress.note:
@@ -88,13 +88,13 @@ class ProgressPrinter:
             self._draw(progress)
             return
         now = time.monotonic()
-        # A log gets what was counted, not each beginning.
+        # A log gets counts, not each beginning.
         if progress.begun and now - self._counted_said >= _SECONDS_BETWEEN_LINES:
             self._counted_said = now
             self._say(describe(progress))
 
     def _follow(self, progress: "Progress") -> None:
-        """Say of a stage that it is done when the next begins, and how long the rest of the run may take."""
+        """When the next stage begins, print that the last one is done, and the run's estimated remaining time."""
         now, stage = time.monotonic(), self._stage
         if progress.step is None or (stage is not None and stage.step == progress.step):
             return
@@ -105,7 +105,7 @@ class ProgressPrinter:
         self._stage, self._stage_began = progress, now
 
     def _say(self, line: str) -> None:
-        """Print a line that stays, above the bar where there is one."""
+        """Print a line that stays, above the bar if there is one."""
         self._said = time.monotonic()
         if self._bar is None:
             say_beside(line)
@@ -132,7 +132,7 @@ class ProgressPrinter:
         if progress.left is not None:
             passed = time.monotonic() - self._began
             share = passed / max(passed + progress.left, 1e-9)
-            # An estimate may grow: the bar never goes back.
+            # An estimate may grow, but the bar never goes back.
             self._share = share = max(self._share, share)
         self._bar.update(
             0, description=printable(describe(progress)), completed=share, total=None if share is None else 1.0
@@ -158,7 +158,7 @@ def demonstration_read(options: RunOptions) -> str:
 
 
 def demonstration_note(options: RunOptions) -> str:
-    """Return a note that a run without a corpus read the demonstration's, and the options that give another."""
+    """Return a note that a run without a corpus read the demonstration's, with the options to give another."""
     read = options.corpora_read
     flags = [
         each.flag for each in options_of(type(options)).values() if each.demonstrated and read.intersection(each.holds)
@@ -167,19 +167,19 @@ def demonstration_note(options: RunOptions) -> str:
 
 
 def stage_done(stage: "Progress", *, seconds: float, left: float | None) -> str:
-    """Say that a stage is done, and the time that is left of the run.
+    """Return a line that a stage is done, with the remaining time of the run.
 
     Args:
-        stage: as its first report has it.
-        seconds: that it took.
-        left: estimated seconds that are left of the run, or None.
+        stage: first report of the stage.
+        seconds: seconds that the stage took.
+        left: estimated seconds left of the run, or None.
     """
     line = f"stage {stage.step} of {stage.steps}, {stage.stage}: done in {duration(seconds)}"
     return line if left is None else f"{line}, about {duration(left)} left in all"
 
 
 def describe(progress: "Progress") -> str:
-    """Say a state in one line: what, how much of it is done, how fast, how much longer."""
+    """Return a report in one line: the activity, how much of it is done, the speed and the remaining time."""
     unit = progress.unit or "documents"
     done, total = progress.documents, progress.total
     if progress.unit is not None:

@@ -1,4 +1,4 @@
-"""`headscope prune`: a model in, its checkpoint without some of its heads out."""
+"""`headscope prune`: write a model's checkpoint without some of its heads."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -44,9 +44,10 @@ _SAME = "; shapes and configuration stay the same, so the file is no smaller"
 def command(*, model: str | None, text: list[str] | None, force: bool, **options: Any) -> None:
     """Write a model without some of its heads.
 
-    It is a checkpoint that plain transformers loads: the rows of the output projection that a removed head writes
-    through become zero; shapes and configuration stay. Which heads go is said by --heads, or by --keep with a finished
-    run and one of its measures. With --text the loss before and after is printed, and stands in the model card.
+    The result is a checkpoint that plain transformers loads: the rows of the output projection that a removed head
+    writes through become zero; shapes and configuration stay. The heads to remove are given by --heads, or by
+    --keep with a finished run and one of its measures. With --text the loss before and after is printed, and added
+    to the model card.
     """
     from headscope.prepare.given_names import check_names
 

@@ -1,4 +1,4 @@
-"""`headscope report`: corpora in, a run directory with a page on every head out."""
+"""`headscope report`: read corpora and write a run directory with a page on every head."""
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
@@ -49,9 +49,9 @@ def command(
 ) -> None:
     """Run a model over text and write a report on every head.
 
-    A treebank and coreference add what heads find of syntax and of antecedents.
+    A treebank and coreference add results on syntax and on antecedents.
 
-    Without any corpus the demonstration ones are read. In a folder that holds a report already, only what other
+    Without any corpus, the demonstration corpora are read. In a folder that already holds a report, only what other
     options or corpora change is measured again.
     """
     of_cluster = {name: values.pop(name) for name in _CLUSTER}
@@ -78,10 +78,10 @@ def command(
 def _cluster(
     options: RunOptions, engine: str | None, of_cluster: dict[str, Any], *, shard: str | None
 ) -> AbstractContextManager[Any]:
-    """Return what holds the cluster that was asked for; what holds none where none was.
+    """Return the context that holds the requested cluster; an empty context if none was requested.
 
     Raises:
-        OptionError: the options contradict one another, or Ray is not there.
+        OptionError: the options contradict one another, or Ray is not installed.
     """
     set_options = {name: value for name, value in of_cluster.items() if value is not None}
     if engine is None:
@@ -101,7 +101,7 @@ def _cluster(
 
 
 def _say_cost(options: RunOptions, *, quiet: bool) -> None:
-    """Say what a run would take."""
+    """Print the expected cost of a run."""
     from headscope.app.cli.progress_lines import ProgressPrinter
 
     if options.maps is not None:
@@ -134,7 +134,7 @@ def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool
 
 
 def say_study(study: "Study", *, noted: Collection[str] = ()) -> None:
-    """Say what was found, and what the user should see of it.
+    """Print the findings of a study, and the notes that the user should see.
 
     Args:
         study: the finished run.
@@ -151,7 +151,7 @@ def say_study(study: "Study", *, noted: Collection[str] = ()) -> None:
 
 
 def say_pages(study: "Study", *, bundle: bool) -> None:
-    """Say where the pages are, and pack them where that is asked for."""
+    """Print the paths of the pages, and bundle them if requested."""
     from headscope.atlas.atlas_files import ATLAS
 
     say(f"atlas: {study.path / ATLAS / 'index.html'}")

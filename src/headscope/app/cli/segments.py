@@ -1,4 +1,4 @@
-"""`headscope segments`: text into model inputs, as the original's `preprocess_unlabeled.py` makes them."""
+"""`headscope segments`: turn text into model inputs, as the original's `preprocess_unlabeled.py` makes them."""
 
 import json
 import tempfile
@@ -82,7 +82,7 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
             yield {"tokens": [str(name) for name in names], **segment.fields}
 
     with placed(path, replace=force) as part, part.open("w", encoding="utf-8") as file:
-        # Only pre-training packing is shuffled, with the generator that drew its cuts, as in the original.
+        # Only pretraining packing is shuffled, with the generator that drew its cuts, as in the original.
         lines = _shuffled(entries(), packer.random) if packing == "pretraining" else map(json.dumps, entries())
         _write_list(file, lines)
         counts = packer.counts
@@ -105,10 +105,10 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
 
 
 def default_out(inputs: list[str]) -> Path:
-    """Return where the original would write: the input's name with `.json` in place of `.txt`.
+    """Return the path to which the original would write: the input's name with `.json` in place of `.txt`.
 
     Raises:
-        OptionError: no input, several files, or nothing to name it after: standard input, a pipe, or JSON.
+        OptionError: no name follows, because the input is missing, several files, standard input, a pipe, or JSON.
     """
     if not inputs:
         raise OptionError("no input was given; expected --data-file (or --text) with a text file")
@@ -124,7 +124,7 @@ def default_out(inputs: list[str]) -> Path:
 
 
 def _shuffled(entries: Iterable[dict[str, Any]], random: "Random") -> Iterator[str]:
-    """Yield the entries' JSON in random order; they wait in a temporary file, only their places in memory."""
+    """Yield the entries' JSON in random order; they wait in a temporary file, with only their offsets in memory."""
     with tempfile.TemporaryFile() as spool:
         offsets: list[int] = []
         for entry in entries:
@@ -137,7 +137,7 @@ def _shuffled(entries: Iterable[dict[str, Any]], random: "Random") -> Iterator[s
 
 
 def _write_list(file: IO[str], lines: Iterable[str]) -> None:
-    """Write JSON values as one list, with the bytes of `json.dump` of it."""
+    """Write JSON values as one list, byte for byte like `json.dump`."""
     file.write("[")
     for number, line in enumerate(lines):
         file.write(", " * (number > 0) + line)

@@ -1,4 +1,4 @@
-"""The report that `headscope atlas` and `headscope export` take, and the folder beside it that they write to."""
+"""The report folder that `headscope atlas` and `headscope export` take, and the folder next to it for their output."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +9,6 @@ StudyFolder = Annotated[Path, o.argument("DIR", "Folder of a headscope report.",
 
 
 def beside(study: Path, name: str) -> Path:
-    """Return the folder `DIR-name` beside the report's folder, also where that was named `.`."""
+    """Return the folder `DIR-name` next to the report's folder, even if that was given as `.`."""
     folder = study.resolve()
     return folder.with_name(f"{folder.name}-{name}")

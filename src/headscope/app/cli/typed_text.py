@@ -1,4 +1,4 @@
-"""A text as one types it: the words themselves, or the name of a file that holds them."""
+"""A text argument of the command line: the words themselves, or the name of a file that contains them."""
 
 from itertools import accumulate, islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from headscope.errors import OptionError
 _LONGEST_NAME = 4096
 _MOST_CHARACTERS = 1_000_000
 _MOST_WORDS = 100
-"""Whole lines of a file are taken up to so many words: what a view shows at once."""
+"""Maximum number of words of whole lines that are taken from a file, as a view shows them at once."""
 
 
 @overload
@@ -22,12 +22,12 @@ def text_or_file(option: str, typed: str) -> str: ...
 @overload
 def text_or_file(option: str, typed: None) -> None: ...
 def text_or_file(option: str, typed: str | None) -> str | None:
-    """Return a text as it was typed, or of a file that was named (`-`: standard input) the first lines.
+    """Return a text as it was typed, or the first lines of a file that was named (`-`: standard input).
 
-    They are whole lines of its first document, of 100 words together, or one longer line.
+    These are whole lines of its first document, with up to 100 words in total, or one longer line.
 
     Raises:
-        InputError: the name ends as a text file's and no such file is there, or the file cannot be read.
+        InputError: the name has the ending of a text file and no such file exists, or the file cannot be read.
         OptionError: a folder was named, or a document longer than any view shows.
     """
     if typed is None or not _is_name(option, typed):
@@ -55,7 +55,7 @@ def _is_name(option: str, typed: str) -> bool:
     path = Path(typed)
     try:
         if path.is_dir():
-            # A word may be a folder's name by chance; a path is meant as one.
+            # A word may be a folder's name by chance; a path is always meant as one.
             if path.name == typed:
                 return False
             raise OptionError(f"{option} {typed} is a folder; expected the words themselves, or one file")
@@ -69,7 +69,7 @@ def _is_name(option: str, typed: str) -> bool:
 
 
 def _text_of(document: Document) -> tuple[str, int]:
-    """Return what is drawn of a document, and how many of its lines that is."""
+    """Return the text to draw from a document, and its number of lines."""
     if not document.lines:
         return " ".join(document.words or document.tokens or ()), 0
     words = accumulate(len(line.split()) for line in document.lines)

@@ -1,4 +1,4 @@
-"""What was typed, checked and run: whatever is wrong with it is said in one sentence of our own."""
+"""Checks and runs a command line; every mistake in it is reported in one sentence of our own."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -9,18 +9,18 @@ from headscope.errors import OptionError
 from headscope.suggestion import did_you_mean, nearest
 from headscope.visible import without_middle
 
-# Newer typers carry click inside, older ones import it: the base of this class is the right one in both.
+# Newer versions of typer include click, older ones import it; the base of this class is the right one in both.
 _UsageError: Any = typer.BadParameter.__mro__[1]
-# Their own checks of an empty text say more.
+# These options have more specific checks of an empty text.
 _MAY_BE_EMPTY = ("--model", "--bert-dir", "--text-b", "--decoder-text")
 _LONGEST_VALUE = 200
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> None:
-    """Run what was typed; ends in `SystemExit` where it succeeds.
+    """Run a command line; end in `SystemExit` if it succeeds.
 
     Raises:
-        OptionError: a command, option or value that is not known; says which are.
+        OptionError: a command, option or value is unknown; the message lists the known ones.
     """
     root: Any = typer.main.get_command(app)
     check(arguments, commands=root.commands)
@@ -38,10 +38,10 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> None:
 
 
 def check(arguments: Sequence[str], *, commands: Iterable[str]) -> None:
-    """Refuse what no command could take.
+    """Raise an error for arguments that no command could accept.
 
     Raises:
-        OptionError: an unknown command, an empty text where a place or a number belongs, or a NUL.
+        OptionError: a command is unknown, a path or a number is an empty text, or there is a NUL.
     """
     known = list(commands)
     first = next((each for each in arguments if not each.startswith("-")), None)
@@ -68,7 +68,7 @@ _EMPTY = "{option} '' is empty; expected a value (is a variable of the shell not
 
 
 def sentence(error: Any, arguments: Sequence[str]) -> str:
-    """Say an error of typer's in one sentence: what was expected, what came, where to look."""
+    """Return typer's error in one sentence: what was expected, what was given, where to look."""
     typed = [each for each in arguments if not each.startswith("-")]
     command = error.ctx.command_path if error.ctx is not None else f"headscope {typed[0]}"
     lists = f"{command} --help lists what it takes"
@@ -95,7 +95,7 @@ def sentence(error: Any, arguments: Sequence[str]) -> str:
 
 
 def _corpus_flags(context: Any) -> list[str]:
-    """Return the options that take annotated corpora, of a command that takes no files without an option."""
+    """Return the options for annotated corpora of a command that takes no files without an option."""
     params = [] if context is None else context.command.params
     if any(each.name == "files" for each in params):
         return []
@@ -103,7 +103,7 @@ def _corpus_flags(context: Any) -> list[str]:
 
 
 def _values(options: Sequence[str], arguments: Sequence[str]) -> list[str]:
-    """Return what was given to an option, as it was typed."""
+    """Return the values of an option as they were typed."""
     values = []
     for index, argument in enumerate(arguments):
         name, equals, value = argument.partition("=")

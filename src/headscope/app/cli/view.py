@@ -66,7 +66,7 @@ def command(
 ) -> None:
     """Write a page of a model's attention on one text.
 
-    It holds all views in one file, and loads nothing from the network.
+    The page contains all views in one file, and loads nothing from the network.
     """
     which, text = view_and_text(which, words, text)
     heads, layers = numbers("--head", head), numbers("--include-layers", reading["include_layers"])
@@ -89,7 +89,7 @@ def command(
 
     view = take_snapshot(model, read, text_b, neuron=needs_neuron(which) or None, **reading)
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
-    # The call that draws the same in Python leaves out what does not change the picture.
+    # The call that draws the same in Python omits what does not change the picture.
     shown = {name: value for name, value in reading.items() if name not in ("too_long", *LOADING[1:])}
     call = figure_call(read, text_b, model=model, **shown)
     page = attention_page(view, state=state, call=call, compress=not no_compress)
@@ -105,15 +105,15 @@ def command(
 
 
 def view_and_text(which: str, words: str | None, text: str | None) -> tuple[str, str | None]:
-    """Tell the name of a view from a text that was typed in its place.
+    """Distinguish the name of a view from a text that was typed in its place.
 
     Args:
-        which: what was typed first.
-        words: what was typed behind it.
-        text: of `--text`.
+        which: first argument.
+        words: second argument.
+        text: value of `--text`.
 
     Raises:
-        OptionError: no view has this name, and it is no text; or there are two texts.
+        OptionError: the argument is neither the name of a view nor a text, or two texts are given.
     """
     is_text = len(which.split()) > 1 or (which not in VIEWS and nearest(which, VIEWS) is None)
     if words is None and is_text:
@@ -127,10 +127,10 @@ def view_and_text(which: str, words: str | None, text: str | None) -> tuple[str,
 
 
 def numbers(option: str, value: str | None) -> tuple[int, ...]:
-    """Read `1-3,7` as 1, 2, 3, 7; nothing as nothing.
+    """Parse `1-3,7` as 1, 2, 3, 7, and None as an empty tuple.
 
     Raises:
-        OptionError: it is not of that form.
+        OptionError: the value has another form.
     """
     labels: list[int] = []
     parts = [] if value is None else value.split(",")
@@ -145,10 +145,10 @@ def numbers(option: str, value: str | None) -> tuple[int, ...]:
 
 
 def check_overwriting(out: Path) -> None:
-    """Ask, on a terminal, before a file is written over; elsewhere write over pages of headscope alone.
+    """Before a file is overwritten, ask on a terminal; elsewhere allow it only for pages of headscope.
 
     Raises:
-        OptionError: the file is to stay as it is.
+        OptionError: the file must not be overwritten.
     """
     from headscope.views.html_page import is_page
 
@@ -165,7 +165,7 @@ def check_overwriting(out: Path) -> None:
 
 
 def on_terminal() -> bool:
-    """Whether somebody can be asked."""
+    """Return True if standard input and error are a terminal, so that a user can answer a question."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 

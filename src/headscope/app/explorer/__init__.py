@@ -1,1 +1,1 @@
-"""The explorer: a small local server with one page; type a sentence, see what the heads look at. Needs starlette."""
+"""The explorer: a local server with a page on which to type a sentence and see heads attend. Needs starlette."""

@@ -1,7 +1,7 @@
-"""One connection to the explorer, with an end to every wait for the other side, and room for the next one.
+"""One connection to the explorer, with a time limit on every wait for the client, and a limit on their number.
 
-uvicorn waits for ever for a request's head, for the rest of a body that was answered already, and for a client that
-does not take its answer; and it has no end to how many do so.
+uvicorn waits without limit for a request's head, for the rest of a body that was already answered, and for a client
+that does not take its answer; and it does not limit the number of such connections.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _SYSTEMS_BUFFER = 128 * 1024
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection; see `Limits` for what ends it.
+    """uvicorn's connection, closed by the conditions in `Limits`.
 
     Args:
-        limits: how long a client may take, and how many may be connected.
-        protocol_options: what uvicorn tells a protocol.
+        limits: time limits for clients, and the maximum number of connections.
+        protocol_options: arguments that uvicorn passes to a protocol.
     """
 
     def __init__(self, *, limits: Limits, **protocol_options: Any) -> None:
@@ -40,9 +40,9 @@ class Connection(H11Protocol):
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Wait for a request, if there is room."""
         super().connection_made(transport)
-        # With an empty buffer and a small one of the system, a client that does not read its answer is noticed here.
+        # With an empty buffer and a small system buffer, a client that does not read its answer is noticed here.
         transport.set_write_buffer_limits(high=0)
-        with suppress(OSError):  # the client has gone
+        with suppress(OSError):  # the client has left
             connected = transport.get_extra_info("socket")
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SYSTEMS_BUFFER)
         if self._make_room():
@@ -52,14 +52,14 @@ class Connection(H11Protocol):
             self._leave(busy(f"{open_} requests are being answered already; ask again in a moment"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """Cancel all timers."""
         self._dropped = True
         self._stop_waiting_for_head()
         self._stop_waiting_for_taking()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read what came; a client that was refused may go on, unheard."""
+        """Read the received data; data from a refused client is ignored."""
         if self._leaving:
             return
         super().data_received(data)
@@ -69,7 +69,7 @@ class Connection(H11Protocol):
             self._wait_for_head()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, whose first bytes may be there; after one that was not read whole, close."""
+        """Wait for the next request, whose first bytes may be here; close after one that was not read completely."""
         super().on_response_complete()
         if self._answering or self.transport.is_closing():
             return
@@ -80,7 +80,7 @@ class Connection(H11Protocol):
             self._wait_for_head()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer to bytes that are no request."""
+        """Answer bytes that are not a request."""
         most = self.limits.head
         self._leave(Refusal(400, f"expected an HTTP request whose line and headers take at most {most:,} bytes"))
 
@@ -90,12 +90,12 @@ class Connection(H11Protocol):
         self._wait_for_taking()
 
     def resume_writing(self) -> None:
-        """Stop: it did."""
+        """Stop waiting, because the client took its answer."""
         self._stop_waiting_for_taking()
         super().resume_writing()
 
     def shutdown(self) -> None:
-        """End, as the server does."""
+        """Close the connection when the server shuts down."""
         if self._leaving:
             self._drop()
         else:
@@ -107,11 +107,11 @@ class Connection(H11Protocol):
 
     @property
     def _owes(self) -> bool:
-        """Whether it is the client's turn: to ask, to end, or to take what it asked for."""
+        """True if the client has to act: to send a request, to close, or to take its answer."""
         return self._leaving or not self._answering or self.flow.write_paused
 
     def _make_room(self) -> bool:
-        """Return True if this connection may stay; the one that was waited for the longest leaves for it."""
+        """Return True if this connection may stay; if needed, close the one that was waited for the longest."""
         others = [
             each for each in self.connections if isinstance(each, Connection) and each is not self and not each._dropped
         ]
@@ -123,19 +123,19 @@ class Connection(H11Protocol):
         owing = [each for each in others if each._owes and not each._leaving]
         if not owing:
             return False
-        # A connection whose client reads its answer slowly goes last; it has an answer already.
+        # A connection whose client reads its answer slowly is closed last, because it already has an answer.
         last = min(owing, key=lambda each: (each.flow.write_paused, each.waits_since))
         if last.flow.write_paused:
             last._drop()
         elif last.cycle is not None:
-            last._linger()  # between two requests, where an answer would be to none
+            last._linger()  # between two requests, where there is nothing to answer
         else:
-            # Its first request may be on the way: dropped now, the connection is reset.
+            # Its first request may be on the way; if it were dropped now, the connection would be reset.
             last._leave(busy(f"{self.limits.connections} connections are open already; ask again in a moment"))
         return True
 
     def _wait_for_head(self) -> None:
-        """Start the clock; bytes that come one by one do not set it back."""
+        """Start the timer; bytes that arrive one by one do not restart it."""
         if self._head_due is None:
             self._head_due = self.loop.call_later(self.limits.head_seconds, self._head_is_late)
 
@@ -168,7 +168,7 @@ class Connection(H11Protocol):
             self._wait_for_taking()
 
     def _leave(self, refusal: Refusal) -> None:
-        """Answer in the app's place, if no answer has begun, and close."""
+        """Answer in place of the app, if no answer has begun, and close."""
         if self._answering:
             self.cycle.disconnected = True
             self.cycle.waiting_for_100_continue = False
@@ -177,11 +177,11 @@ class Connection(H11Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Close when the client does, or soon: closed while bytes still come, a connection loses its answer."""
+        """Close when the client does, or soon; closed while bytes still arrive, a connection loses its answer."""
         self._leaving = True
         self._stop_waiting_for_head()
         self._unset_keepalive_if_required()
-        with suppress(OSError):  # the client has gone
+        with suppress(OSError):  # the client has left
             self.transport.write_eof()
         self._head_due = self.loop.call_later(self.limits.linger_seconds, self._drop)
 

@@ -24,13 +24,14 @@ TOKEN_HEADER = "X-Headscope-Token"
 
 @dataclass(frozen=True, kw_only=True)
 class Door:
-    """What a request must bring.
+    """The requirements for a request.
 
     Attributes:
-        port: of the server; `Host` is 127.0.0.1 or localhost with it, so that no name of somebody else's leads here.
-        token: in the query of the page's address, and in a header of everything else.
-        limits: on the body.
-        closed: the page for whoever comes without the token.
+        port: port of the server; `Host` must be 127.0.0.1 or localhost with this port, so that no foreign host name is
+            accepted.
+        token: token in the query of the page's address, and in a header of every other request.
+        limits: limits on the request.
+        closed: page for requests without the token.
     """
 
     port: int
@@ -40,17 +41,17 @@ class Door:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The hosts by which the server may be called."""
+        """The host names that a request may use."""
         names = ("127.0.0.1", "localhost")
         return tuple(f"{name}:{self.port}" for name in names) + (names if self.port == 80 else ())
 
 
 class Guard:
-    """An ASGI app around another: checks host, token, origin and size, and dresses every answer.
+    """An ASGI app around another: check host, token, origin and size, and add headers to every answer.
 
     Args:
-        app: what answers requests that may pass.
-        door: what a request must bring.
+        app: app that answers the accepted requests.
+        door: requirements for a request.
     """
 
     def __init__(self, app: App, door: Door) -> None:
@@ -86,7 +87,7 @@ class _Gone(Exception):
 
 
 class _Answer:
-    """Sends messages on, the start with the headers that every answer has."""
+    """Sends messages on, adding the common headers to the start of an answer."""
 
     def __init__(self, send: Send) -> None:
         self.send = send
@@ -101,11 +102,11 @@ class _Answer:
         await self.send(message)
 
     async def refuse(self, refusal: Refusal) -> None:
-        """Answer with a sentence, if no answer has begun."""
+        """Answer with an error message, if no answer has begun."""
         await self.whole(refusal.status, "application/json", error_body(refusal.sentence), refusal.headers.items())
 
     async def whole(self, status: int, kind: str, body: bytes, headers: Iterable[tuple[str, str]] = ()) -> None:
-        """Send a whole answer, if none has begun."""
+        """Send a complete answer, if none has begun."""
         if self.started:
             return
         fields = {"content-type": kind, "content-length": str(len(body)), **dict(headers)}
@@ -115,7 +116,7 @@ class _Answer:
 
 
 def _check_head(scope: MutableMapping[str, Any], limits: Limits) -> None:
-    """Refuse what h11 lets in: another HTTP, a large head in one piece, a body whose length is told in two ways."""
+    """Raise an error for requests that h11 accepts: another HTTP version, an oversized head, two body lengths."""
     if scope["http_version"] not in ("1.0", "1.1"):
         raise Refusal(505, "expected HTTP/1.1; send the request in that version")
     headers = scope["headers"]
@@ -157,7 +158,7 @@ async def _refuse_token(answer: _Answer, door: Door, *, page: bool) -> None:
 
 
 def _check_origin(scope: MutableMapping[str, Any], door: Door) -> None:
-    """Refuse what another site's page sends: browsers name the origin of every POST."""
+    """Raise an error for requests from another site's page; browsers send the origin with every POST."""
     if scope["method"] in ("GET", "HEAD", "OPTIONS"):
         return
     ours = {f"http://{host}" for host in door.hosts}
@@ -173,7 +174,7 @@ async def _read_in_time(scope: MutableMapping[str, Any], receive: Receive, limit
 
 
 async def _read(scope: MutableMapping[str, Any], receive: Receive, most: int) -> bytes:
-    """Read the body, counting: a length that is announced may be missing or wrong."""
+    """Read and count the body, because an announced length may be missing or wrong."""
     too_large = Refusal(413, f"the request is over {most:,} bytes; shorten the text")
     lengths = _headers(scope, b"content-length")
     if lengths and lengths[0].isdecimal() and int(lengths[0][:12]) > most:
@@ -191,7 +192,7 @@ async def _read(scope: MutableMapping[str, Any], receive: Receive, most: int) ->
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that hands over a body that was read already, then goes on."""
+    """Return a `receive` that first returns a body that was already read, and then continues."""
     left = [body]
 
     async def hand_over() -> Message:

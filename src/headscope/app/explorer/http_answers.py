@@ -1,4 +1,4 @@
-"""Answers that are no success: a status and one sentence, as JSON; and the headers of every answer."""
+"""Error answers, a status and one sentence as JSON, and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ DRESS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""What every answer tells the browser, where it says nothing else itself."""
+"""Default headers of every answer."""
 
 
 class Refusal(Exception):
-    """A request that cannot be met.
+    """An error answer to a request.
 
     Args:
-        status: HTTP's.
-        sentence: what was expected, what came, what to do.
-        headers: to send with it.
+        status: HTTP status.
+        sentence: message with the expectation, the given value and the remedy.
+        headers: headers to send with it.
     """
 
     def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
@@ -41,7 +41,7 @@ def error_body(sentence: str) -> bytes:
 
 
 def last_answer(refusal: Refusal) -> bytes:
-    """Return a whole answer as it goes over the wire, after which the connection is closed."""
+    """Return a complete answer as bytes for the wire, after which the connection is closed."""
     body = error_body(refusal.sentence)
     headers = {
         "content-type": "application/json",
@@ -62,5 +62,5 @@ def internal_error(error: Exception) -> Refusal:
 
 
 def busy(sentence: str, *, seconds: int = 1) -> Refusal:
-    """Return 503: the same request may be met later."""
+    """Return status 503: the same request may succeed later."""
     return Refusal(503, sentence, {"Retry-After": str(seconds)})

@@ -1,4 +1,4 @@
-"""How much the explorer takes at once."""
+"""The limits of the explorer."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one server admits.
+    """Limits of one server.
 
     Attributes:
-        connections: open at once; beyond them, the one that has kept the server waiting the longest is answered with
-            503 and closed.
-        leaving: connections that were answered and are being closed.
+        connections: number of open connections; beyond it, the one that has kept the server waiting the longest is
+            answered with 503 and closed.
+        leaving: number of connections that were answered and are being closed.
         head: bytes of a request's line and headers.
-        headers: of a request.
-        body: bytes of a request.
-        head_seconds: for a connection to bring a request's line and headers.
-        seconds: for a request's body to arrive.
-        answer_seconds: in which a client that is sent an answer must take `answer_bytes` of it, or the rest.
-        answer_bytes: see `answer_seconds`.
-        linger_seconds: for a client that was refused to stop sending.
-        characters: of each text.
-        tokens: that a model reads of one text or pair, special and generated ones included.
-        weights: of one look: a byte each is kept.
-        generate: tokens that a model writes.
-        waiting: looks that wait for the model; a further one is asked to come back.
-        kept: bytes of looks that are kept for their layers to be fetched.
+        headers: number of a request's headers.
+        body: bytes of a request's body.
+        head_seconds: seconds for a connection to send a request's line and headers.
+        seconds: seconds for a request's body to arrive.
+        answer_seconds: seconds in which a client must take `answer_bytes` of its answer, or the rest.
+        answer_bytes: bytes per `answer_seconds`.
+        linger_seconds: seconds for a refused client to stop sending.
+        characters: characters of each text.
+        tokens: tokens that a model reads from one text or pair, including special and generated ones.
+        weights: attention weights of one request; each takes one byte in the cache.
+        generate: number of tokens that a model writes.
+        waiting: number of requests that wait for the model; further ones are refused with 503.
+        kept: bytes of cached attention, from which the page fetches layers.
     """
 
     connections: int = 64

@@ -1,4 +1,4 @@
-"""The models that the explorer was started with, and no others: loaded one after the other, behind the page."""
+"""The models that the explorer was started with, loaded one after another while the page is already served."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class NamedModel:
     """A model that may be loaded.
 
     Attributes:
-        name: what the page calls it.
-        source: what `reader_of` takes: a hub name, a folder, None for the embedded model, or a loaded one.
+        name: name on the page.
+        source: argument of `reader_of`: a hub name, a folder, None for the embedded model, or a loaded one.
         revision: branch, tag or commit on the hub.
-        roles: each head's role in the study of this model, `[layer][head]` by kind.
-        weights: the hash of the weights that the study measured; None where there is no study of it.
-        refused: why it cannot be loaded, where that is known.
+        roles: role of each head in the study of this model, `[layer][head]` by kind.
+        weights: hash of the weights that the study measured; None if there is no study of it.
+        refused: reason why it cannot be loaded, if known.
     """
 
     name: str
@@ -39,7 +39,7 @@ class NamedModel:
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """How far a model is; `message` says why it failed, or what a reader should know of it."""
+    """The state of a model; `message` is the reason of a failure, or a note for the reader."""
 
     state: str = WAITING
     message: str = ""
@@ -51,9 +51,9 @@ class Shelf:
     """Loads models in a thread, in the order in which they were named.
 
     Args:
-        named: the models.
-        loading: precision, device and device map, as `load_model` takes them.
-        load: what makes a reader of a model; `reader_of` when None.
+        named: models to load.
+        loading: precision, device and device map, as in `load_model`.
+        load: function that makes a reader of a model; `reader_of` when None.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Shelf:
         self._writers: set[str] = set()
 
     def start(self) -> None:
-        """Begin to load."""
+        """Start loading."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -85,10 +85,10 @@ class Shelf:
         return [{"name": name, **asdict(state)} for name, state in self.states.items()]
 
     def ready(self, name: str) -> AttentionReader:
-        """Return a model that is loaded.
+        """Return a loaded model.
 
         Raises:
-            Refusal: 404 there is no such model, 503 it is not loaded yet, 409 it could not be loaded.
+            Refusal: 404 for an unknown model, 503 if it is not loaded yet, 409 if it could not be loaded.
         """
         if name not in self.named:
             known = ", ".join(self.named)
@@ -101,9 +101,9 @@ class Shelf:
         return self.readers[name]
 
     def writer(self, name: str) -> AttentionReader:
-        """Return a model with the head that writes text; it takes the place of the one without.
+        """Return a model with the head that writes text; it replaces the model without the head.
 
-        Called in the thread that looks: nobody else uses the model meanwhile.
+        This is called in the worker thread, while nobody else uses the model.
 
         Raises:
             HeadscopeError: the checkpoint has no such head.
@@ -124,14 +124,14 @@ class Shelf:
             except HeadscopeError as error:
                 self.states[name] = State(state=FAILED, message=str(error))
             except BaseException as error:
-                # A panic in a tokenizer's Rust is no Exception, and must not end the thread.
+                # A panic in a tokenizer's Rust code is not an Exception, and must not end the thread.
                 reason = str(error).strip().split("\n", 1)[0] or type(error).__name__
                 self.states[name] = State(state=FAILED, message=f"{name} could not be loaded: {reason}")
 
     def _read(self, named: NamedModel, *, writes: bool = False) -> AttentionReader:
         if named.refused:
             raise ModelError(named.refused)
-        # torch and transformers come in here, in the thread, so that the page is there at once.
+        # torch and transformers are imported here, in the thread, so that the page is served at once.
         from headscope.views.snapshot.snapshot_of import reader_of
 
         load = self._load or reader_of

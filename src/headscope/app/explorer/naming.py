@@ -1,4 +1,4 @@
-"""What models are called on the page, and where they come from."""
+"""The names of models on the page, and their sources."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from headscope.visible import titled
 def named_models(
     names: Sequence[str] | None = None, *, revision: str | None = None, study: NamedModel | None = None
 ) -> list[NamedModel]:
-    """Return models by the names of the page: hub names whole, folders by their last part.
+    """Return models with their names on the page: full hub names, and the last part of folders.
 
     Args:
         names: hub names and folders; the embedded model when there are none.
-        revision: of the one model that is named.
-        study: the study's model: one of the same name has its roles.
+        revision: revision of the model, if only one is named.
+        study: model of the study: a named model with the same name gets its roles.
 
     Raises:
         OptionError: one is named twice, or has no name.
@@ -45,6 +45,6 @@ def _called(source: str | None) -> str:
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
-    """Return the name, or with a number where two folders are called the same."""
+    """Return the name, with a number if two folders have the same name."""
     names = chain([name], (f"{name} ({number})" for number in count(2)))
     return next(each for each in names if each not in taken)

@@ -1,4 +1,4 @@
-"""A study as the way in: its model, and the roles of its heads."""
+"""A study in the explorer: its model, and the roles of its heads."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def study_model(study: Study) -> NamedModel:
-    """Return the model that a study measured, as far as its manifest tells where it is.
+    """Return the model that a study measured, if its manifest shows where it is.
 
-    A folder is known by its last part only: loading it says that it must be named.
+    Of a folder only the last part is known; loading it fails with the advice to name it.
     """
     model = study.manifest["signature"]["model"]
     name = str(model["name"])

@@ -1,4 +1,4 @@
-"""The explorer's page, and the one for whoever comes without the token."""
+"""The explorer's page, and the page for requests without the token."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Served:
 
 
 def explorer_page(models: Sequence[str], *, example: str, study: Mapping[str, Any] | None, limits: Limits) -> Served:
-    """Return the page: one HTML file that asks nobody but its own server.
+    """Return the page: one HTML file that contacts only its own server.
 
     Args:
         models: names of the models, in order.
-        example: the text that is looked at first.
+        example: text that is shown first.
         study: data blocks of the study's atlas, by id.
-        limits: what the server admits; the page's fields say so.
+        limits: limits of the server, which the page's fields show.
     """
     data = {
         "models": list(models),
@@ -55,7 +55,7 @@ def explorer_page(models: Sequence[str], *, example: str, study: Mapping[str, An
 def closed_door() -> Served:
     """Return the page for an address without the token.
 
-    It holds nothing. A browser in which the explorer was opened already finds the token there and goes in.
+    It contains nothing. A browser in which the explorer was opened before has stored the token, and opens the page.
     """
     return _served(
         Page(
@@ -67,5 +67,5 @@ def closed_door() -> Served:
 
 
 def _served(page: Page) -> Served:
-    # Only a header can say that no other page may hold this one in a frame.
+    # Only a header can forbid other pages to show this one in a frame.
     return Served(assemble(page).encode("utf-8"), f"{policy_of(page)}; frame-ancestors 'none'")

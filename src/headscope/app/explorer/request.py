@@ -1,4 +1,4 @@
-"""What a page may ask for, read from bytes that may hold anything."""
+"""Requests of a page, parsed from bytes with any content."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _LONGEST_SAID = 60
 
 @dataclass(frozen=True, kw_only=True)
 class LookRequest:
-    """One text for one model to read.
+    """One text to read with one model.
 
     Attributes:
-        model: its name, one of those the server was started with.
-        text: what it reads; the encoder's text, where there is a decoder behind it.
-        text_b: the second text of a pair.
-        decoder_text: what a decoder behind an encoder reads; the text again when None.
-        generate: tokens to write.
+        model: name of a model that the server was started with.
+        text: text to read; the encoder's text if the model has a decoder after an encoder.
+        text_b: second text of a pair.
+        decoder_text: text for a decoder after an encoder; the same text again when None.
+        generate: number of tokens to write.
     """
 
     model: str
@@ -37,16 +37,16 @@ class LookRequest:
 
     @property
     def id(self) -> str:
-        """Name the look: the same request has the same 32 hex digits."""
+        """Id of the request, 32 hex digits, the same for equal requests."""
         text = json.dumps(asdict(self), sort_keys=True)
         return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
 
 
 def read_request(body: bytes, *, limits: Limits) -> LookRequest:
-    """Read a request's body.
+    """Parse a request's body.
 
     Raises:
-        Refusal: 400 where it is no such request, 413 where a text is too long.
+        Refusal: 400 if it is not a valid request, 413 if a text is too long.
     """
     try:
         fields = json.loads(body.decode("utf-8"), parse_constant=_no_number)
@@ -73,7 +73,7 @@ def _string(fields: dict[str, Any], name: str, most: int) -> str:
         raise Refusal(400, f"expected {name} to be a string, got {came}")
     if len(value) > most:
         raise Refusal(413, f"{name} is {len(value):,} characters long, and at most {most:,} are read; shorten it")
-    # Half a surrogate pair is no character, and tokenizers refuse it.
+    # Half a surrogate pair is not a character, and tokenizers refuse it.
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -83,7 +83,7 @@ def _optional(fields: dict[str, Any], name: str, most: int) -> str | None:
 
 def _count(fields: dict[str, Any], name: str, most: int) -> int:
     value = fields.get(name, 0)
-    # True is an int in Python, and no number of tokens.
+    # True is an int in Python, but not a number of tokens.
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
         came = _said(value) if isinstance(value, int | float | str) else _kind(value)
         raise Refusal(400, f"expected {name} to be a whole number from 0 to {most}, got {came}")
@@ -95,7 +95,7 @@ def _no_number(name: str) -> Any:
 
 
 def _said(value: Any) -> str:
-    # A huge int cannot always be written out.
+    # A huge int cannot always be written as text.
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**18:
         return "a huge number"
     return repr(shorten(visible(value[:_LONGEST_SAID]), _LONGEST_SAID)) if isinstance(value, str) else str(value)

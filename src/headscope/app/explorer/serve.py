@@ -1,4 +1,4 @@
-"""The explorer's server: a socket on 127.0.0.1, uvicorn behind it, Ctrl-C."""
+"""The explorer's server: a socket on 127.0.0.1, uvicorn, and the end by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from headscope.app.explorer.web_app import Explorer
 
 HOST = "127.0.0.1"
-# How often the server looks whether it shall stop, and how long answers on their way may take then.
+# Seconds between checks whether the server should stop, and seconds for answers under way when it does.
 _TICK, _GRACE = 0.05, 1
-# Connections that wait to be accepted, and that are accepted at once: each takes a file descriptor.
+# Connections that wait to be accepted, or are accepted at once: each takes a file descriptor.
 _BACKLOG = 64
 
 
@@ -34,7 +34,7 @@ def listen(port: int) -> socket.socket:
     """
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     if os.name == "posix":
-        # Without this a port stays taken for a minute after its server stopped; on Windows two servers would share it.
+        # Without this a port stays in use for a minute after its server stopped; on Windows two servers would share it.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((HOST, port))
@@ -53,9 +53,9 @@ def serve(explorer: Explorer, bound: socket.socket, *, open_browser: str | None 
     """Answer requests until Ctrl-C or SIGTERM.
 
     Args:
-        explorer: what answers.
-        bound: the socket to answer on.
-        open_browser: an address to open in the reader's browser once the server answers.
+        explorer: explorer that answers.
+        bound: socket to answer on.
+        open_browser: address to open in the user's browser once the server answers.
 
     Raises:
         KeyboardInterrupt: Ctrl-C, after the server has stopped.
@@ -72,7 +72,7 @@ def serve(explorer: Explorer, bound: socket.socket, *, open_browser: str | None 
 
 
 def config_of(explorer: Explorer) -> Config:
-    """Return how uvicorn serves an explorer: plain HTTP, silent, quick to stop."""
+    """Return uvicorn's configuration for an explorer: plain HTTP, silent, quick to stop."""
     import uvicorn
 
     from headscope.app.explorer.connection import Connection
@@ -80,14 +80,14 @@ def config_of(explorer: Explorer) -> Config:
     return uvicorn.Config(
         explorer.asgi,
         loop="asyncio",
-        # A class, to uvicorn: it calls it, and no more.
+        # uvicorn expects a class here, but only calls it.
         http=partial(Connection, limits=explorer.limits),  # type: ignore[arg-type]
         h11_max_incomplete_event_size=explorer.limits.head,
         proxy_headers=False,
         backlog=_BACKLOG,
         ws="none",
         lifespan="off",
-        access_log=False,  # addresses hold the token
+        access_log=False,  # addresses contain the token
         log_config=None,
         log_level="critical",
         server_header=False,
@@ -100,10 +100,10 @@ async def run(server: Server, explorer: Explorer, bound: socket.socket, open_bro
     """Answer requests until `server.should_exit`.
 
     Args:
-        server: made with `config_of`.
-        explorer: as for `serve`.
-        bound: as for `serve`.
-        open_browser: as for `serve`.
+        server: server made with `config_of`.
+        explorer: as in `serve`.
+        bound: as in `serve`.
+        open_browser: as in `serve`.
     """
     asyncio.get_running_loop().set_exception_handler(say_loops)
 

@@ -1,4 +1,4 @@
-"""A look: a model run once on a text, its weights encoded for the page; queries and keys when they are asked for."""
+"""A look: a model run once on a text, with encoded weights for the page, and queries and keys on request."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Look:
-    """What is kept of a look.
+    """The cached result of a look.
 
     Attributes:
-        request: what was asked, to run it again.
-        payload_json: the payload without maps, as JSON, with the look's `id`.
-        layers: each layer's maps, by kind and layer's label, as `views.quantize.write_weights` writes them.
+        request: request, to run it again.
+        payload_json: payload without maps, as JSON, with the look's `id`.
+        layers: maps of each layer, by kind and layer's label, as written by `views.quantize.write_weights`.
     """
 
     request: LookRequest
@@ -33,7 +33,7 @@ class Look:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes."""
+        """Size in bytes."""
         return len(self.payload_json) + sum(len(layer) for kind in self.layers.values() for layer in kind.values())
 
 
@@ -42,9 +42,9 @@ class Neuron:
     """Queries and keys of a look.
 
     Attributes:
-        layers: of each kind and layer's label: how the bytes are laid out, as JSON, and the bytes, as
-            `views.view_payload.neuron_bytes` writes them.
-        refused: why a kind has none, by kind.
+        layers: for each kind and layer's label: the layout of the bytes, as JSON, and the bytes, as written by
+            `views.view_payload.neuron_bytes`.
+        refused: reason why a kind has none, by kind.
     """
 
     layers: dict[str, dict[int, tuple[str, bytes]]]
@@ -52,7 +52,7 @@ class Neuron:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes."""
+        """Size in bytes."""
         return sum(len(body) for kind in self.layers.values() for _, body in kind.values())
 
 
@@ -60,7 +60,7 @@ def take_look(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Look:
     """Run a model on a text.
 
     Raises:
-        Refusal: 422 the text does not suit the model, 413 it is too long for the explorer.
+        Refusal: 422 if the text does not suit the model, 413 if it is too long for the explorer.
     """
     from headscope.views.figure_call import figure_call
     from headscope.views.markup import json_text
@@ -82,10 +82,10 @@ def take_look(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Look:
 
 
 def take_neuron(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Neuron:
-    """Run a model on a text once more, and keep queries and keys of all its layers.
+    """Run a model on a text once more, and keep the queries and keys of all its layers.
 
     Raises:
-        Refusal: as `take_look`.
+        Refusal: as in `take_look`.
     """
     from headscope.views.view_payload import neuron_bytes, neuron_parts
 
@@ -118,7 +118,7 @@ def _view(shelf: Shelf, request: LookRequest, *, limits: Limits, neuron: bool = 
     except HeadscopeError as error:
         raise Refusal(422, str(error)) from error
     except (RuntimeError, MemoryError) as error:
-        # torch says so where memory ends, on either side of the bus.
+        # torch raises this when memory runs out, on the host or the device.
         if "memory" not in str(error).lower() and not isinstance(error, MemoryError):
             raise
         raise Refusal(413, f"this text takes more memory than there is; shorten it ({request.model})") from error
@@ -128,7 +128,7 @@ def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> N
     """Check a text's length before the model reads it.
 
     Raises:
-        Refusal: 413 too many tokens or weights, 422 a text or tokens that this kind of model has no place for.
+        Refusal: 413 if there are too many tokens or weights, 422 if this kind of model does not support the request.
         HeadscopeError: a text has no tokens.
     """
     from headscope.models.loading.load_model import longest_input
@@ -168,7 +168,7 @@ def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> N
 
 
 def _with_roles(view: AttentionSnapshot, named: NamedModel) -> AttentionSnapshot:
-    """Return the view with the roles that a study found, where its heads are these."""
+    """Return the view with the roles that a study found, if the numbers of layers and heads match."""
     kinds = []
     for kind in view.kinds:
         layers, heads = kind.weights.shape[:2]

@@ -1,4 +1,4 @@
-"""The last looks, as many as fit into a number of bytes."""
+"""A cache of recent looks, limited by their size in bytes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from cachetools import LRUCache
 
 @runtime_checkable
 class Sized(Protocol):
-    """Something that knows how many bytes it takes."""
+    """An object that knows its size in bytes."""
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         ...
 
 
@@ -22,32 +22,32 @@ Kept = TypeVar("Kept", bound=Sized)
 
 
 class Recent(Generic[Kept]):
-    """Things by name; those not asked for the longest go first.
+    """A cache of objects by name that drops the least recently used ones first.
 
     Args:
-        most: bytes to keep at most; the newest is kept in any case.
+        most: maximum number of bytes; the newest object is kept in any case.
     """
 
     def __init__(self, most: int) -> None:
-        # One that is larger than all the room takes all of it.
+        # An object larger than the cache counts as the whole cache.
         self._kept: LRUCache[str, Kept] = LRUCache(most, getsizeof=lambda thing: min(thing.size, most))
         self._lock = threading.Lock()
 
     @property
     def bytes(self) -> int:
-        """Bytes that are kept."""
+        """Number of bytes in the cache."""
         with self._lock:
             return sum(thing.size for thing in self._kept.values())
 
     def get(self, name: str) -> Kept | None:
-        """Return a thing, which is the newest now, or None."""
+        """Return an object, which becomes the most recently used one, or None."""
         with self._lock:
             return self._kept.get(name)
 
     def put(self, name: str, thing: Kept) -> None:
-        """Keep a thing; others may go."""
+        """Add an object; others may be dropped."""
         with self._lock:
-            self._kept.pop(name, None)  # else others would go for its room and the new one's together
+            self._kept.pop(name, None)  # else others would be dropped to fit both the old and the new one
             self._kept[name] = thing
 
     def __len__(self) -> int:

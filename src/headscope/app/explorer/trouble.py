@@ -1,4 +1,4 @@
-"""What the explorer's terminal says of errors: a line each, one a second, whatever is in them."""
+"""Errors in the explorer's terminal: one printable line each, at most one per second."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _log = logging.getLogger("headscope.explorer")
 
 
 class OneASecond(logging.Filter):
-    """Lets one record through in so many seconds; the next one says how many were left out.
+    """Lets one record through per time span; the next one reports how many were dropped.
 
     Args:
-        seconds: between two records.
-        clock: seconds that never go back.
+        seconds: time between two records.
+        clock: function that returns monotonic seconds.
     """
 
     def __init__(self, seconds: float = 1.0, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -35,7 +35,7 @@ class OneASecond(logging.Filter):
         self._lock = threading.Lock()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Say whether a record goes on; write into it how many did not."""
+        """Return True if a record passes; add to it the number of dropped records."""
         with self._lock:
             now = self.clock()
             if now < self._next:
@@ -55,7 +55,7 @@ def log_internal_error(error: BaseException) -> None:
 
 
 def say_loops(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Write down what asyncio would, with a traceback each: where no further file may be opened, thousands at once."""
+    """Log asyncio's errors without tracebacks, as without free file descriptors there are thousands at once."""
     what, error = context["message"], context.get("exception")
     if error is None:
         _log.error("headscope: the explorer's server: %s", what)
@@ -64,7 +64,7 @@ def say_loops(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an error's kind, text and place in one printable line."""
+    """Return an error's class, message and place in one printable line."""
     frames = traceback.extract_tb(error.__traceback__)
     location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     text = str(error)[: 2 * LONGEST]
@@ -74,7 +74,7 @@ def describe_error(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class _LazyDescription:
-    """An error that is described only when the log line is written."""
+    """A description of an error that is computed only when the log line is written."""
 
     error: BaseException
 

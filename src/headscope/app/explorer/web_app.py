@@ -1,4 +1,4 @@
-"""The explorer as an ASGI app: its page, and what the page asks for.
+"""The explorer as an ASGI app: its page, and the page's requests.
 
 ```
 GET  /?token=T                                  the page
@@ -6,12 +6,12 @@ GET  /api/models                                {"models": [{"name", "state", "m
 POST /api/look {"model", "text", "text_b"?, "decoder_text"?, "generate"?}
                                                 the payload of views/view_payload.py without maps, with the look's "id"
 GET  /api/look/ID/layer?kind=K&layer=N          one layer's maps, as views.quantize.write_weights writes them
-GET  /api/look/ID/neuron?kind=K&layer=N         its queries and keys, as views.payload.neuron_bytes writes them; the
-                                                header X-Headscope-Neuron holds, as JSON, how they are laid out. Where
-                                                there are none: {"no_neuron": why}
+GET  /api/look/ID/neuron?kind=K&layer=N         its queries and keys, as views.view_payload.neuron_bytes writes; the
+                                                header X-Headscope-Neuron holds their layout as JSON. If there are none:
+                                                {"no_neuron": why}
 ```
 
-Layers are labels, from 1. `/api` wants the token in the header X-Headscope-Token. An error is {"error": sentence}.
+Layers are labels, from 1. `/api` requires the token in the header X-Headscope-Token. An error is {"error": sentence}.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ _GONE = "this sentence's attention is not kept any more; look at the sentence ag
 
 
 class Explorer:
-    """One server's state: its models, the thread that looks, the looks that are kept.
+    """State of one server: its models, the worker thread, and the cached looks.
 
     Attributes:
-        asgi: the app, guard included.
+        asgi: app, including the guard.
 
     Args:
-        shelf: the models, not yet started.
-        token: that every request must bring.
-        port: at which the app will be served on 127.0.0.1.
-        example: the text that the page looks at first.
-        study: data blocks of the study's atlas, by id; none without a study.
-        limits: what is admitted.
+        shelf: models, not yet started.
+        token: token that every request must contain.
+        port: port on 127.0.0.1 at which the app will be served.
+        example: text that the page shows first.
+        study: data blocks of the study's atlas, by id; None without a study.
+        limits: limits of the server.
     """
 
     def __init__(
@@ -79,18 +79,18 @@ class Explorer:
             Route("/api/look/{id}/layer", self.layer),
             Route("/api/look/{id}/neuron", self.neuron),
         ]
-        # After the last one starlette raises the error on, and the guard writes it down.
+        # After the last handler starlette raises the error again, and the guard logs it.
         handlers = {Refusal: _refused, HTTPException: _not_found, Exception: _failed}
         app = Starlette(routes=routes, exception_handlers=handlers)
         app.router.redirect_slashes = False
         self.asgi = Guard(app, Door(port=port, token=token, limits=self.limits, closed=closed_door()))
 
     def start(self) -> None:
-        """Begin to load models."""
+        """Start loading models."""
         self.shelf.start()
 
     def stop(self) -> None:
-        """Refuse what waits and what comes."""
+        """Refuse waiting and new requests."""
         self.shelf.stop()
         self.worker.stop()
 
@@ -100,11 +100,11 @@ class Explorer:
         return Response(page.body, media_type="text/html", headers={"Content-Security-Policy": page.policy})
 
     async def models(self, request: Request) -> Response:
-        """Answer with what is known of each model."""
+        """Answer with the state of each model."""
         return JSONResponse({"models": self.shelf.descriptions()})
 
     async def look(self, request: Request) -> Response:
-        """Run a model on a text, or answer from what is kept."""
+        """Run a model on a text, or answer from the cache."""
         look_request = read_request(await request.body(), limits=self.limits)
         self.shelf.ready(look_request.model)
         look = await self._made(self.looks, take_look, look_request)
@@ -117,7 +117,7 @@ class Explorer:
         return Response(body, media_type="application/octet-stream")
 
     async def neuron(self, request: Request) -> Response:
-        """Answer with one layer's queries and keys; the model runs again where they are not kept."""
+        """Answer with one layer's queries and keys; the model runs again if they are not cached."""
         look = self._kept(request)
         _of(look.layers, request)
         neuron = await self._made(self.neurons, take_neuron, look.request)
@@ -128,7 +128,7 @@ class Explorer:
         return Response(body, media_type="application/octet-stream", headers={NEURON_HEADER: parts})
 
     async def _made(self, kept: Recent[Kept], take: Callable[..., Kept], look_request: LookRequest) -> Kept:
-        """Return what is kept of a request, or is made now: of several requests for one, the first makes it."""
+        """Return the cached result of a request, or compute it; of equal requests, only the first computes it."""
 
         def make() -> Kept:
             thing = kept.get(look_request.id)
@@ -151,7 +151,7 @@ class Explorer:
 
 
 def _of(layers: Mapping[str, Mapping[int, Any]], request: Request) -> Any:
-    """Return what a request names by kind and layer."""
+    """Return the layer that a request names by kind and label."""
     kind, layer = request.query_params.get("kind", ""), request.query_params.get("layer", "")
     if kind not in layers:
         raise Refusal(404, f"there is no such kind of attention here; choose one of {', '.join(layers)}")

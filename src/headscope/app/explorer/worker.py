@@ -1,4 +1,4 @@
-"""One thread that does one thing after the other, for a server that must never wait itself."""
+"""One thread that runs jobs one after another, for a server that must never block."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ STOPPING = "the explorer is being stopped"
 
 
 class Worker:
-    """A daemon thread with a queue: a server that stops does not wait for what it is at.
+    """A daemon thread with a queue: a server that stops does not wait for its current job.
 
     Args:
-        name: of the thread.
-        waiting: how many jobs may wait; a further one is refused.
+        name: name of the thread.
+        waiting: maximum number of waiting jobs; further ones are refused.
     """
 
     def __init__(self, name: str, *, waiting: int) -> None:
@@ -32,15 +32,15 @@ class Worker:
 
     @property
     def busy(self) -> bool:
-        """Whether something is being done."""
+        """True if a job is running."""
         return self._at is not None
 
     async def run(self, job: Callable[[], Answer]) -> Answer:
-        """Do a job in the thread and return what it returns.
+        """Run a job in the thread and return its result.
 
         Raises:
-            Refusal: 503 where too many jobs wait, or the worker was stopped.
-            Exception: what the job raises.
+            Refusal: 503 if too many jobs wait, or the worker was stopped.
+            Exception: any error of the job.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
@@ -54,7 +54,7 @@ class Worker:
         return await future
 
     def stop(self) -> None:
-        """Refuse all that waits, and all that is to come; what is being done is not waited for."""
+        """Refuse all waiting and future jobs; the running job is not waited for."""
         with self._changed:
             self.stopped = True
             left = [*self._jobs, *([self._at] if self._at else [])]
@@ -87,8 +87,8 @@ class _Job:
         try:
             result = self.job()
         except BaseException as error:
-            # A panic in a tokenizer's Rust is no Exception, and must not end the thread. A future takes no
-            # StopIteration.
+            # A panic in a tokenizer's Rust code is not an Exception, and must not end the thread. A future does not
+            # accept StopIteration.
             if not isinstance(error, Exception) or isinstance(error, StopIteration):
                 plain_error = RuntimeError(f"{type(error).__name__}: {error}")
                 error = plain_error.with_traceback(error.__traceback__)
@@ -97,7 +97,7 @@ class _Job:
             self.answer(result)
 
     def answer(self, result: Any = None, error: Exception | None = None) -> None:
-        # The loop may be closed already: then nobody waits any more.
+        # The loop may be closed; then nobody waits any more.
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(self._settle, result, error)
 

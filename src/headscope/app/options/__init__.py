@@ -1,1 +1,1 @@
-"""Options as they are offered: one declaration, made into keyword arguments and into what is typed."""
+"""Options: one declaration for keyword arguments in Python and for the command line."""

@@ -1,4 +1,4 @@
-"""Options that are none of a run's: what Python or the command line has alone, and those of the views."""
+"""Options outside a run: those that only Python or only the command line has, and those of the views."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,9 +41,9 @@ SCORE = Option(
     "that returns a number for each input; effects are measured on it, too, under the function's name.",
 )
 FUNCTIONS = {FEATURES_HASH: FEATURES, SCORE_HASH: SCORE}
-"""What only Python can give, functions among it, by the option of stages that they shape."""
+"""Options that only Python has, among them functions, by the option of stages that they determine."""
 WATCH = Option(name="watch", kind=Any, help="Told of progress.", group="machine")
-# These exist on the command line alone.
+# Options that only the command line has.
 QUIET = switch("quiet", "Show no progress.", group="machine", flags=("--quiet", "-q"))
 TABLES = Option(
     name="out",

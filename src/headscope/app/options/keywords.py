@@ -1,7 +1,7 @@
 """Keyword arguments of Python functions, declared as options: listed by completion and checked with clear errors.
 
-Python's own way with a wrong argument is a `TypeError` from deep inside; here it is an `OptionError` that says what was
-expected, what came and what to give, as on the command line.
+Python reports a wrong argument as a `TypeError` from deep inside; here it is an `OptionError` that says what was
+expected, what was given and what to do, as on the command line.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,12 +21,12 @@ _LONGEST = 60
 
 
 def offering(*options: Option, first: Iterable[Parameter] = (), returns: Any = Any) -> Callable[[Function], Function]:
-    """Give a function of `**options` a signature that names them, and its docstring their help at `{options}`.
+    """Give a function of `**options` a signature that names them, and put their help at `{options}` in its docstring.
 
     Args:
-        *options: its keyword arguments.
-        first: the parameters before them.
-        returns: what it returns.
+        *options: keyword arguments of the function.
+        first: parameters before them.
+        returns: return annotation.
     """
 
     def decorate(function: Function) -> Function:
@@ -43,7 +43,7 @@ def offering(*options: Option, first: Iterable[Parameter] = (), returns: Any = A
 
 
 def positional(name: str, kind: Any, default: Any = None) -> Parameter:
-    """Return a parameter that may be given by its position."""
+    """Return a parameter that may be given by position."""
     return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
 
 
@@ -60,16 +60,16 @@ def _parameter(option: Option) -> Parameter:
 def checked(
     called: str, arguments: Mapping[str, Any], options: Iterable[Option], *, before: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Check keyword arguments by the options that they stand for; return the values of those that are not None.
+    """Check keyword arguments against their options; return the values that are not None.
 
     Args:
-        called: the function, for messages.
-        arguments: their names and values as they came.
-        options: those that it has.
+        called: name of the function, for messages.
+        arguments: names and values of the given arguments.
+        options: options of the function.
         before: names of its other parameters, for messages.
 
     Raises:
-        OptionError: there is no such option, or a value of another kind.
+        OptionError: an option is unknown, or a value is of another kind.
     """
     known = {each.name: each for each in options}
     for name in arguments:
@@ -82,10 +82,10 @@ def checked(
 
 
 def check_choices(values: Mapping[str, Any], options: Iterable[Option]) -> None:
-    """Refuse values that are none of the choices of their options.
+    """Raise an error for values that are not among the choices of their options.
 
     Raises:
-        OptionError: names the choices, and the nearest of them.
+        OptionError: a value is unknown; the message lists the choices and the nearest of them.
     """
     for each in options:
         if each.choices and values.get(each.name) is not None:
@@ -93,10 +93,10 @@ def check_choices(values: Mapping[str, Any], options: Iterable[Option]) -> None:
 
 
 def checked_value(option: Option, value: Any) -> Any:
-    """Return an option's value, a number of numpy's or a path as Python's own.
+    """Return an option's value, with numpy numbers and paths converted to Python's own types.
 
     Raises:
-        OptionError: it is of another kind; says what was expected.
+        OptionError: it is of another kind; the message says what was expected.
     """
     if option.kind is Any or (value is None and option.default in (None, ())):
         return option.default if value is None else value
@@ -126,7 +126,7 @@ def checked_value(option: Option, value: Any) -> Any:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a value is a whole number, numpy's among them; True and False are none."""
+    """Return True if a value is a whole number, including numpy's, but not True or False."""
     return not isinstance(value, bool) and isinstance(value, Integral)
 
 
@@ -150,10 +150,10 @@ def _listed(option: Option, value: Any) -> tuple[str, ...]:
 
 
 def check_model(model: Any) -> None:
-    """Refuse a text where the model stands.
+    """Raise an error if a text was given as the model.
 
     Raises:
-        OptionError: says where to give the text.
+        OptionError: a text was given; the message says where to give it.
     """
     if isinstance(model, str) and (len(model.split()) > 1 or "\n" in model) and not _is_there(model):
         raise OptionError(
@@ -167,10 +167,10 @@ def check_model(model: Any) -> None:
 
 
 def check_text(name: str, value: Any, *, needed: bool = False) -> None:
-    """Refuse what is no text where one stands.
+    """Raise an error if an argument that should be a text is not.
 
     Raises:
-        OptionError: it is none, or there is none though one is needed.
+        OptionError: it is not a text, or it is missing though it is required.
     """
     if isinstance(value, str) or (value is None and not needed):
         return
@@ -179,7 +179,7 @@ def check_text(name: str, value: Any, *, needed: bool = False) -> None:
 
 
 def short(value: Any) -> str:
-    """Return a value as it would be typed, cut where it is long."""
+    """Return a value as it would be typed, shortened if it is long."""
     text = repr(value) if not isinstance(value, str) else f"'{' '.join(value.split())}'"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 

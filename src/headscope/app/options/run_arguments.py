@@ -1,4 +1,4 @@
-"""The options of a run from the arguments of a Python function: names or objects, paths or texts."""
+"""Conversion of a Python function's arguments to run options: names or objects, paths or texts."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 def run_options_of(
     called: str, model: Any, arguments: Mapping[str, Any], offered: Iterable[Option], *, stages: tuple[str, ...] = ()
 ) -> tuple[RunOptions, dict[str, Any]]:
-    """Put the options of a run together.
+    """Build the options of a run.
 
     Args:
-        called: the function, for messages.
-        model: hub name or folder, None, what `load_model` returns, or a transformers model.
-        arguments: keyword arguments as they came.
-        offered: the function's options.
-        stages: what to measure; empty for all that was given.
+        called: name of the function, for messages.
+        model: hub name or folder, None, the result of `load_model`, or a transformers model.
+        arguments: keyword arguments as given.
+        offered: options of the function.
+        stages: requests to measure; empty for all that follow from the arguments.
 
     Returns:
-        The options, and those of the arguments that are none of a run's: `out`, `watch` and the like.
+        The options, and the arguments that are not run options: `out`, `watch` and the like.
 
     Raises:
-        HeadscopeError: an argument is invalid, or a file or folder that was named is not there.
+        HeadscopeError: an argument is invalid, or a named file or folder does not exist.
     """
     values = checked(called, arguments, offered, before=["model"])
     loaded = loaded_model(model, values, arguments=arguments)
@@ -49,7 +49,7 @@ def run_options_of(
     texts: Any = given_text(values.pop("text", None), column=values.get("column"), labels=values.get("labels"))
     in_memory = bool(texts) and not isinstance(texts[0], str)
     if in_memory and "packing" not in values and any(len(each.lines) <= 1 for each in texts):
-        values["packing"] = "single"  # a line alone is no pair, and would be left out
+        values["packing"] = "single"  # a single line makes no pair, and would be left out
     features = check_features(values.pop(FEATURES.name, ()))
     score = None if SCORE.name not in values else check_score(values.pop(SCORE.name))
     beside = {name: values.pop(name) for name in list(values) if name not in RUN}
@@ -70,10 +70,10 @@ def run_options_of(
 
 
 def loaded_model(model: Any, values: dict[str, Any], *, arguments: Mapping[str, Any]) -> LoadedModel | None:
-    """Return a model that is in memory, or None where `model` names one; the tokenizer is taken out of `values`.
+    """Return a model that is in memory, or None if `model` is a name; the tokenizer is removed from `values`.
 
     Raises:
-        OptionError: the model is neither, has no tokenizer, or shall be moved.
+        OptionError: the model is neither, has no tokenizer, or would have to be moved.
         ModelError: its tokenizer does not fit it.
     """
     check_model(model)

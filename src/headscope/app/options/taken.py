@@ -1,4 +1,4 @@
-"""What the command of an analysis takes, on the command line and in Python: options, and files to write."""
+"""The options and output files of an analysis's command, on the command line and in Python."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -14,12 +14,12 @@ WantedFiles = list[tuple[OutputFile, Any]]
 
 
 def options_taken(analysis: Analysis, command: Command, options: Mapping[str, Option] = RUN) -> Iterator[Option]:
-    """Yield the options of a run that a command takes as they are.
+    """Yield the run options that a command takes unchanged.
 
     Args:
-        analysis: whose stages name them.
-        command: of the analysis.
-        options: of a run, in the order of its fields.
+        analysis: analysis whose stages name them.
+        command: command of the analysis.
+        options: run options, in the order of their fields.
     """
     stages = list(stages_measured(analysis))
     corpora = {corpus for stage in stages for corpus in (*stage.corpora, *stage.optional_corpora)}
@@ -46,11 +46,11 @@ def stages_measured(analysis: Analysis) -> Iterator[Stage]:
 
 
 def in_order(options: Iterable[Option], *, first: Iterable[str] = ()) -> list[Option]:
-    """Return options as help lists them: some first, then by their groups.
+    """Return options in the order of help: some first, then by their groups.
 
     Args:
-        options: in the order of their fields, which they keep within a group.
-        first: names of those that come first.
+        options: options in the order of their fields, which they keep within a group.
+        first: names of the options that come first.
     """
     by_name = {each.name: each for each in options}
     head = [by_name.pop(name) for name in first]
@@ -58,11 +58,11 @@ def in_order(options: Iterable[Option], *, first: Iterable[str] = ()) -> list[Op
 
 
 def in_python(options: Iterable[Option], stages: Iterable[Stage]) -> list[Option]:
-    """Return options of a run as functions offer them: the text may be in memory; the model stands before them.
+    """Return run options in the form for Python functions: the text may be in memory; the model is a separate argument.
 
     Args:
-        options: of the run.
-        stages: that it may measure.
+        options: options of the run.
+        stages: stages that it may measure.
     """
     declared = {each.name: TEXT if each.name == "text" else each for each in options if each.name != "model"}
     named = {name for stage in stages for name in stage.options}
@@ -72,7 +72,7 @@ def in_python(options: Iterable[Option], stages: Iterable[Stage]) -> list[Option
 
 
 def pop_files(analysis: Analysis, files: Iterable[OutputFile], values: dict[str, Any]) -> WantedFiles:
-    """Take the paths of the files that shall be written out of values, each checked before anything is loaded."""
+    """Remove the paths of requested files from values, and check each before anything is loaded."""
     paths = [(file, values.pop(file.option.name, None)) for file in files]
     wanted = [(file, path) for file, path in paths if path is not None]
     for file, path in wanted:
@@ -81,5 +81,5 @@ def pop_files(analysis: Analysis, files: Iterable[OutputFile], values: dict[str,
 
 
 def write_files(analysis: Analysis, wanted: WantedFiles, results: Mapping[str, Any]) -> list[str]:
-    """Write files of results, by stage; return lines to say of them."""
+    """Write the requested files of results, by stage; return lines to print about them."""
     return [line for file, path in wanted for line in analysis.load(file.write)(results, path)]

@@ -1,4 +1,4 @@
-"""Options as they are typed: parameters of typer, made of what is declared, that check what they are given."""
+"""Options on the command line: parameters of typer, made from the declarations, that check their values."""
 
 from collections.abc import Callable
 from inspect import Parameter, Signature, signature
@@ -15,7 +15,7 @@ Declared = TypeVar("Declared")
 
 
 def info(option: Option) -> Any:
-    """Return what typer is told of an option beside its type."""
+    """Return typer's declaration of an option, apart from its type."""
     opposite = f"/--no-{option.flag[2:]}" if option.kind is bool and option.default else ""
     default = option.none or option.default
     return typer.Option(
@@ -30,7 +30,7 @@ def info(option: Option) -> Any:
 
 
 def _placeholder(option: Option) -> str | None:
-    """Return what help writes for a value: its choices, or what kind of thing it is."""
+    """Return the placeholder for a value in help: its choices, or its kind."""
     if option.placeholder:
         return option.placeholder
     if option.choices:
@@ -45,7 +45,7 @@ def _placeholder(option: Option) -> str | None:
 
 
 def _checking(option: Option) -> Callable[[Any], Any] | None:
-    """Return what refuses a typed value that is none of an option's choices."""
+    """Return a function that raises an error for a value outside an option's choices; None without choices."""
 
     def check(value: Any) -> Any:
         for each in (value or ()) if option.default == () else (value,):
@@ -57,7 +57,7 @@ def _checking(option: Option) -> Callable[[Any], Any] | None:
 
 
 def parameter(option: Option) -> Parameter:
-    """Return an option as typer takes it from a function's signature: its type, and what it is when not given."""
+    """Return an option as a parameter for typer: its type and its default."""
     kind, default = option.kind, option.default
     if option.none:
         kind, default = str, option.none if default is None else str(default)
@@ -70,17 +70,17 @@ def parameter(option: Option) -> Parameter:
 
 
 def argument(metavar: str, help_text: str, *, group: str) -> Any:
-    """Return what typer is told of an argument, which is typed without a name.
+    """Return typer's declaration of a positional argument.
 
     Args:
-        metavar: what help calls it.
-        help_text: in a sentence.
-        group: of `GROUPS`.
+        metavar: name in help.
+        help_text: help in a sentence.
+        group: one of `GROUPS`.
     """
     return typer.Argument(metavar=metavar, help=help_text, rich_help_panel=GROUPS[group])
 
 
-# Text as one types it, beside --text.
+# Text files as positional arguments, in addition to --text.
 Files = Annotated[list[str] | None, argument("FILE", "Text to read, as --text takes it.", group="corpora")]
 
 
@@ -88,8 +88,8 @@ def takes(*options: Option, files: bool = False) -> Callable[[Function], Functio
     """Give a command options; they reach it as keyword arguments, whether it names them or takes `**values`.
 
     Args:
-        *options: that it takes.
-        files: whether text may be typed without an option too; `run_options` adds it to that of `--text`.
+        *options: options of the command.
+        files: whether text may also be given by positional arguments; `run_options` adds it to that of `--text`.
     """
     typed = [Parameter("files", Parameter.KEYWORD_ONLY, default=None, annotation=Files)] if files else []
 
@@ -110,14 +110,14 @@ def takes(*options: Option, files: bool = False) -> Callable[[Function], Functio
 
 
 def run_options(declaring: type[Declared], **values: Any) -> Declared:
-    """Put the options of a run, or of a training, together.
+    """Build the options of a run, or of a training.
 
     Args:
-        declaring: what they are options of.
-        **values: as they were typed; `files` stand before those of `text`.
+        declaring: class of the options.
+        **values: values as they were typed; `files` come before those of `text`.
 
     Raises:
-        HeadscopeError: an option is invalid, or a file or folder that was named is not there.
+        HeadscopeError: an option is invalid, or a named file or folder does not exist.
     """
     if files := values.pop("files", None):
         values["text"] = [*files, *(values["text"] or ())]
@@ -136,7 +136,7 @@ def run_options(declaring: type[Declared], **values: Any) -> Declared:
 def _number(option: Option, value: str) -> int | None:
     if value == option.none:
         return None
-    # Python reads no number of thousands of digits.
+    # Python cannot parse a number with thousands of digits.
     if value.isdecimal() and len(value) < 10 and int(value) >= (option.least or 0):
         return int(value)
     raise OptionError(f"{option.flag} {value!r} is not known; give a number from {option.least}, or {option.none}")

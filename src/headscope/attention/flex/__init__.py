@@ -1,1 +1,1 @@
-"""Row statistics from torch's flex attention, which writes no scores: for accelerators and long inputs."""
+"""Row statistics from torch's flex attention, which stores no scores: for accelerators and long inputs."""

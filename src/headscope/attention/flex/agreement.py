@@ -1,4 +1,4 @@
-"""How far two ways of computing a layer lie apart, and how large the numbers are that they round."""
+"""The difference between two computations of a layer, and the size of the numbers that they round."""
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
 
 
 def largest_score(call: AttentionCall) -> float:
-    """Return a bound of the scores, |q| |k| and the bias: as large are the numbers that are rounded."""
+    """Return a bound of the scores, |q| |k| plus the bias, which is the size of the numbers that are rounded."""
     lengths = (each.float().norm(dim=-1).amax() for each in (call.query, call.key))
     bias = bias_of(call, slice(None))
     added = 0.0 if bias is None else float(bias.float().abs().amax())
@@ -16,7 +16,7 @@ def largest_score(call: AttentionCall) -> float:
 
 
 def difference(result: FusedResult, expected: FusedResult, valid: Tensor) -> float:
-    """Return the largest difference in rows that are tokens; that of outputs beside their size and rounding."""
+    """Return the largest difference in valid rows; that of outputs is relative to their size, minus their rounding."""
     assert result.statistics is not None
     assert expected.statistics is not None
     pairs = [(result.statistics, expected.statistics)]

@@ -1,7 +1,7 @@
 """Compile functions with torch.compile without a shared cache of compiled code.
 
-torch keeps compiled code in a folder of the shared temporary folder whose name anybody can guess, and runs the code
-that it finds there: another user of the machine who makes that folder first could run code as the caller.
+torch keeps compiled code in the shared temporary folder, in a folder whose name anybody can guess, and runs the code
+that it finds there: another user of the machine who creates that folder first could run code as the caller.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,8 +15,8 @@ import torch
 from headscope.storage.environment import environment
 
 _FOLDERS = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
-# Headers that are compiled beforehand lie in torch's default folder, whatever the environment says. Older versions of
-# torch lack the option, and compile none.
+# Precompiled headers are stored in torch's default folder, whatever the environment says. Older versions of torch lack
+# the option, and precompile none.
 _HEADERS = "cpp_cache_precompile_headers"
 
 
@@ -25,13 +25,13 @@ def compiled(function: Callable[..., Any], *, most_kinds: int) -> Callable[..., 
 
     Args:
         function: the function to compile; its whole graph must compile.
-        most_kinds: how many kinds of arguments it is compiled for.
+        most_kinds: maximum number of kinds of arguments that it is compiled for.
     """
     with _private_folders():
         fast: Callable[..., Any] = torch.compile(function, fullgraph=True)
 
     def compute(*arguments: object) -> Any:
-        # `torch.compile` takes the limit itself only since torch 2.13.
+        # `torch.compile` has an argument for the limit only since torch 2.13.
         with _private_folders(), torch._dynamo.config.patch(recompile_limit=most_kinds):
             return fast(*arguments)
 
@@ -40,9 +40,9 @@ def compiled(function: Callable[..., Any], *, most_kinds: int) -> Callable[..., 
 
 @contextmanager
 def _private_folders() -> Iterator[None]:
-    """Let torch and triton use this process's own folder; torch writes its default into the environment otherwise."""
+    """Make torch and triton use this process's own folder; otherwise torch writes its default into the environment."""
     with environment(dict.fromkeys(_FOLDERS, _folder().name)):
-        from torch._inductor import config  # which makes the folder that the environment names
+        from torch._inductor import config  # this import creates the folder named in the environment
 
         with config.patch({_HEADERS: False} if hasattr(config, _HEADERS) else {}):
             yield

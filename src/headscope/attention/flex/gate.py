@@ -1,7 +1,7 @@
-"""Which layers flex attention computes: where a call of the layer gives the same as blocks of scores, sooner.
+"""Choice of the layers that flex attention computes: those where it gives the same as blocks of scores, but faster.
 
-It is tried on the first long input that a layer meets, since what is gained depends on the device, and what is computed
-on the model. Until then, and wherever it loses, blocks of scores are computed (the folder `fused`).
+It is tried on the first long input of each layer, since the gain depends on the device, and the computation on the
+model. Until then, and wherever it is slower, blocks of scores are computed (the folder `fused`).
 """
 
 import time
@@ -21,8 +21,9 @@ from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import CallSite
 
 LONG = 1024
-"""Keys of an input from which on it is tried: of shorter ones, blocks of scores stay in a GPU's cache."""
-# Of a share, an entropy, a length beside the longest; and of what scores are rounded to, on their way to an entropy.
+"""Minimum number of keys to try flex attention: blocks of scores of shorter inputs stay in a GPU's cache."""
+# _TOLERANCE is for a share, an entropy, or a length relative to the longest; _ROUNDINGS is the number of float32
+# roundings of scores on the way to an entropy.
 _TOLERANCE, _ROUNDINGS = 1e-5, 16
 _FAILED = "it cannot be computed here ({error})"
 
@@ -30,7 +31,7 @@ Compute = Callable[[], FusedResult]
 
 
 def timed(compute: Compute, device: torch.device) -> tuple[FusedResult, float]:
-    """Return what is computed, and the seconds that it takes."""
+    """Return the result of a computation, and the seconds that it takes."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     began = time.perf_counter()
@@ -42,12 +43,12 @@ def timed(compute: Compute, device: torch.device) -> tuple[FusedResult, float]:
 
 @dataclass(eq=False)
 class FlexGate:
-    """Chooses between flex attention and blocks of scores, for the layers of one model.
+    """Choose between flex attention and blocks of scores, for the layers of one model.
 
     Args:
-        devices: types of device on which flex attention is tried. On a processor it writes all scores.
-        long: keys of an input from which on it is tried.
-        timer: returns what is computed, and the seconds that it takes.
+        devices: types of device on which flex attention is tried. On a CPU it writes all scores.
+        long: smallest number of keys of an input on which it is tried.
+        timer: returns the result of a computation, and the seconds that it takes.
     """
 
     _: KW_ONLY
@@ -59,18 +60,18 @@ class FlexGate:
         self._refusals: dict[tuple[str, int, bool], str | None] = {}
         self._seconds: list[tuple[float, float]] = []
         self._weights_read = False
-        # The masks are kept so that their ids stay their own.
+        # The masks are kept alive so that their ids are not reused.
         self._masks: dict[tuple[int, int], tuple[Tensor | None, FlexMask | None]] = {}
 
     def begin(self) -> None:
-        """Start a batch: the masks of the one before are let go."""
+        """Start a batch: release the masks of the previous one."""
         self._masks = {}
 
     def tries(self, call: AttentionCall, *, need_weights: bool) -> bool:
-        """Whether a call is one for flex attention: long, on such a device, and nobody reads its weights.
+        """Return True if flex attention may compute a call: long, on a suitable device, and nobody reads its weights.
 
         Args:
-            call: of the attention function.
+            call: call of the attention function.
             need_weights: whether the weights themselves are read.
         """
         if call.query.device.type not in self.devices or call.key.shape[2] < self.long:
@@ -88,14 +89,14 @@ class FlexGate:
         norms: Tensor | None,
         blocks: Compute,
     ) -> FusedResult:
-        """Compute all rows of a layer the one way or the other.
+        """Compute all rows of a layer, either by flex attention or in blocks of scores.
 
         Args:
-            call: of the attention function.
-            site: its layer.
-            queries: the tokens that attend.
-            keys: the tokens attended to.
-            norms: how long what each head writes of each key is, `[batch, head, key]`, for the statistics of that.
+            call: call of the attention function.
+            site: layer of the call.
+            queries: the attending tokens.
+            keys: the attended tokens.
+            norms: norm of each head's output per key, `[batch, head, key]`, for norm-weighted statistics.
             blocks: computes the same in blocks of scores.
         """
         mask = self._mask(call)
@@ -110,8 +111,8 @@ class FlexGate:
         try:
             return flexed()
         except torch.OutOfMemoryError:
-            raise  # with a smaller batch there may be enough
-        except Exception as error:  # another length may be compiled anew
+            raise  # a smaller batch may fit
+        except Exception as error:  # another length may need a new compilation, which may fail
             self._refusals[layer] = _FAILED.format(error=type(error).__name__)
             return blocks()
 
@@ -127,9 +128,9 @@ class FlexGate:
             return reason
         device = call.query.device
         try:
-            flexed()  # compiles, which does not count
+            flexed()  # compilation is not timed
             result, seconds = self.timer(flexed, device)
-        except Exception as error:  # whatever a compiler may not be able to do on this machine
+        except Exception as error:  # a compiler may fail on this machine in any way
             return _FAILED.format(error=type(error).__name__)
         blocks()
         expected, block_seconds = self.timer(blocks, device)
@@ -144,7 +145,7 @@ class FlexGate:
 
     @property
     def note(self) -> str | None:
-        """Which way was taken, in a sentence; None where no long input was met on such a device."""
+        """The choice that was made, in a sentence; None before the first long input on a suitable device."""
         of = f"row statistics of inputs of {self.long:,} tokens and more are computed"
         refusals = [reason for reason in self._refusals.values() if reason is not None]
         number = len(self._refusals) - len(refusals)

@@ -1,4 +1,4 @@
-"""A layer as flex attention takes it: queries, keys, values, which keys are hidden, and what is added to scores."""
+"""The inputs of flex attention for a layer: queries, keys, values, the mask, and the bias added to scores."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,11 +20,11 @@ _EVERY = slice(None)
 
 @dataclass(frozen=True, eq=False)
 class FlexMask:
-    """Which keys each row sees; layers of a batch that share the model's mask share it.
+    """The keys that each row sees; layers of a batch that share the model's mask share this object.
 
     Attributes:
-        visible: `[batch or 1, row, key]` bool; None where nothing is hidden.
-        blocks: says which blocks of scores flex attention need not compute; None where nothing is hidden.
+        visible: `[batch or 1, row, key]` bool; None if nothing is hidden.
+        blocks: blocks of scores that flex attention may skip; None if nothing is hidden.
     """
 
     visible: Bool[Tensor, "#batch row key"] | None
@@ -33,15 +33,15 @@ class FlexMask:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FlexLayer:
-    """A layer in the precision that is computed in.
+    """A layer in the precision of the computation.
 
     Attributes:
         query: `[batch, head, row, width]`.
         key: `[batch, group, key, width]`; consecutive heads share a group.
         value: `[batch, group, key, value width]`.
         scaling: factor of the scores.
-        mask: which keys each row sees.
-        bias: added for the position, linear in the key's position, `[batch, head, row, key]`; None for none.
+        mask: keys that each row sees.
+        bias: position bias added to scores, linear in the key's position, `[batch, head, row, key]`; None for none.
         sink: logits of a learned sink, `[batch, head, row]`; None for none.
     """
 
@@ -55,7 +55,7 @@ class FlexLayer:
 
     @property
     def shared(self) -> int:
-        """How many heads share a group's keys."""
+        """Number of heads that share a group's keys."""
         return self.query.shape[1] // self.key.shape[1]
 
 
@@ -63,8 +63,8 @@ def flex_layer(call: AttentionCall, mask: FlexMask) -> FlexLayer:
     """Return the layer of a call; half precision is widened to float32, as on the fused path.
 
     Args:
-        call: of the attention function.
-        mask: made of the call's mask.
+        call: call of the attention function.
+        mask: mask made from the call's mask.
     """
     dtype = computed_in(call.query.dtype)
     batch, heads, rows, _ = call.query.shape
@@ -81,11 +81,11 @@ def flex_layer(call: AttentionCall, mask: FlexMask) -> FlexLayer:
 
 
 def flex_mask(mask: Tensor | None, *, rows: int) -> FlexMask | None:
-    """Read a model's mask; None where it does more than hide keys.
+    """Read a model's mask; return None if it does more than hide keys.
 
     Args:
-        mask: additive, `[batch or 1, 1, row or 1, key]`, or None where nothing is hidden.
-        rows: how many the layer has.
+        mask: additive mask, `[batch or 1, 1, row or 1, key]`, or None if nothing is hidden.
+        rows: number of rows of the layer.
     """
     if mask is None:
         return FlexMask(None, None)
@@ -97,10 +97,10 @@ def flex_mask(mask: Tensor | None, *, rows: int) -> FlexMask | None:
 
 
 def visible_blocks(visible: Bool[Tensor, "#batch row key"]) -> "BlockMask":
-    """Return which blocks of scores have a visible key, for flex attention.
+    """Return the blocks of scores that have a visible key, for flex attention.
 
     Args:
-        visible: `[batch or 1, row, key]`; what is the same for the whole batch is given once.
+        visible: `[batch or 1, row, key]`; a mask that is the same for the whole batch has a first axis of 1.
     """
     from torch.nn.attention.flex_attention import create_block_mask
 
@@ -116,10 +116,10 @@ def visible_blocks(visible: Bool[Tensor, "#batch row key"]) -> "BlockMask":
 
 
 def why_not_flex(call: AttentionCall) -> str | None:
-    """Return why flex attention does not give a call's statistics, as the end of a sentence; None where it does.
+    """Return the reason why flex attention cannot compute a call's statistics, as the end of a sentence; else None.
 
     Args:
-        call: of the attention function.
+        call: call of the attention function.
     """
     if call.options.get("softcap") is not None:
         return "scores are capped, and the sum of weights times scores is then no product with summed keys"
@@ -132,7 +132,7 @@ def why_not_flex(call: AttentionCall) -> str | None:
 
 
 def _linear(bias: Tensor) -> bool:
-    """Whether a bias `[..., key]` rises by the same from key to key, as ALiBi's does, up to rounding."""
+    """Return True if a bias `[..., key]` rises by a constant from key to key, as ALiBi's does, up to rounding."""
     if bias.shape[-1] < 3:
         return True
     exact = bias.double()

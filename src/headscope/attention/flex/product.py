@@ -14,21 +14,21 @@ from headscope.attention.flex.compiling import compiled
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
 
-# Kernels take no fewer columns.
+# Kernels need at least this many columns.
 _FEWEST = 16
 _KINDS = 64
-# Three products of tensor cores for each of float32, which together are as exact as float32 needs.
+# Each float32 product is computed as three products of tensor cores, which together are as exact as float32 needs.
 PRECISION = "'tf32x3'"
 
 
 @dataclass(frozen=True, eq=False)
 class FlexProduct:
-    """What a call gives of each row.
+    """The result of a call, per row.
 
     Attributes:
-        sums: of the columns under the weights, `[batch, head, row, column]`.
+        sums: sums of the columns under the weights, `[batch, head, row, column]`.
         lse: ln sum exp of the scores, `[batch, head, row]`; -inf in a row that sees nothing.
-        largest: the largest score, as `lse`.
+        largest: largest score, shaped as `lse`.
     """
 
     sums: Float[Tensor, "batch head row column"]
@@ -46,18 +46,18 @@ def flex_product(
     bias: Float[Tensor, "batch head row key"] | None = None,
     of_key: Float[Tensor, "batch head key"] | None = None,
 ) -> FlexProduct:
-    """Compute softmax(scaling q k' + bias + of_key) times columns, compiled where there is an accelerator.
+    """Compute softmax(scaling q k' + bias + of_key) times columns; the function is compiled if there is an accelerator.
 
-    On a processor it is computed as the definition says, with all scores in memory: that is for tests.
+    On a CPU it is computed as in the definition, with all scores in memory, which is meant for tests.
 
     Args:
         query: `[batch, head, row, width]`.
         key: `[batch, group, key, width]`; consecutive heads share a group.
-        columns: what is summed, `[batch, group, key, column]`.
+        columns: columns to sum, `[batch, group, key, column]`.
         scaling: factor of the scores.
-        blocks: which keys each row sees.
-        bias: added to the scores, `[batch, head, row, key]`.
-        of_key: added to all scores of a key, `[batch, head, key]`; -inf hides it.
+        blocks: keys that each row sees.
+        bias: bias added to the scores, `[batch, head, row, key]`.
+        of_key: term added to all scores of a key, `[batch, head, key]`; -inf hides it.
     """
     number = columns.shape[-1]
     compute = _compiled() if query.device.type == "cuda" else _flex
@@ -95,7 +95,7 @@ def _flex(
 
 
 def _added(bias: Tensor | None, of_key: Tensor | None) -> Callable[..., Tensor] | None:
-    """Return the function that adds to a score what is added for its position and to its key."""
+    """Return the function that adds the position bias and the term of the key to a score."""
     if bias is not None and of_key is not None:
         return lambda score, item, head, row, key: score + bias[item, head, row, key] + of_key[item, head, key]
     if bias is not None:
@@ -107,5 +107,5 @@ def _added(bias: Tensor | None, of_key: Tensor | None) -> Callable[..., Tensor] 
 
 @cache
 def _compiled() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
-    # Wide and narrow columns, norms, biases, one input or several: each is compiled once.
+    # Each combination (wide or narrow columns, norms, biases, one input or several) is compiled once.
     return compiled(_flex, most_kinds=_KINDS)

@@ -1,4 +1,4 @@
-"""How much attention each key receives: the sum of its weights over rows, by a product with the sides exchanged."""
+"""Attention that each key receives: the sum of its weights over rows, by a product with queries and keys swapped."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -11,16 +11,16 @@ from headscope.attention.flex.product import flex_product
 def received_attention(
     layer: FlexLayer, lse: Float[Tensor, "batch head row"], counted: Bool[Tensor, "batch row"]
 ) -> Float[Tensor, "batch head key"]:
-    """Sum each key's weights over the rows that count.
+    """Sum each key's weights over the rows that are counted.
 
-    A weight is exp(s_ij - L_i) with L_i the row's log-sum-exp. With keys in the place of queries and -L_i added to all
-    scores of row i, the log-sum-exp of what was column j is ln sum_i a_ij. Heads that share keys are summed each by
-    itself; `sum` over the heads of a group gives what its keys receive.
+    A weight is exp(s_ij - L_i), where L_i is the row's log-sum-exp. With keys as queries and -L_i added to all scores
+    of row i, the log-sum-exp of the former column j is ln sum_i a_ij. Heads that share keys are summed separately;
+    `sum` over the heads of a group gives the attention that its keys receive.
 
     Args:
-        layer: whose weights they are.
-        lse: of each row, with a learned sink's logit in it where there is one.
-        counted: which rows count.
+        layer: layer of the weights.
+        lse: log-sum-exp of each row, including a learned sink's logit if there is one.
+        counted: rows that are counted.
     """
     visible = layer.mask.visible
     keys = layer.key.repeat_interleave(layer.shared, dim=1)

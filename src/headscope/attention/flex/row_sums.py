@@ -1,8 +1,8 @@
-"""Row statistics of a layer from a few flex products: the scores are computed anew for each, and never written.
+"""Row statistics of a layer from a few flex products: the scores are recomputed for each, and never stored.
 
 With p the weights, s the scores and L their log-sum-exp: a share is a sum of p over the keys of a class, a column; the
-largest weight is exp(max s - L); and the entropy -sum p ln p is L - sum p s, where s is scaling q k' plus what is added
-for the position, so that keys as values give it: sum p s = scaling q (sum p k)' + ... No weight is needed for it.
+largest weight is exp(max s - L); and the entropy -sum p ln p is L - sum p s, where s is scaling q k' plus a position
+bias, so that a product with the keys as values gives it: sum p s = scaling q (sum p k)' + ... No weight is needed.
 """
 
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ from headscope.encoding.segment import SegmentInfo
 
 @dataclass(frozen=True, eq=False)
 class FlexRows:
-    """What is known of the rows of a layer.
+    """The output and statistics of the rows of a layer.
 
     Attributes:
         output: weights times values, `[batch, head, row, width]`.
         statistics: `[batch, head, row, ROW_STATISTICS]`; 0 in rows that see nothing.
-        lse: ln sum exp of the scores, the sink's among them, `[batch, head, row]`; 0 in rows that see nothing.
-        sink: weight of the learned sink, `[batch, head, row]`; None where there is none.
+        lse: ln sum exp of the scores, including the sink's, `[batch, head, row]`; 0 in rows that see nothing.
+        sink: weight of the learned sink, `[batch, head, row]`; None if there is none.
     """
 
     output: Float[Tensor, "batch head row width"]
@@ -42,11 +42,11 @@ def flex_rows(
     """Compute a layer's output and row statistics, in two products.
 
     Args:
-        layer: without the sink where `norms` are given: a sink writes nothing.
-        keys: the tokens attended to, for their classes.
+        layer: the layer; without the sink if `norms` are given, because a sink writes nothing.
+        keys: the attended tokens, for their classes.
         square: whether queries and keys are the same tokens.
-        norms: how long what each head writes of each key is: the weights are then `a_ij |f_j|`, each row divided by
-            its sum, which is a softmax of the scores plus ln |f_j|. Rows that write nothing are NaN throughout.
+        norms: norm of each head's output per key: the weights are then `a_ij |f_j|`, each row divided by
+            its sum, which is a softmax of the scores plus ln |f_j|. All statistics of rows that write nothing are NaN.
     """
     of_key = None if norms is None else torch.log(norms.to(layer.query.dtype))
     columns = _Columns(layer, keys, of_key)
@@ -59,11 +59,11 @@ def flex_rows(
         bias=layer.bias,
         of_key=of_key,
     )
-    # Wide and narrow columns go apart: a kernel rounds the width up to a power of two.
+    # Wide and narrow columns are separate products, because a kernel rounds the width up to a power of two.
     wide, narrow = product(torch.cat([layer.value, layer.key], dim=-1)), product(columns.narrow).sums
     lse, sees = wide.lse, wide.lse > -torch.inf
     lse = torch.where(sees, lse, 0.0)
-    left, sink = None, None  # what a sink leaves to the keys
+    left, sink = None, None  # weight that a sink leaves to the keys
     if layer.sink is not None:
         total = torch.logaddexp(wide.lse, layer.sink)
         left, sink, lse = torch.exp(wide.lse - total), torch.exp(layer.sink - total), total
@@ -89,7 +89,7 @@ def flex_rows(
 
 
 class _Columns:
-    """The narrow columns: classes of keys, then what the mean of what is added to the scores is made of."""
+    """The narrow columns: classes of keys, then the columns for the mean of the terms added to the scores."""
 
     def __init__(self, layer: FlexLayer, keys: SegmentInfo, of_key: Tensor | None) -> None:
         self.layer = layer
@@ -103,14 +103,14 @@ class _Columns:
             self.position = len(CLASSES)
             parts.append(at[None, None, :, None].expand(batch, groups, number, 1))
         if of_key is not None:
-            # A column for each head of a group: they share keys, and not what they write of them.
+            # One column for each head of a group: its heads share keys, but not the norms of their outputs.
             self.of_heads = sum(each.shape[-1] for each in parts)
             finite = of_key.masked_fill(of_key == -torch.inf, 0.0)
             parts.append(finite.view(batch, groups, layer.shared, number).transpose(2, 3))
         self.narrow = torch.cat(parts, dim=-1)
 
     def mean_addition(self, sums: Tensor) -> Tensor:
-        """Return the mean under the weights of what is added to the scores, `[batch, head, row]`."""
+        """Return the mean under the weights of the terms added to the scores, `[batch, head, row]`."""
         mean, bias = sums.new_zeros(sums.shape[:-1]), self.layer.bias
         if bias is not None and self.position is not None:
             slope = bias[..., -1] - bias[..., 0]
@@ -125,7 +125,7 @@ class _Columns:
 def _at_offsets(
     layer: FlexLayer, lse: Tensor, offsets: tuple[int, ...], of_key: Tensor | None
 ) -> Float[Tensor, "batch head row"]:
-    """Return the weights on the keys at some offsets from each row, together; no offset leaves the input."""
+    """Return the summed weights on the keys at some offsets from each row; keys outside of the input count as 0."""
     weights = torch.zeros_like(lse)
     rows, number = lse.shape[2], layer.key.shape[2]
     for offset in offsets:

@@ -1,1 +1,1 @@
-"""Attention and its row statistics in one pass over blocks of scores, for the families that it knows."""
+"""Attention and its row statistics in one pass over blocks of scores, for the families that it supports."""

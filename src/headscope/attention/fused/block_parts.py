@@ -1,4 +1,4 @@
-"""Parts of a layer in the precision that is computed in: half precision is widened a block at a time."""
+"""Parts of a layer in the precision of the computation: half precision is widened one block at a time."""
 
 import math
 from collections.abc import Sequence
@@ -10,17 +10,17 @@ _ALIGNED = 16
 
 
 def computed_in(dtype: torch.dtype) -> torch.dtype:
-    """Return the precision that scores, softmax and statistics are computed in: float32 for half precision."""
+    """Return the precision in which scores, softmax and statistics are computed: float32 for half precision."""
     return torch.promote_types(dtype, torch.float32)
 
 
 class WidenedParts:
-    """Gives parts of a tensor in the precision that is computed in.
+    """Return parts of a tensor in the precision of the computation.
 
-    Parts of half precision are written into the same memory, one after the other: nothing is as large as a layer.
+    Widened parts are written into the same memory, one after the other, so that no copy is as large as a layer.
 
     Args:
-        tensor: as the model made it, `[batch, head, row, width]`.
+        tensor: tensor from the model, `[batch, head, row, width]`.
         contiguous: whether a tensor that needs no widening is made contiguous: products of strided keys are slow, and
             every block needs one.
     """
@@ -32,7 +32,7 @@ class WidenedParts:
         self._last: tuple[tuple[slice, ...], Tensor] | None = None
 
     def __call__(self, *part: slice) -> Tensor:
-        """Return a part; of half precision, a call for another part overwrites it."""
+        """Return a part; with half precision, a call for another part overwrites it."""
         if not self._widens:
             return self._tensor[part]
         if self._last is None or self._last[0] != part:
@@ -43,14 +43,14 @@ class WidenedParts:
 
 
 class CarriedColumns:
-    """Gives values with columns beside them, so that one product sums all of them.
+    """Return values with additional columns, so that one product sums all of them.
 
     Args:
-        value: as the model made it, `[batch, group, key, width]`.
-        extra: columns beside the values, in the precision that is computed in, `[batch, group, key, column]`.
+        value: values from the model, `[batch, group, key, width]`.
+        extra: additional columns, in the precision of the computation, `[batch, group, key, column]`.
 
     Attributes:
-        number: of columns, those of the values and the padding among them.
+        number: number of columns, including those of the values and the padding.
     """
 
     def __init__(self, value: Tensor, extra: Sequence[Tensor]) -> None:
@@ -64,7 +64,7 @@ class CarriedColumns:
             self._whole = aligned(self._columns)
 
     def __call__(self, *part: slice) -> Tensor:
-        """Return the columns of some keys; of half precision, a call for others overwrites them."""
+        """Return the columns of some keys; with half precision, a call for others overwrites them."""
         if self._whole is not None:
             return self._whole[part]
         if self._last is None or self._last[0] != part:
@@ -84,7 +84,7 @@ class CarriedColumns:
 def aligned(columns: Sequence[Tensor]) -> Tensor:
     """Concatenate columns `[batch, head, key, column]`, and pad them with zeros to a multiple of 16.
 
-    Products with fewer columns take up to three times as long on processors that compute 16 at a time.
+    Products with fewer columns take up to three times as long on processors that compute 16 columns at a time.
     """
     width = sum(each.shape[3] for each in columns)
     first = columns[0]
@@ -99,7 +99,7 @@ class _Memory:
         self._kept = torch.empty(0, dtype=dtype)
 
     def of(self, shape: Sequence[int], *, device: torch.device) -> Tensor:
-        """Return memory of a shape."""
+        """Return memory of the given shape."""
         number = math.prod(shape)
         if self._kept.numel() < number:
             self._kept = torch.empty(number, dtype=self.dtype, device=device)

@@ -1,4 +1,4 @@
-"""Matrix products over the blocks of a layer, in memory that every block uses again."""
+"""Matrix products over the blocks of a layer, in memory that every block reuses."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class BlockScores:
 
     Attributes:
         most: the number of scores of the largest block.
-        dtype: of the scores.
+        dtype: dtype of the scores.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ def store(target: Tensor, left: Tensor, right: Tensor) -> None:
 
 
 def underflow(dtype: torch.dtype) -> tuple[float, float]:
-    """Return a score whose exp is the least that is not denormal, and a weight just above that: it counts as 0."""
+    """Return the lowest score whose exp is not denormal, and a weight just above its exp, below which weights are 0."""
     lowest = float(math.ceil(math.log(torch.finfo(dtype).tiny)))
     return lowest, 1.01 * math.exp(lowest)
 

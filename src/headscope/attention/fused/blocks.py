@@ -8,13 +8,13 @@ from headscope.attention.fused.reach import Reach
 
 @dataclass(frozen=True)
 class BlockSize:
-    """How large blocks are.
+    """Limits on the size of blocks.
 
     Attributes:
-        scores: of one block at most, unless that leaves too few rows.
-        few: rows of all heads of a group at least: a product of fewer is slow.
-        low: rows at most, under a mask that hides a different part from every row: the lower, the less is computed
-            in vain.
+        scores: maximum number of scores of a block, unless that leaves too few rows.
+        few: minimum number of rows over all heads of a group: a product of fewer rows is slow.
+        low: maximum number of rows under a mask that hides different keys from each row: the fewer rows, the fewer
+            masked scores are computed.
     """
 
     scores: int
@@ -32,9 +32,9 @@ class Block:
     """A part of a layer that is computed at once.
 
     Attributes:
-        items, heads, groups, rows: which of the batch, of the heads, of the key/value groups they read, of the rows.
-        keys: the keys that one of the rows may see; all others are hidden from all of them.
-        plain: of these keys, counted from their first, those to which the mask adds nothing.
+        items, heads, groups, rows: slices of the batch, the heads, the key/value groups that they read, and the rows.
+        keys: keys that at least one of the rows may see; all others are hidden from all rows.
+        plain: those of the keys to which the mask adds nothing, counted from the first of `keys`.
     """
 
     items: slice
@@ -46,7 +46,7 @@ class Block:
 
     @property
     def scores(self) -> int:
-        """How many scores it has."""
+        """Number of scores of the block."""
         number = 1
         for part in (self.items, self.heads, self.rows, self.keys):
             number *= part.stop - part.start
@@ -63,14 +63,14 @@ class Block:
 def cut_in_blocks(
     *, batch: int, heads: int, groups: int, rows: int, keys: int, reach: Callable[[], Reach], size: BlockSize
 ) -> Iterator[Block]:
-    """Cut a layer into blocks of about so many scores.
+    """Cut a layer into blocks of about `size.scores` scores.
 
-    Short inputs come several segments a block, whole; of a long one, a block has some rows of some heads.
+    Short segments are put whole into blocks of several; a block of a long segment has some rows of some heads.
 
     Args:
         batch, heads, groups, rows, keys: sizes of the layer.
-        reach: says what each row sees; asked only where a segment does not fit into a block.
-        size: how large blocks are.
+        reach: returns what each row sees; called only if a segment does not fit into a block.
+        size: limits on the size of blocks.
     """
     if heads * rows * keys <= size.scores:
         step = size.scores // (heads * rows * keys)
@@ -93,7 +93,7 @@ def cut_in_blocks(
             of_groups = slice(group, min(group + step, groups))
             of_heads = slice(of_groups.start * shared, of_groups.stop * shared)
             parts.append((of_heads, of_groups, rows_of_block, span, plain))
-    if not row_reach.varies:  # blocks of the same keys follow each other: what is made of the keys is made once
+    if not row_reach.varies:  # blocks with the same keys are consecutive, so that work on the keys is done once
         parts.sort(key=lambda part: part[0].start)
     for item in range(batch):
         for part in parts:

@@ -1,4 +1,4 @@
-"""A layer that is computed block by block: its sizes, its blocks, and the results that every way of computing fills."""
+"""A layer that is computed block by block: its sizes, its blocks, and the results that each algorithm fills."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ class FusedLayer:
     """A layer cut into blocks, and the memory of its results.
 
     Attributes:
-        blocks: all of them.
+        blocks: all blocks of the layer.
         scores_of: computes the scores of a block.
         value: `[batch, group, key, width]`.
         output: `[batch, row, head, width]`, to be filled.
         weights: `[batch, head, row, key]`, to be filled, or None where they are not requested.
-        logits: of a learned sink, `[batch, head, row]`, or None where there is none.
-        sunk: the weight of the sink, `[batch, head, row]`, to be filled, or None where there is none.
+        logits: logits of a learned sink, `[batch, head, row]`, or None if there is none.
+        sunk: weight of the sink, `[batch, head, row]`, to be filled, or None if there is none.
     """
 
     blocks: Sequence[Block]

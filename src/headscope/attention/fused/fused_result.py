@@ -1,4 +1,4 @@
-"""What the fused path gives of a layer."""
+"""The result of the fused path for a layer."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Which calls of a model's attention the fused path computes."""
+"""The calls of a model's attention that the fused path computes."""
 
 from torch import Tensor
 
@@ -7,12 +7,12 @@ from headscope.attention.model.tap import AttentionCall
 
 
 def fusible(call: AttentionCall) -> bool:
-    """Whether a call is plain scaled attention."""
+    """Return True if a call is plain scaled attention."""
     return why_not_fusible(call) is None
 
 
 def why_not_fusible(call: AttentionCall) -> str | None:
-    """Return what a call has beyond plain scaled attention, as the end of a sentence; None where it is plain."""
+    """Return the difference of a call from plain scaled attention, as the end of a sentence; None if there is none."""
     mask, bias, heads = call.mask, call.options.get("position_bias"), call.query.shape[1]
     if mask is not None and not (mask.is_floating_point() and mask.ndim == 4 and mask.shape[1] == 1):
         return "the mask is not added to scores, the same for all heads"

@@ -1,4 +1,4 @@
-"""Row statistics of what is written (`a_ij |f_j|`) along with the softmax, without ever writing its weights."""
+"""Norm-weighted row statistics (`a_ij |f_j|`) computed along with the softmax, without storing the weighted values."""
 
 import torch
 from jaxtyping import Float, Int
@@ -17,19 +17,19 @@ class FusedNorms:
     """The statistics of `norm_row_statistics`, block by block, from the parts of the softmax.
 
     With e the unnormalized weights, s their logarithms and t = e |f|: shares by class and the normalizer S = sum t
-    come from a product of e with `columns`, which rides along with that of the values; the entropy is
+    come from a product of e with `columns`, which are added to those of the values; the entropy is
     `ln S - (sum e s |f| + sum e |f| ln |f|) / S`.
 
     Args:
         norms: `|f_j|`, `[batch, head, key]`.
         classes: `KeyClass` of each key, `[batch, key]`.
-        rows: how many there are.
-        most: scores of the largest block.
+        rows: number of rows.
+        most: number of scores of the largest block.
         start: position of the first row on the query axis.
         square: whether queries and keys are the same tokens.
 
     Attributes:
-        columns: what e is to be multiplied with, `[batch, head, key, column]`.
+        columns: columns to multiply e with, `[batch, head, key, column]`.
         statistics: `[batch, head, row, ROW_STATISTICS]`, once `finish` was called.
     """
 
@@ -55,7 +55,7 @@ class FusedNorms:
         self._memory = norms.new_empty(most)
 
     def weigh(self, block: Block, e: Float[Tensor, "item head row key"]) -> None:
-        """Take a block's unnormalized weights."""
+        """Add a block's unnormalized weights."""
         statistics = self.statistics[block.items, block.heads, block.rows]
         t = self._memory[: e.numel()].view(e.shape)
         torch.mul(e, self.norms[block.items, block.heads, None, block.keys], out=t)
@@ -65,7 +65,7 @@ class FusedNorms:
         torch.amax(t, dim=-1, out=statistics[..., RowQuantity.MAX_WEIGHT])
 
     def weigh_logarithms(self, block: Block, es: Float[Tensor, "item head row key"]) -> None:
-        """Take a block's unnormalized weights, each times its logarithm."""
+        """Add a block's unnormalized weights, each times its logarithm."""
         norms = self.norms[block.items, block.heads, block.keys]
         statistics = self.statistics[block.items, block.heads, block.rows]
         statistics[..., RowQuantity.ENTROPY] = (es @ norms[..., None])[..., 0]
@@ -77,7 +77,7 @@ class FusedNorms:
 
         Args:
             sums: e times `columns`.
-            positions: statistics of e, unnormalized, of which the band is read.
+            positions: unnormalized statistics of e, from which the band is read.
         """
         self.statistics[..., band.BAND] = band.times_norms(positions[..., band.BAND], self.norms, start=self.start)
         self.statistics[..., BY_CLASS] = sums[..., :_TOTAL]

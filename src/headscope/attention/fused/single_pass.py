@@ -1,6 +1,6 @@
-"""Attention and its row statistics in a single pass that never writes the normalized weights.
+"""Attention and its row statistics in a single pass that never stores the normalized weights.
 
-Eager attention writes the weights, and the statistics then read them several times: on a CPU that is more memory
+Eager attention stores the weights, and the statistics then read them several times: on a CPU that is more memory
 traffic than the attention itself. This module keeps a block of a few segments, or of a few rows, in cache. The output,
 the normalizer of the softmax and the shares by class of key come from a single matrix product; the entropy and the
 largest weight come from intermediate values of the softmax. A self-test compares the result with the model's eager
@@ -43,27 +43,27 @@ def fused_attention(
 ) -> FusedResult:
     """Compute softmax(scaling q k' + bias + mask) v, and the statistics of every row, in blocks of segments or rows.
 
-    With s the scores less their row maximum, e = exp s and z = sum e: the weights are e / z, the largest
+    With s the scores minus their row maximum, e = exp s and z = sum e: the weights are e / z, the largest
     is 1 / z, and the entropy -sum (e/z) ln(e/z) = ln z - (sum e s) / z, nats. A learned sink is one more score, with
-    nothing at its key. Of queries and keys in half precision all of it is computed in float32; only the output is
+    nothing at its key. With queries and keys in half precision everything is computed in float32; only the output is
     rounded to the model's precision.
 
     Args:
         query: `[batch, head, row, width]`.
         key: `[batch, group, key, width]`; consecutive heads share a group.
         value: `[batch, group, key, value width]`.
-        mask: additive, `[batch or 1, 1, row or 1, key]`, or None.
+        mask: additive mask, `[batch or 1, 1, row or 1, key]`, or None.
         scaling: factor of the scores.
-        keys: the tokens attended to, for their classes.
+        keys: the attended tokens, for their classes.
         start: position of the first row on the query axis.
         square: whether queries and keys are the same tokens.
         need_weights: whether to return the weights too.
-        need_statistics: whether to return the row statistics; without them a plain softmax does.
-        bias: what is added for the position, `[batch or 1, head or 1, row or 1, key]`, or None.
+        need_statistics: whether to return the row statistics; without them a plain softmax is enough.
+        bias: position bias, `[batch or 1, head or 1, row or 1, key]`, or None.
         sink: logits of a learned sink, `[batch or 1, head, row or 1]`, or None.
-        reach: gives what `reach_of` reads from the mask, where that has been read before.
-        norms: how long what each head writes of each key is (`written.key_norms`), for the statistics of that.
-        size: how large blocks are; what fits into the cache by default.
+        reach: returns the result of `reach_of` for the mask, if the mask was read before.
+        norms: norm of each head's output per key (`output_norms.key_norms`), for norm-weighted statistics.
+        size: size of the blocks; what fits into the cache by default.
     """
     batch, heads, rows, _ = query.shape
     groups, n_keys, width = key.shape[1], key.shape[2], value.shape[3]

@@ -1,4 +1,4 @@
-"""Weights and outputs alone, block by block: without row statistics a plain softmax does."""
+"""Weights and outputs only, block by block: without row statistics a plain softmax is enough."""
 
 import torch
 

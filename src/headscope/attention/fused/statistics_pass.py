@@ -1,4 +1,4 @@
-"""Row statistics along with the softmax, block by block, without ever writing the normalized weights."""
+"""Row statistics computed along with the softmax, block by block, without storing the normalized weights."""
 
 from functools import partial
 
@@ -20,15 +20,15 @@ from headscope.encoding.segment import SegmentInfo
 
 
 class StatisticsPass:
-    """Sums up a layer, block by block.
+    """Sum up a layer, block by block.
 
     Args:
-        layer: its blocks, and the memory of its results.
-        keys: the tokens attended to, for their classes.
+        layer: blocks of the layer, and memory for its results.
+        keys: the attended tokens, for their classes.
         start: position of the first row on the query axis.
         square: whether queries and keys are the same tokens.
         masked: whether a mask hides keys.
-        norms: how long what each head writes of each key is, `[batch, head, key]`, for the statistics of that.
+        norms: norm of each head's output per key, `[batch, head, key]`, for norm-weighted statistics.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class StatisticsPass:
         most, dtype = layer.scores_of.most, layer.scores_of.dtype
         memory = partial(layer.output.new_empty, dtype=dtype)
         self.statistics = memory((batch, heads, rows, len(ROW_STATISTICS)))
-        # A spare element on either side allows reading the three diagonals as a strided band.
+        # A spare element on each side allows reading the three diagonals as a strided band.
         self.spare = memory(most + 2)
         self.lowest, self.smallest = underflow(dtype)
         self.written = (
@@ -55,13 +55,14 @@ class StatisticsPass:
             if norms is None
             else FusedNorms(norms.to(dtype), keys.classes, rows=rows, most=most, start=start, square=square)
         )
-        # Columns for the classes and for the normalizer ride along with the values, and those of what is written.
+        # Columns for the classes, the normalizer and the output norms are added to the values, so that one product sums
+        # all.
         of_class = class_indicators(keys.classes, dtype=dtype)[:, None].expand(batch, groups, self.n_keys, -1)
         extra = [of_class, of_class.new_ones((batch, groups, self.n_keys, 1))]
         self.separate = None
         if self.written is not None and groups == heads:
             extra.append(self.written.columns)
-        elif self.written is not None:  # heads that share values do not share what they write of them
+        elif self.written is not None:  # heads that share values have different output norms
             self.separate = aligned([self.written.columns])
         self.carried = CarriedColumns(layer.value, extra)
         self.product = memory((batch, heads, rows, self.carried.number))
@@ -106,7 +107,8 @@ class StatisticsPass:
         if written is not None:
             written.weigh_logarithms(block, s)
         if layer.logits is not None and layer.sunk is not None:
-            # Of each row: the sink's score less the largest and its exponential; its weight once all is summed.
+            # For each row: exp of the sink's score minus the largest score; it becomes the sink's weight when all is
+            # summed.
             apart = (layer.logits[rows_of_block] - most[..., 0]).clamp_(min=self.lowest)
             layer.sunk[rows_of_block] = torch.exp(apart)
             product[..., self.total] += layer.sunk[rows_of_block]

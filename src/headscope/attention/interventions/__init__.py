@@ -1,1 +1,1 @@
-"""Attention heads changed while a model runs, and what the model then predicts."""
+"""Changes of attention heads while a model runs, and their effect on its predictions."""

@@ -1,4 +1,4 @@
-"""Where a model may be entered in the middle: its blocks, found by looking, and the layers that each of them holds."""
+"""Where a pass may start in the middle of a model: its blocks, found by inspection, and the layers in each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import short_inputs
 
 Layer = tuple[str, int]
-"""A kind of attention, and a layer within it, from 0."""
+"""A kind of attention, and a layer of this kind, from 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +23,12 @@ class BlockPlan:
     """The blocks of a model.
 
     Attributes:
-        modules: the blocks, each once; none where every pass is a whole one.
-        number: how many calls of blocks a pass has, at least 1.
-        first: in which of these calls each layer's attention is computed.
+        modules: the blocks, each once; empty if every pass is a whole one.
+        number: number of calls of blocks in a pass, at least 1.
+        first: call of a block in which each layer's attention is computed.
         calls: for each call of the attention function in a pass, the call of a block that it is part of; None for one
             outside of blocks.
-        missing: why passes are whole ones; empty where they are not.
+        missing: reason why passes are whole ones; empty if they are not.
     """
 
     modules: tuple[nn.Module, ...] = field(repr=False)
@@ -38,11 +38,11 @@ class BlockPlan:
     missing: str = ""
 
     def passes(self, layer: Layer) -> float:
-        """Return how much of a pass it takes to compute the model from a layer's block on, above 0 to 1."""
+        """Return the fraction of a pass, above 0 to 1, that computes the model from a layer's block on."""
         return (self.number - self.first[layer]) / self.number
 
     def calls_from(self, first: int) -> list[int]:
-        """Return which calls of the attention function, from 0, a pass makes that begins at a block."""
+        """Return the calls of the attention function, from 0, in a pass that begins at a block."""
         return [order for order, block in enumerate(self.calls) if block is None or block >= first]
 
     @cached_property
@@ -52,14 +52,14 @@ class BlockPlan:
 
 
 def find_blocks(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> BlockPlan:
-    """Find the blocks, and see that the model gives the very same numbers when it is entered at each of them.
+    """Find the blocks, and check that the model gives exactly the same numbers when a pass starts at each of them.
 
     Blocks are the elements of the outermost lists of modules that hold attention (`encoder.layer`).
 
     Args:
-        model: a transformers model that hands its attention to the interface.
-        anatomy: what `examine` found.
-        vocabulary: of the tokenizer.
+        model: a transformers model that passes its attention to the interface.
+        anatomy: result of `examine`.
+        vocabulary: vocabulary of the tokenizer.
     """
     trial = _Trial(model, anatomy, vocabulary)
     expected = trial.run()
@@ -70,7 +70,7 @@ def find_blocks(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> B
         replay.record()
         again = trial.run(replay)
         calls, number = tuple(trial.blocks), replay.number
-        # Twice each: what a block does to what it was given would show the second time.
+        # Each block is replayed twice: if a block modifies its input, the second result differs.
         answers = [trial.replayed(replay, first) for first in [*range(number), *range(number)]]
     sites = {
         (site.kind, site.layer): block for site, block in zip(anatomy.calls, calls, strict=True) if site is not None
@@ -86,11 +86,11 @@ def find_blocks(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> B
 
 
 class _Trial:
-    """A short made-up input, run through the tap.
+    """A short synthetic input, run through the tap.
 
     Attributes:
         attending: the module of each call of the attention function in the latest pass.
-        blocks: the call of a block that each was part of.
+        blocks: the block call that contains each call of the attention function.
     """
 
     def __init__(self, model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> None:
@@ -100,7 +100,7 @@ class _Trial:
         self.blocks: list[int | None] = []
 
     def run(self, replay: BlockReplay | None = None) -> Tensor:
-        """Return the first of what the model gives: scores of tokens, or final states."""
+        """Return the first output of the model: scores of tokens, or final states."""
         self.attending, self.blocks = [], []
 
         def listen(call: AttentionCall) -> Tensor:
@@ -114,16 +114,16 @@ class _Trial:
         return first.clone()
 
     def replayed(self, replay: BlockReplay, first: int) -> Tensor | None:
-        """Return the same of a pass that begins at a block; None where the model cannot be run so."""
+        """Return the same for a pass that begins at a block; None if the model cannot be run this way."""
         replay.replay(first)
         try:
             return self.run(replay)
-        except Exception:  # whatever a model's own code stumbles over
+        except Exception:  # the model's own code may raise anything
             return None
 
 
 def _blocks(model: nn.Module, attending: Sequence[nn.Module]) -> list[nn.Module]:
-    """Return the elements of the outermost lists that hold modules that attend, each once."""
+    """Return the elements of the outermost lists that hold attention modules, each once."""
     inside = set(attending)
     blocks: dict[nn.Module, None] = {}
     covered: set[nn.Module] = set()
@@ -131,7 +131,7 @@ def _blocks(model: nn.Module, attending: Sequence[nn.Module]) -> list[nn.Module]
         if not isinstance(part, nn.ModuleList) or part in covered:
             continue
         covered.update(part.modules())
-        # A list of the attention modules themselves is no list of blocks: what else a layer computes is not in it.
+        # A list of only attention modules is not a list of blocks: it lacks the rest of the layer.
         within = (module for element in part for module in element.modules() if module is not element)
         if not inside.isdisjoint(within):
             blocks.update(dict.fromkeys(part))

@@ -1,7 +1,7 @@
-"""Passes that begin at a block of a model: the blocks below return what they returned in an earlier pass.
+"""Passes that begin at a block of a model: earlier blocks return their outputs of a previous pass.
 
-Nothing of a model is re-implemented: its own forward is called, and a block that is passed over answers at once with
-what it returned before. Blocks are counted by calls, so that a module that serves several layers is as many blocks.
+Nothing of a model is re-implemented: its own forward is called, and a skipped block immediately returns its
+previous output. Blocks are counted by calls, so that a module shared by several layers counts as several blocks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,14 @@ from headscope.attention.interventions.without_graph import without_graph
 
 
 class BlockReplay:
-    """What each block of a model returned in one pass, for later passes of the same inputs.
+    """The outputs of each block of a model in one pass, for later passes of the same inputs.
 
     Args:
         modules: the blocks, each once.
 
     Attributes:
-        block: which call of a block is under way, from 0; None outside of blocks.
-        computed: how many calls of blocks were computed so far, for who counts passes.
+        block: number of the block call in progress, from 0; None outside of blocks.
+        computed: number of block calls computed so far, for counting passes.
     """
 
     def __init__(self, modules: Sequence[nn.Module]) -> None:
@@ -35,12 +35,12 @@ class BlockReplay:
 
     @property
     def number(self) -> int:
-        """How many calls of blocks the recorded pass had."""
+        """Number of block calls in the recorded pass."""
         return len(self._returned)
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Stand before the blocks' forward methods for as long as the `with` block lasts."""
+        """Replace the blocks' forward methods inside the `with` block."""
         before = {module: module.__dict__.get("forward") for module in self.modules}
         for module in self.modules:
             module.forward = partial(self._call, module.forward)
@@ -55,15 +55,15 @@ class BlockReplay:
             self._returned = []
 
     def record(self) -> None:
-        """Keep what the blocks return in the next pass, of which all are computed."""
+        """Record the outputs of the blocks in the next pass, which computes all blocks."""
         self._first, self._next, self._returned = None, 0, []
 
     def replay(self, first: int) -> None:
-        """Compute the blocks from one on in the next pass; those before it return what was recorded."""
+        """Compute the blocks from `first` on in the next pass; earlier blocks return their recorded outputs."""
         self._first, self._next = first, 0
 
     def _call(self, forward: Any, *arguments: Any, **named: Any) -> Any:
-        if self.block is not None:  # a block within a block is a part of it
+        if self.block is not None:  # a block inside another block belongs to it
             return forward(*arguments, **named)
         number, self._next = self._next, self._next + 1
         if self._first is not None and number < self._first:

@@ -1,4 +1,4 @@
-"""Passes of a model in which some heads are changed: what they write, or where they look."""
+"""Passes of a model with changed heads: changed outputs, or changed attention weights."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,13 +23,13 @@ from headscope.models.hooks import hooked
 
 @dataclass(frozen=True, kw_only=True)
 class LayerRows:
-    """A layer of the batch under way.
+    """The rows of a layer in the current batch.
 
     Attributes:
-        layer: its kind, and its position in it.
-        queries: the tokens that attend.
-        keys: the tokens attended to.
-        visibility: which keys each row sees.
+        layer: kind of the layer, and its position within the kind.
+        queries: the attending tokens.
+        keys: the attended tokens.
+        visibility: keys that each row sees.
     """
 
     layer: Layer
@@ -39,19 +39,19 @@ class LayerRows:
 
 
 OutputChange = Callable[[LayerRows, Float[Tensor, "batch row head width"]], Tensor | None]
-"""From what the output projection of a layer takes to what it shall take instead; None for the same."""
+"""From the input of a layer's output projection to its replacement; None for no change."""
 WeightChange = Callable[[LayerRows, Attended], tuple[list[int], Float[Tensor, "batch head row key"]]]
-"""From the attention of a layer to the heads that look elsewhere, from 0, and their weights."""
+"""From the attention of a layer to the heads with changed weights, from 0, and their weights."""
 _NOTHING: Mapping[Layer, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What is done to some heads in a pass.
+    """The changes of some heads in a pass.
 
     Attributes:
-        outputs: to what heads write, by layer.
-        weights: to where they look, by layer.
+        outputs: changes of head outputs, by layer.
+        weights: changes of attention weights, by layer.
     """
 
     outputs: Mapping[Layer, OutputChange] = field(default_factory=lambda: _NOTHING)
@@ -62,15 +62,15 @@ UNCHANGED = Changes()
 
 
 class ChangedPasses:
-    """Runs a model again and again on the same inputs, from the first block that holds a changed head on.
+    """Run a model repeatedly on the same inputs, starting at the first block that holds a changed head.
 
     Args:
-        shared: the pass under way.
+        shared: the current pass.
         plan: the model's blocks.
-        projections: where the output of each layer's attention goes.
+        projections: path from each layer's attention output to the stream.
 
     Attributes:
-        replay: what the blocks returned.
+        replay: recorded outputs of the blocks.
     """
 
     def __init__(self, shared: ModelPass, plan: BlockPlan, projections: Projections) -> None:
@@ -84,12 +84,12 @@ class ChangedPasses:
 
     @property
     def passes(self) -> float:
-        """How many forward passes were made so far, the parts of a pass added up."""
+        """Number of forward passes so far; parts of a pass are added up."""
         return self._whole + self.replay.computed / self.plan.number
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Hook the model for as long as the `with` block lasts."""
+        """Hook the model inside the `with` block."""
         modules = dict.fromkeys(projection.module for projection in self.projections.layers.values())
         hooks = (module.register_forward_pre_hook(self._project, with_kwargs=True) for module in modules)
         try:
@@ -99,29 +99,29 @@ class ChangedPasses:
             self._waiting.clear()
 
     def unchanged(self, inputs: dict[str, Tensor], *, changes: Changes = UNCHANGED) -> Any:
-        """Run the model as it is, the whole of it; passes that follow begin with what its blocks return.
+        """Run the whole unchanged model; later passes start from the outputs of its blocks.
 
         Args:
             inputs: the model's arguments for the batch.
-            changes: what is looked at; nothing may be changed.
+            changes: functions that read values; they must not change any.
         """
         self._masks = {}
         self.replay.record()
         return self._run(inputs, changes, first=0)
 
     def changed(self, inputs: dict[str, Tensor], changes: Changes) -> Any:
-        """Run the model with some heads changed; blocks below the first of them are not computed.
+        """Run the model with some heads changed; blocks before the first changed head are not computed.
 
         Args:
-            inputs: those of the latest unchanged pass.
-            changes: what is done.
+            inputs: inputs of the latest unchanged pass.
+            changes: changes of the heads.
         """
         first = min(self.plan.first[layer] for layer in (*changes.outputs, *changes.weights))
         self.replay.replay(first)
         return self._run(inputs, changes, first=first)
 
     def visibility(self, layer: Layer) -> Visibility:
-        """Return which keys the rows of a layer see in the latest unchanged pass."""
+        """Return the keys that the rows of a layer see in the latest unchanged pass."""
         return self._masks[layer]
 
     def _run(self, inputs: dict[str, Tensor], changes: Changes, *, first: int) -> Any:
@@ -134,7 +134,7 @@ class ChangedPasses:
             self._waiting.clear()
 
     def _listen(self, call: AttentionCall) -> Tensor:
-        """Answer as the model does, but for heads that look elsewhere; remember what they write to."""
+        """Answer as the model does, except for heads with changed weights; note projections with a changed input."""
         if call.order >= len(self._orders):
             raise ModelError("the model computed more layers than it did at the start; its layers must not vary")
         site = self.shared.anatomy.calls[self._orders[call.order]]
@@ -161,7 +161,7 @@ class ChangedPasses:
     def _project(
         self, module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-        """Change what an output projection is given, once its layer has attended."""
+        """Change the input of an output projection, once its layer has attended."""
         if module not in self._waiting:
             return None
         rows, change = self._waiting.pop(module)

@@ -1,4 +1,4 @@
-"""Direct effects: what heads write, taken straight to the logits, past all later layers (Elhage et al. 2021)."""
+"""Direct effects: head outputs taken straight to the logits, past all later layers (Elhage et al. 2021)."""
 
 from typing import Any
 
@@ -17,20 +17,20 @@ from headscope.encoding.questions.loss_questions import NO_TARGET
 from headscope.encoding.vocabulary import KeyClass
 
 DIRECT = ("direct", "copying")
-"""On the logit of the right token, and on that of the token that the head looks at most; the mean over rows."""
+"""Effects on the logit of the right token, and on that of the most attended token; each is the mean over rows."""
 _SINKS = (int(KeyClass.CLS), int(KeyClass.SEP))
 
 
 class DirectEffects:
-    """Listens to the unchanged pass of a batch; then says what each head adds to logits by itself.
+    """Listen to the unchanged pass of a batch, then compute what each head adds to logits by itself.
 
-    For a head that adds f to the stream it is `(W_U[y] - mean W_U) . norm(f)`, with the scale that the norm gives the
-    whole stream of the row.
+    A head that adds f to the stream adds `(W_U[y] - mean W_U) . norm(f)` to the logit, with the scale that the norm
+    has for the whole stream of the row.
 
     Args:
-        unembedding: from the stream to the logits.
-        projections: from heads to the stream, of every layer.
-        targets: the right tokens, `NO_TARGET` where nothing is asked, `[batch, position]`.
+        unembedding: map from the stream to the logits.
+        projections: paths from heads to the stream, for every layer.
+        targets: the right tokens, `NO_TARGET` at positions without a target, `[batch, position]`.
     """
 
     def __init__(
@@ -45,21 +45,21 @@ class DirectEffects:
 
     @property
     def looks(self) -> Changes:
-        """What looks at each layer of the pass, and changes nothing."""
+        """Hooks on each layer of the pass that read its values and change nothing."""
         layers = self._projections.layers
         return Changes(
             outputs=dict.fromkeys(layers, self._keep_output), weights=dict.fromkeys(layers, self._keep_strongest)
         )
 
     def listening(self) -> RemovableHandle:
-        """Listen to the norm for as long as a `with` block of what is returned lasts."""
+        """Listen to the norm inside a `with` block of the returned handle."""
         return self._unembedding.norm.module.register_forward_hook(self._keep_scale)
 
     def of_layer(self, layer: Layer) -> Float[Tensor, "batch head effect"]:
         """Return the effects of a layer's heads on each segment, `[batch, head, DIRECT]`; NaN where no row has one.
 
         Args:
-            layer: listened to; it can be asked for once.
+            layer: a layer of the pass; its effects can be read only once.
         """
         rows, (tokens, has_token) = self._outputs.pop(layer), self._strongest.pop(layer)
         assert self._scale is not None
@@ -82,7 +82,7 @@ class DirectEffects:
 
     @torch.no_grad()
     def _keep_strongest(self, rows: LayerRows, answer: Attended) -> tuple[list[int], Tensor]:
-        """Keep the token off the sink that each head looks at most; change no head."""
+        """Keep each head's most attended token outside of sinks; change no head."""
         keys = rows.keys
         is_sink = torch.isin(keys.classes, torch.tensor(_SINKS, device=keys.classes.device))
         open_keys = (~(is_sink | (keys.positions == 0)))[:, None] & rows.visibility.visible
@@ -99,7 +99,7 @@ class DirectEffects:
         self._scale = self._unembedding.norm.scale(arguments[0][self._has_target], answer[self._has_target])
 
     def _means(self, values: Tensor, counted: Tensor) -> Float[Tensor, " batch"]:
-        """Return each segment's mean over the rows that count."""
+        """Return each segment's mean over the rows that are counted."""
         owner = self._has_target.nonzero()[:, 0]
         empty = values.new_zeros(len(self._has_target), dtype=torch.float64)
         sums = empty.index_add(0, owner, torch.where(counted, values, 0.0).double())
@@ -107,12 +107,12 @@ class DirectEffects:
 
 
 def _added(projection: Projection, alone: Tensor, every: Tensor) -> Float[Tensor, "row width"]:
-    """Return what one head adds to the stream, without the projection's bias.
+    """Return the addition of one head to the stream, without the projection's bias.
 
     Args:
-        projection: of its layer.
-        alone: what the projection is given of this head, 0 elsewhere.
-        every: what it is given of all heads, on which the scale of a norm behind it depends.
+        projection: projection of the head's layer.
+        alone: input of the projection from this head, 0 elsewhere.
+        every: input of the projection from all heads, on which the scale of a norm after it depends.
     """
     bias = projection.module.forward(torch.zeros_like(alone[:1]))
     added = projection.module.forward(alone) - bias

@@ -1,4 +1,4 @@
-"""A model run over segments with one head after another changed, handed out as what each change does to its loss."""
+"""Run a model over segments while changing one head after another, and pass on each change's effect on the loss."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -30,35 +30,36 @@ from headscope.errors import AttentionError
 from headscope.models.losses import asked_logits, frozen
 
 Scope = Literal["head", "layer", "model"]
-"""What is changed at once: a single head, all heads of a layer, all heads of the model."""
+"""What is changed at once: a single head, all heads of a layer, or all heads of the model."""
 
 
 @dataclass(eq=False, repr=False)
 class EffectSource(LossSource):
-    """Run a model with its head over segments; hand out how much its predictions change with its heads.
+    """Run a model with its head over segments; pass on how much its predictions change if attention heads are changed.
 
-    A tile a layer, with `effects` and without weights. Of a batch, what every block returns is held, and the
-    logarithms of what the unchanged model predicts at the targets.
+    One tile per layer, with `effects` and without weights. For each batch, the outputs of every block and the
+    log probabilities of the unchanged model at the targets are kept in memory.
 
     Args:
         model, anatomy, vocabulary, batches, ask, padding_side: as `LossSource` takes them.
-        fits: make the interventions.
+        fits: functions that make the interventions.
         fitting: returns the batches of segments that interventions learn from; read at most once.
         scopes: what is changed at once.
-        only: which single heads are changed; None for all.
-        sets: sets of heads, each changed at once.
-        direct: whether tiles hold direct effects and copying scores of weights, where these are known.
+        only: heads that are changed singly; None for all.
+        sets: sets of heads; each set is changed at once.
+        direct: whether tiles hold direct effects and copying scores computed from weights, where these are known.
         first_order: whether tiles hold first-order effects, where the model gives a gradient.
-        score: of a user's, from what the model returns and the inputs of a batch to a number for each: a further
-            measure, behind `MEASURES`, is how much it changes.
-        seed: of what interventions draw.
-        after_batch: called after each batch with this source, the effects by layer, and seconds.
+        score: a user's function from the model's output and the inputs of a batch to a number per input; its change is
+            a further measure, placed after `MEASURES`.
+        seed: seed of the random draws of interventions.
+        after_batch: called after each batch with this source, the effects by layer, and the seconds that the batch
+            took.
 
     Attributes:
         plan: the model's blocks.
-        logit_path: from heads to logits, where direct effects are wanted.
-        no_gradient: why there are no first-order effects; empty where there are, and where they are not wanted.
-        backward: how many backward passes an input takes.
+        logit_path: path from heads to logits, if direct effects were requested.
+        no_gradient: reason for missing first-order effects; empty if there are some or they were not requested.
+        backward: number of backward passes per input.
 
     Raises:
         ModelError: as `LossSource`.
@@ -90,14 +91,14 @@ class EffectSource(LossSource):
         self.no_gradient = missing_gradient(unheard) if self.first_order else ""
         self.backward = int(self.first_order and not self.no_gradient)
         self._sites = {(site.kind, site.layer): site for site in self.anatomy.calls if site is not None}
-        # Fitted once, by whoever asks first, for the copies that read a part of the batches too.
+        # Fitted once, on first use, and shared with the copies that read a part of the batches.
         self._interventions = cache(
             partial(fit_interventions, self.fits, self.fitting, ask=self.ask, passes=unheard, seed=self.seed)
         )
 
     @property
     def passes(self) -> float:
-        """How many forward passes an input takes, that of the unchanged model among them."""
+        """Number of forward passes per input, including that of the unchanged model."""
         by_layer = {layer: self.plan.passes(layer) for layer in self._sites}
         changed = sum(max(by_layer[layer] for layer in heads) for heads in self.sets)
         if "head" in self.scopes:
@@ -109,7 +110,7 @@ class EffectSource(LossSource):
         return float(1 + len(self.fits) * changed)
 
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
-        """Compute the batches one by one; see `TileSource`. Tiles hold effects alone."""
+        """Compute the batches one by one; see `TileSource`. Tiles hold only effects."""
         interventions = self._interventions()
         passes = self._passes(consumer)
         with passes.listening(), frozen(self.model):
@@ -124,13 +125,13 @@ class EffectSource(LossSource):
     def _batch(
         self, questions: list[Question], passes: ChangedPasses, interventions: Sequence[Intervention]
     ) -> list[HeadEffects]:
-        """Compute a batch, and return the effects by layer."""
+        """Compute a batch and return the effects by layer."""
         shared, by_layer = passes.shared, []
         segments = [question.segment for question in questions]
         scores = None if self.score is None else partial(input_scores, self.score, segments)
         with (
             question_batch(questions, shared) as (inputs, targets),
-            # A score may read logits anywhere.
+            # A user's score may read logits at any position.
             nullcontext() if scores else asked_logits(self.model, targets != NO_TARGET),
         ):
             direct = self.logit_path.listener(self._projections, targets)
@@ -173,7 +174,7 @@ class EffectSource(LossSource):
         return by_layer
 
     def _single(self, layer: Layer) -> Sequence[int]:
-        """Return which heads of a layer are changed by themselves."""
+        """Return the heads of a layer that are changed singly."""
         every = range(len(self._sites[layer].groups))
         return every if self.only is None else self.only.get(layer, ())
 
@@ -201,15 +202,16 @@ class EffectSource(LossSource):
         )
 
     def _check(self, values: Tensor | None, shared: ModelPass, changed: Callable[[int], str] = lambda _: "") -> None:
-        """Stop at a loss that is no number.
+        """Raise an error if a loss is not finite.
 
         Args:
-            values: of the unchanged model, `[batch]`, or with each of some changes, `[batch, change, ...]`.
-            shared: knows the segments.
-            changed: names a change by its index.
+            values: losses of the unchanged model, `[batch]`, or losses with each of some changes,
+                `[batch, change, ...]`.
+            shared: pass that knows the segments.
+            changed: returns the name of a change by its index.
 
         Raises:
-            AttentionError: names what was changed and the document.
+            AttentionError: a loss is not finite; names the change and the document.
         """
         if values is None or torch.isfinite(values).all():
             return

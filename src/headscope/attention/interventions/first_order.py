@@ -1,6 +1,6 @@
-"""First-order effects: what a loss would gain with what heads write instead, by its gradient alone.
+"""First-order effects: the change of a loss if heads write something else, estimated by its gradient alone.
 
-With z what a head writes, z' what it would write and L the loss of a segment, it is the sum over rows of
+With z the output of a head, z' its replacement and L the loss of a segment, the effect is the sum over rows of
 dL/dz . (z' - z): attribution patching (Nanda 2023). One backward pass gives it for all heads at once.
 """
 
@@ -18,14 +18,14 @@ from headscope.attention.interventions.written_changes import Zero
 
 
 class FirstOrder:
-    """Watches the unchanged pass of a batch and its backward pass; then says what each change would add to the loss.
+    """Watch the unchanged pass of a batch and its backward pass, then compute the loss that each change would add.
 
     Args:
-        interventions: what is done to heads.
-        layers: to watch.
+        interventions: interventions on heads.
+        layers: layers to watch.
 
     Attributes:
-        ends: the layers where the backward pass ends, as what their heads write depends on no layer before.
+        ends: layers where the backward pass ends, because their head outputs depend on no earlier layer.
     """
 
     def __init__(self, interventions: Sequence[Intervention], layers: Iterable[Layer]) -> None:
@@ -38,30 +38,30 @@ class FirstOrder:
 
     @property
     def looks(self) -> Changes:
-        """What watches each layer of the pass, and changes nothing."""
+        """Functions that watch each layer of the pass, and change nothing."""
         return Changes(outputs=dict.fromkeys(self._layers, self._watch))
 
     def gate(self, layer: Layer) -> Float64[Tensor, "batch head"]:
-        """Return the gradient of each segment's loss by a gate of 1 on what each head writes, nats."""
+        """Return the gradient of each segment's loss by a gate of 1 on each head's output, nats."""
         return -self._added[layer][..., 0]
 
     def attribution(self, layer: Layer) -> Float64[Tensor, "batch head intervention"] | None:
-        """Return what each segment's loss gains with each head changed, nats; None where weights are changed."""
+        """Return the loss added to each segment by changing each head, nats; None if interventions change weights."""
         return self._added[layer][..., 1:] if self._has_attribution else None
 
     def _watch(self, rows: LayerRows, outputs: Tensor) -> Tensor:
-        """Return the same numbers, whose gradient will be told."""
+        """Return the same outputs as a tensor whose gradient is recorded."""
         if not outputs.requires_grad:
             self.ends.append(rows.layer)
             outputs = outputs.detach().requires_grad_(True)
         batch, _, heads, _ = outputs.shape
-        # It stays so where the loss does not depend on the layer.
+        # These zeros remain if the loss does not depend on the layer.
         self._added[rows.layer] = outputs.new_zeros(batch, heads, len(self._changes), dtype=torch.float64)
         outputs.register_hook(partial(self._take, rows, outputs.detach()))  # type: ignore[no-untyped-call]
         return outputs
 
     def _take(self, rows: LayerRows, outputs: Tensor, gradient: Float[Tensor, "batch row head width"]) -> None:
-        """Multiply the gradient by each change that its exact effect makes."""
+        """Multiply the gradient by the changes of the exact interventions."""
         exact = torch.promote_types(outputs.dtype, torch.float32)
         by_intervention = []
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Interventions made, with what they learn from what the unchanged model's heads write."""
+"""Make interventions, including what they learn from the head outputs of the unchanged model."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -22,14 +22,14 @@ def fit_interventions(
     """Make interventions.
 
     Args:
-        fits: make one each.
+        fits: functions that make one intervention each.
         fitting: returns the batches of segments to learn from.
-        ask: makes what is to be predicted of a segment.
-        passes: of the model, whose tiles nobody takes.
-        seed: of what interventions draw.
+        ask: makes the question (the prediction targets) of a segment.
+        passes: passes of the model, with a consumer that ignores tiles.
+        seed: seed of the random draws of interventions.
 
     Raises:
-        ModelError: one replaces what heads write, and an output projection was not found.
+        ModelError: an intervention replaces head outputs, and an output projection was not found.
     """
     batches = [[q for segment in batch if (q := ask(segment)) is not None] for batch in fitting()]
     inputs = FittingInputs(
@@ -46,7 +46,7 @@ def fit_interventions(
 
 
 def _visit(passes: ChangedPasses, batches: Sequence[list[Question]], visitor: OutputVisitor) -> None:
-    """Run the unchanged model and hand on what each layer's heads write."""
+    """Run the unchanged model and pass on the head outputs of each layer."""
     _check_projections(passes)
     shared = passes.shared
 
@@ -65,10 +65,10 @@ def _visit(passes: ChangedPasses, batches: Sequence[list[Question]], visitor: Ou
 
 
 def _check_projections(passes: ChangedPasses) -> None:
-    """Refuse to change what heads write where the output projection of a layer was not found.
+    """Refuse to change head outputs if the output projection of a layer was not found.
 
     Raises:
-        ModelError: names the layer, and says why.
+        ModelError: a projection is missing; names the layer and the reason.
     """
     for (kind, layer), why in passes.projections.missing.items():
         raise ModelError(
@@ -78,13 +78,13 @@ def _check_projections(passes: ChangedPasses) -> None:
 
 
 class NoTiles:
-    """Takes no tiles: the model is run for what its heads write."""
+    """A consumer that ignores tiles: the model is run only for its head outputs."""
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
 
     def update(self, tile: AttentionTile) -> None:
-        """Take a tile."""
+        """Ignore a tile."""
 
     def end(self, batch: Batch) -> None:
         """Close the batch."""

@@ -1,4 +1,4 @@
-"""A score of a user's on what a model returns, of each input of a batch."""
+"""A user's score of a model's output, for each input of a batch."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,12 +17,12 @@ def input_scores(
     """Return a user's score of each input.
 
     Args:
-        score: from what the model returns and the inputs, in the order of the batch, to a number for each.
+        score: function from the model's output and the inputs, in the order of the batch, to a number for each input.
         segments: the inputs.
-        outputs: what the model returned for the batch.
+        outputs: output of the model for the batch.
 
     Raises:
-        OptionError: the function returned anything else than a finite number for each input.
+        OptionError: the function returned something other than a finite number for each input.
     """
     with torch.no_grad():
         answer = score(outputs, tuple(segments))

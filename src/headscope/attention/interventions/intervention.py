@@ -1,4 +1,4 @@
-"""What may be done to heads: an interface, and how an intervention learns what heads write elsewhere."""
+"""The interface of interventions on heads, and how an intervention learns from head outputs in other documents."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -18,18 +18,18 @@ from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import InputError
 
 Heads = Mapping[Layer, Sequence[int]]
-"""Some heads of each layer, from 0."""
+"""Some heads of each layer, counted from 0."""
 OutputVisitor = Callable[[LayerRows, Float[Tensor, "batch row head width"]], object]
-"""Takes what a layer's heads write in a batch."""
+"""Receives the outputs of a layer's heads in a batch."""
 
 
 class Intervention(ABC):
-    """Something that is done to heads; any set of heads at once.
+    """An intervention on heads; it can be applied to any set of heads at once.
 
     Attributes:
-        name: as options and tables have it.
-        writes: whether it replaces what heads write, for which the output projection must be known; else it is about
-            where they look.
+        name: name in options and tables.
+        writes: True if the intervention replaces head outputs, for which the output projection must be known; False if
+            it changes attention weights.
     """
 
     name: ClassVar[str]
@@ -37,27 +37,27 @@ class Intervention(ABC):
 
     @abstractmethod
     def changes(self, heads: Heads) -> Changes:
-        """Return what is done to some heads."""
+        """Return the changes that apply the intervention to some heads."""
 
 
 class OutputIntervention(Intervention):
-    """Heads write something else than they do."""
+    """An intervention that replaces the outputs of heads."""
 
     writes: ClassVar[bool] = True
 
     def changes(self, heads: Heads) -> Changes:
-        """Return what is done to some heads."""
+        """Return the changes that apply the intervention to some heads."""
         return Changes(outputs={layer: partial(self._change, list(numbers)) for layer, numbers in heads.items()})
 
     @abstractmethod
     def replacement(
         self, rows: LayerRows, outputs: Float[Tensor, "batch row head width"]
     ) -> Float[Tensor, "batch row head width"]:
-        """Return what all heads of a layer would write.
+        """Return the replacement outputs of all heads of a layer.
 
         Args:
-            rows: of the layer.
-            outputs: what they write.
+            rows: rows of the layer.
+            outputs: outputs of the unchanged heads.
         """
 
     def _change(self, heads: list[int], rows: LayerRows, outputs: Tensor) -> Tensor:
@@ -67,22 +67,22 @@ class OutputIntervention(Intervention):
 
 
 class WeightIntervention(Intervention):
-    """Heads look elsewhere than they do; the values that they read stay."""
+    """An intervention that replaces attention weights; the values that heads read stay the same."""
 
     writes: ClassVar[bool] = False
 
     def changes(self, heads: Heads) -> Changes:
-        """Return what is done to some heads."""
+        """Return the changes that apply the intervention to some heads."""
         return Changes(weights={layer: partial(self._change, list(numbers)) for layer, numbers in heads.items()})
 
     @abstractmethod
     def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Float[Tensor, "batch head row key"]:
-        """Return where some heads of a layer look instead; rows sum to 1, less what a learned sink takes.
+        """Return the replacement attention weights of some heads; rows sum to 1 minus the weight of a learned sink.
 
         Args:
-            heads: from 0.
-            rows: of the layer.
-            answer: where they look.
+            heads: numbers of the heads, from 0.
+            rows: rows of the layer.
+            answer: attention of the unchanged heads.
         """
 
     def _change(self, heads: list[int], rows: LayerRows, answer: Attended) -> tuple[list[int], Tensor]:
@@ -91,14 +91,14 @@ class WeightIntervention(Intervention):
 
 @dataclass(frozen=True, eq=False)
 class FittingInputs:
-    """The inputs that an intervention may learn from, and what the unchanged model's heads write in them.
+    """The inputs from which an intervention may learn, and the head outputs of the unchanged model on them.
 
     Attributes:
         questions: the inputs.
-        vocabulary: of the tokenizer.
-        encoder_decoder: whether the rows of a decoder are those of another text than the encoder's.
-        visit: runs the model over them and hands on what each layer's heads write, batch by batch.
-        seed: of random choices.
+        vocabulary: vocabulary of the tokenizer.
+        encoder_decoder: whether decoder rows belong to another text than encoder rows.
+        visit: runs the model over the inputs and passes on the head outputs of each layer, batch by batch.
+        seed: seed of random choices.
     """
 
     questions: Sequence[Question]
@@ -109,15 +109,15 @@ class FittingInputs:
 
     @property
     def documents(self) -> list[str]:
-        """The documents of the inputs, each once."""
+        """The documents of the inputs, without duplicates."""
         return list(dict.fromkeys(question.segment.document for question in self.questions))
 
 
 def check_several(inputs: FittingInputs, name: str) -> None:
-    """Refuse to learn of other documents where there is only one.
+    """Refuse to learn from other documents if there is only one document.
 
     Raises:
-        InputError: says so.
+        InputError: there is only one document.
     """
     if len(inputs.documents) == 1:
         raise InputError(
@@ -127,15 +127,15 @@ def check_several(inputs: FittingInputs, name: str) -> None:
 
 
 Fit = Callable[[FittingInputs], Intervention]
-"""Makes an intervention, with what it learns from inputs."""
+"""Makes an intervention, after learning from the inputs if it needs to."""
 
 
 def halves_of(documents: Sequence[str], *, seed: int = 0) -> dict[str, int]:
-    """Divide documents in two halves of one size, or with a document more in the first: 0 or 1 for each.
+    """Split documents into two halves, 0 or 1 for each; the first half gets the extra document of an odd number.
 
     Args:
-        documents: their ids.
-        seed: of the division.
+        documents: ids of the documents.
+        seed: seed of the split.
     """
     in_order = sorted(set(documents), key=lambda name: blake2b(f"{seed}/{name}".encode(), digest_size=8).digest())
     return {document: number % 2 for number, document in enumerate(in_order)}

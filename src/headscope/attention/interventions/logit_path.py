@@ -1,4 +1,4 @@
-"""What is known of the way from a model's heads to its logits, or why it is not."""
+"""The known path from a model's heads to its logits, or the reason why it is not known."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from headscope.models.anatomy import Anatomy
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LogitPath:
-    """The way from heads to logits; one that nobody looked for has neither unembedding nor reasons.
+    """The path from heads to logits; if nobody looked for it, it has neither an unembedding nor reasons.
 
     Attributes:
-        unembedding: from the stream to the logits; None where it is not known.
-        ov_copying: the copying scores of weights alone, by layer, as far as they are known.
-        no_direct: why there are no direct effects; empty where there are.
-        no_ov: why there are no copying scores of weights, likewise.
+        unembedding: map from the stream to the logits; None if it is not known.
+        ov_copying: copying scores computed from weights alone, by layer, for the layers where they are known.
+        no_direct: reason for missing direct effects; empty if there are some.
+        no_ov: reason for missing copying scores from weights; empty if there are some.
     """
 
     unembedding: Unembedding | None = None
@@ -33,10 +33,10 @@ class LogitPath:
     no_ov: str = ""
 
     def listener(self, projections: Projections, targets: Tensor) -> DirectEffects | None:
-        """Return what measures the direct effects of a batch; None where there are none.
+        """Return a listener that measures the direct effects of a batch; None if there are none.
 
         Args:
-            projections: of the model.
+            projections: projections of the model.
             targets: as `DirectEffects` takes them.
         """
         return None if self.unembedding is None else DirectEffects(self.unembedding, projections, targets)
@@ -45,14 +45,14 @@ class LogitPath:
 def find_logit_path(
     model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, blocks: Sequence[nn.Module], projections: Projections
 ) -> LogitPath:
-    """Run short inputs and see how what heads write becomes logits.
+    """Run short inputs and find how head outputs become logits.
 
     Args:
         model: a transformers model with its head.
-        anatomy: what `examine` found.
-        vocabulary: of the tokenizer.
-        blocks: of the model.
-        projections: of every layer.
+        anatomy: result of `examine`.
+        vocabulary: vocabulary of the tokenizer.
+        blocks: blocks of the model.
+        projections: projections of every layer.
     """
     unembedding = find_unembedding(model, anatomy, vocabulary, blocks)
     if isinstance(unembedding, str):

@@ -1,4 +1,4 @@
-"""Interventions on where heads look, while the values stay: at all keys alike, or at a sink alone."""
+"""Interventions on attention weights that keep the values: uniform attention, or all attention on a sink."""
 
 from typing import ClassVar
 
@@ -15,12 +15,12 @@ _SINKS = (KeyClass.CLS, KeyClass.SEP)
 
 
 def uniform_weights(rows: LayerRows, *, sink: bool, dtype: torch.dtype) -> Float[Tensor, "batch 1 row key"]:
-    """Return weights that are equal for all keys that a row sees; a learned sink is one more key, and takes its share.
+    """Return equal weights for all keys that a row sees; a learned sink counts as one more key, and takes its share.
 
     Args:
-        rows: of the layer.
+        rows: rows of the layer.
         sink: whether the layer has a learned sink.
-        dtype: of the weights.
+        dtype: dtype of the weights.
     """
     visible = rows.visibility.visible
     number = visible.sum(-1, keepdim=True) + sink
@@ -28,26 +28,26 @@ def uniform_weights(rows: LayerRows, *, sink: bool, dtype: torch.dtype) -> Float
 
 
 class Uniform(WeightIntervention):
-    """A head attends to all keys that a row sees alike."""
+    """An intervention with uniform attention over all keys that a row sees."""
 
     name: ClassVar[str] = "uniform"
 
     def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Tensor:
-        """Return where some heads of a layer look instead."""
+        """Return the replacement weights of some heads of a layer."""
         weights = uniform_weights(rows, sink=answer.sink is not None, dtype=answer.weights.dtype)
         return weights.expand(-1, len(heads), -1, -1)
 
 
 class Sink(WeightIntervention):
-    """A head puts all its attention on the sink that a row looks at most: a first token, a separator, a learned sink.
+    """An intervention with all attention on the row's most attended sink: a first token, a separator, a learned sink.
 
-    Rows that see no sink stay as they are.
+    Rows that see no sink are not changed.
     """
 
     name: ClassVar[str] = "sink"
 
     def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Tensor:
-        """Return where some heads of a layer look instead."""
+        """Return the replacement weights of some heads of a layer."""
         weights = answer.weights[:, heads]
         is_sink = torch.isin(rows.keys.classes, torch.tensor(_SINKS, device=weights.device))
         sinks = (is_sink[:, None] & rows.visibility.visible)[:, None]
@@ -56,5 +56,5 @@ class Sink(WeightIntervention):
         changed = torch.where(most >= 0, on_key, weights)
         if answer.sink is None:
             return changed
-        # What a learned sink takes is written by no key.
+        # The weight of a learned sink adds the value of no key.
         return torch.where(answer.sink[:, heads][..., None] >= most, 0.0, changed)

@@ -1,4 +1,4 @@
-"""Whether a model gives the gradient of its loss by what its heads write, found by running it forth and back."""
+"""Check that a model gives the gradient of its loss by its head outputs, in one forward and one backward pass."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +16,13 @@ from headscope.models.placement import is_offloaded
 
 
 def missing_gradient(passes: ChangedPasses) -> str:
-    """Return why a model gives no gradient by what its heads write; empty where it does.
+    """Return the reason why a model gives no gradient by its head outputs; empty if it gives one.
 
-    A made-up input of a few tokens is run. A kernel without a backward pass, as quantized layers may have, either fails
-    or cuts the way of the gradient, which then lacks a part.
+    A synthetic input of a few tokens is run. A kernel without a backward pass, as quantized layers may have, either
+    fails or interrupts the gradient, which then lacks a part.
 
     Args:
-        passes: of the model.
+        passes: passes of the model.
     """
     shared, projections = passes.shared, passes.projections
     for (kind, layer), why in projections.missing.items():
@@ -40,7 +40,7 @@ def missing_gradient(passes: ChangedPasses) -> str:
         ):
             scores: Tensor = passes.unchanged(inputs, changes=first_order.looks)[0]
             scores.float().square().sum().backward()  # type: ignore[no-untyped-call]
-    except Exception as error:  # whatever a model's own code stumbles over
+    except Exception as error:  # the model's own code may raise anything
         first_line, _, _ = str(error).strip().partition("\n")
         return f"no gradient of it can be taken ({first_line})"
     for part in cuts:
@@ -53,12 +53,12 @@ def missing_gradient(passes: ChangedPasses) -> str:
 
 @contextmanager
 def _cuts(model: nn.Module) -> Iterator[list[str]]:
-    """Note, for as long as the `with` block lasts, which parts are given a gradient's way and do not go on with it."""
+    """Record, inside the `with` block, the modules with a gradient on their input and none on their output."""
     cuts: list[str] = []
 
     def look(part: nn.Module, arguments: tuple[Any, ...], answer: Any) -> None:
         states = next((each for each in arguments if isinstance(each, Tensor)), None)
-        # What makes positions of states returns several tensors.
+        # A module that makes positions from states returns several tensors.
         is_state = isinstance(answer, Tensor) and answer.is_floating_point()
         if is_state and states is not None and states.requires_grad and not answer.requires_grad:
             cuts.append(type(part).__name__)

@@ -1,4 +1,4 @@
-"""What a model predicts with its heads as they are and changed, compared at the same targets."""
+"""The predictions of a model with heads unchanged and changed, compared at the same targets."""
 
 from dataclasses import dataclass
 
@@ -9,31 +9,31 @@ from torch import Tensor
 from headscope.encoding.questions.loss_questions import NO_TARGET
 
 MEASURES = ("loss", "kl", "logit")
-"""The change of the loss, KL(p || p changed), both in nats, and what is lost of the right token's logit above the mean
-of all tokens' logits; each the mean over a segment's targets."""
+"""The change of the loss and KL(p || p changed), both in nats, and the drop of the right token's logit above the mean
+logit of all tokens; each is the mean over a segment's targets."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeadEffects:
-    """How much the predictions of a batch change with the heads of one layer.
+    """The changes in the predictions of a batch when heads of one layer are changed.
 
     Attributes:
-        loss: of each segment with all heads as they are, the mean over its targets in nats, `[batch]`.
-        heads: with one head changed, `[batch, head, intervention, MEASURES]`; NaN of heads that were not, and
-            None where it was not asked for. Here and below a user's score stands behind `MEASURES`, where there is
-            one.
-        layer: with all heads of the layer changed, `[batch, intervention, MEASURES]`; None where it was not asked for.
-        model: with all heads of the model changed, `[batch, intervention, MEASURES]`; the same for every layer.
-        sets: with the heads of each of some sets changed, `[batch, set, intervention, MEASURES]`; the same for every
+        loss: loss of each segment with all heads unchanged, the mean over its targets in nats, `[batch]`.
+        heads: effects of changing one head, `[batch, head, intervention, MEASURES]`; NaN for heads that were not
+            changed, None if not requested. Here and below the measure axis ends with the user's score, if there is one,
+            after `MEASURES`.
+        layer: effects of changing all heads of the layer, `[batch, intervention, MEASURES]`; None if not requested.
+        model: effects of changing all heads of the model, `[batch, intervention, MEASURES]`; the same for every layer.
+        sets: effects of changing the heads of each set, `[batch, set, intervention, MEASURES]`; the same for every
             layer.
-        gate: the gradient of the loss by a gate of 1 on what each head writes, `[batch, head]`, nats: to first order,
-            what is saved when it writes nothing; None where no gradient was taken.
-        attribution: what is added to the loss with each head changed, to first order, `[batch, head, intervention]`,
-            nats; None where no gradient was taken, or interventions are about where heads look.
-        direct: what each head adds to logits by itself, `[batch, head, direct_effect.DIRECT]`; None where it is not
+        gate: gradient of the loss by a gate of 1 on each head's output, `[batch, head]`, nats: to first order, the loss
+            saved if the head writes nothing; None if no gradient was taken.
+        attribution: loss added by changing each head, to first order, `[batch, head, intervention]`, nats; None if no
+            gradient was taken, or interventions change attention weights.
+        direct: contribution of each head to the logits by itself, `[batch, head, direct_effect.DIRECT]`; None if it is
+            not known.
+        ov_copying: copying score of each head from weights alone, `[head]`, the same for every batch; None if it is not
             known.
-        ov_copying: the copying score of each head from weights alone, `[head]`, the same for every batch; None where it
-            is not known.
     """
 
     loss: Float[Tensor, " batch"]
@@ -48,11 +48,11 @@ class HeadEffects:
 
 
 class Predictions:
-    """What the unchanged model predicts at the targets of a batch.
+    """The predictions of the unchanged model at the targets of a batch.
 
     Args:
-        logits: of every token at the targets, row by row, `[asked, token]`, or at every position.
-        targets: the right tokens, `NO_TARGET` where nothing is asked, `[batch, position]`.
+        logits: logits of every token at the targets, row by row, `[asked, token]`, or at every position.
+        targets: the right tokens, `NO_TARGET` at positions without a target, `[batch, position]`.
     """
 
     def __init__(self, logits: Tensor, targets: Int[Tensor, "batch position"]) -> None:
@@ -70,21 +70,21 @@ class Predictions:
         return self._means(-self._of_right)
 
     def against(self, logits: Tensor) -> Float[Tensor, "batch measure"]:
-        """Return how much loss is added, KL(p || q), and the loss of logit, where the changed model predicts q.
+        """Return the added loss, KL(p || q), and the drop of the logit, where the changed model predicts q.
 
         Args:
-            logits: of the changed model, as those of the unchanged one.
+            logits: logits of the changed model, laid out as those of the unchanged one.
 
         Returns:
             `[batch, MEASURES]`.
         """
         changed = self._log_softmax(logits)
         added = self._of_right - changed.gather(1, self._right)[:, 0]
-        # A logit above the mean of all is the same of logarithms: they differ by a number that all tokens share.
+        # A logit above the mean logit is a log probability above the mean log probability: they differ by a constant.
         lost = added - (self._mean - changed.mean(-1))
-        # The difference of logarithms first: the sums of p log p and p log q agree in most of their digits.
+        # The difference of logarithms comes first: the sums of p log p and p log q agree in most of their digits.
         divergence = changed.sub_(self._logs).neg_().mul_(self._logs.exp()).sum(-1)
-        # No divergence is below 0, but for rounding.
+        # A divergence below 0 can only come from rounding.
         return torch.stack([self._means(added), self._means(divergence).clamp(min=0), self._means(lost)], dim=-1)
 
     def _log_softmax(self, logits: Tensor) -> Tensor:

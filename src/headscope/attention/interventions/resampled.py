@@ -1,4 +1,4 @@
-"""An intervention on what heads write: what they write in a row of the same class of another document."""
+"""An intervention on head outputs: the output in a row of the same class of another document."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ from headscope.encoding.questions.loss_questions import Question
 from headscope.encoding.segment import Segment, SegmentInfo
 
 DONORS = 64
-"""Rows of each class that are kept to be taken in place of others."""
+"""Number of rows of each class that are kept as replacements."""
 _OTHER = ROW_CLASSES.index("other")
 
 
 @dataclass(frozen=True)
 class Donor:
-    """A row of an input that may stand for rows of other documents."""
+    """A row of an input that may replace rows of other documents."""
 
     document: str
     index: int
@@ -36,14 +36,14 @@ class Donor:
 
 @dataclass(frozen=True, eq=False)
 class Resample(OutputIntervention):
-    """A head writes, in every row, what it writes in a row of the same class of another document, drawn by hash.
+    """Replace a head's output in every row by its output in a row of the same class of another document, drawn by hash.
 
-    All heads take the same row of the other document, so that heads that are changed together write what fits.
+    All heads take the same row of the other document, so that the outputs of heads that are changed together match.
 
     Attributes:
-        donors: the rows, by whether an encoder or a decoder reads them.
-        outputs: what each layer's heads write in them, `[donor, head, width]`.
-        seed: of the draw.
+        donors: the rows, by the side that reads them, encoder or decoder.
+        outputs: head outputs of each layer in these rows, `[donor, head, width]`.
+        seed: seed of the random draw.
     """
 
     donors: dict[str, tuple[Donor, ...]]
@@ -54,10 +54,10 @@ class Resample(OutputIntervention):
 
     @classmethod
     def fitted(cls, inputs: FittingInputs) -> "Resample":
-        """Keep rows of some inputs.
+        """Choose donor rows from some inputs.
 
         Raises:
-            InputError: they are of one document.
+            InputError: all inputs belong to one document.
         """
         check_several(inputs, cls.name)
         donors = {side: _donors(inputs, side) for side in ("encoder", "decoder")}
@@ -84,11 +84,11 @@ class Resample(OutputIntervention):
         return cls(donors, outputs, inputs.seed)
 
     def replacement(self, rows: LayerRows, outputs: Tensor) -> Tensor:
-        """Return what all heads of a layer would write."""
+        """Return the replacement outputs of all heads of a layer."""
         side = _side(rows.layer)
         key = side, rows.queries.documents, rows.queries.indices
         if key not in self._drawn:
-            self._drawn.clear()  # of the batch before
+            self._drawn.clear()  # draws of the previous batch
             self._drawn[key] = _draw(rows.queries, self.donors[side], seed=self.seed).to(outputs.device)
         return self.outputs[rows.layer][self._drawn[key]]
 
@@ -98,7 +98,7 @@ def _side(layer: Layer) -> str:
 
 
 def _donors(inputs: FittingInputs, side: str) -> tuple[Donor, ...]:
-    """Return the rows with the smallest hashes of each class."""
+    """Return the rows with the smallest hashes in each class."""
     by_class: list[list[tuple[bytes, Donor]]] = [[] for _ in ROW_CLASSES]
     for question in inputs.questions:
         segment = _read_by(question, side, inputs)
@@ -122,7 +122,7 @@ def _read_by(question: Question, side: str, inputs: FittingInputs) -> Segment:
 
 
 def _draw(tokens: SegmentInfo, donors: Sequence[Donor], *, seed: int) -> Tensor:
-    """Draw a donor of the same class and of another document for every row, `[batch, row]`; padding has the first."""
+    """Draw a donor of the same class and another document for every row, `[batch, row]`; padding has the first."""
     classes, valid = row_classes(tokens).cpu().numpy(), tokens.valid.cpu().numpy()
     documents = np.array([donor.document for donor in donors])
     of_class = np.array([donor.row_class for donor in donors])
@@ -140,7 +140,7 @@ def _draw(tokens: SegmentInfo, donors: Sequence[Donor], *, seed: int) -> Tensor:
 
 
 def _choices(others: NDArray[np.bool_], of_class: NDArray[np.int64], row_class: int) -> NDArray[np.int64]:
-    """Return the donors of other documents of a class; any of other documents where there are none of the class."""
+    """Return the donors of a class from other documents; if there are none, of class "other", and then of any class."""
     choices = np.flatnonzero(others & (of_class == row_class))
     if not len(choices):
         choices = np.flatnonzero(others & (of_class == _OTHER))

@@ -1,4 +1,4 @@
-"""The pass of a batch with all heads as they are, and what is learned of them on the way, forth and back."""
+"""The pass of a batch with all heads unchanged, and its measurements in the forward and the backward pass."""
 
 from contextlib import ExitStack
 from typing import Any
@@ -24,13 +24,13 @@ def unchanged_outputs(
     direct: DirectEffects | None = None,
     first_order: FirstOrder | None = None,
 ) -> Any:
-    """Run the model as it is, and back where first-order effects are wanted; return what it returns.
+    """Run the unchanged model, and its backward pass if first-order effects are requested; return the model's output.
 
     Args:
-        passes: of the model, listening.
+        passes: passes of the model, inside their `listening` block.
         inputs: the model's arguments for the batch.
-        targets: the right tokens, `NO_TARGET` where nothing is asked.
-        direct: listens for direct effects.
+        targets: the right tokens, `NO_TARGET` at positions without a target.
+        direct: listener for direct effects.
         first_order: takes the gradient; the model's parameters are frozen.
     """
     with ExitStack() as stack:
@@ -50,7 +50,7 @@ def unchanged_outputs(
 
 
 def _both(first: Changes, then: Changes) -> Changes:
-    """Return what looks first at what heads write, and then hands it on as another does."""
+    """Return changes that first call the functions of `first` on head outputs, and then those of `then`."""
 
     def outputs(layer: Layer) -> OutputChange:
         look, change = first.outputs.get(layer), then.outputs[layer]

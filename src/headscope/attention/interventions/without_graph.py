@@ -1,4 +1,4 @@
-"""What a part of a model returned, without what a backward pass would need of it."""
+"""The output of a part of a model, without the graph for a backward pass."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def without_graph(returned: Any) -> Any:
-    """Return the same numbers, that nobody can take a gradient of; what holds no tensor as it is.
+    """Return the same numbers without a gradient graph; values without tensors are returned unchanged.
 
     Args:
         returned: a tensor, or several in a tuple, a list or an output of transformers.

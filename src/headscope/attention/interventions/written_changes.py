@@ -1,4 +1,4 @@
-"""Interventions on what heads write: nothing, and the mean over rows of the same class."""
+"""Interventions on head outputs: no output, and the mean over rows of the same class."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,22 +14,23 @@ from headscope.attention.interventions.row_class import ROW_CLASSES, row_classes
 
 
 class Zero(OutputIntervention):
-    """A head writes nothing."""
+    """An intervention that replaces head outputs by 0."""
 
     name: ClassVar[str] = "zero"
 
     def replacement(self, rows: LayerRows, outputs: Tensor) -> Tensor:
-        """Return what all heads of a layer would write."""
+        """Return the replacement outputs of all heads of a layer."""
         return torch.zeros_like(outputs)
 
 
 @dataclass(frozen=True, eq=False)
 class Mean(OutputIntervention):
-    """A head writes, in every row, its mean over the rows of the same class in the other half of the documents.
+    """An intervention with a head's mean output over the rows of the same class in the other half of the documents.
 
     Attributes:
-        means: by layer, `[half, class, head, width]`; a class that a half lacks has the mean over all its rows.
-        halves: of the documents: one measures with the means of the other.
+        means: means by layer, `[half, class, head, width]`; a class that is missing in a half has the mean over all its
+            rows.
+        halves: half of each document; the documents of one half are measured with the means of the other.
     """
 
     means: dict[Layer, Float[Tensor, "half class head width"]]
@@ -38,10 +39,10 @@ class Mean(OutputIntervention):
 
     @classmethod
     def fitted(cls, inputs: FittingInputs) -> "Mean":
-        """Take the means over some inputs.
+        """Compute the means over some inputs.
 
         Raises:
-            InputError: they are of one document.
+            InputError: all inputs belong to one document.
         """
         check_several(inputs, cls.name)
         halves = halves_of(inputs.documents, seed=inputs.seed)
@@ -63,7 +64,7 @@ class Mean(OutputIntervention):
         return cls({layer: _means(sums[layer], numbers[layer]) for layer in sums}, halves)
 
     def replacement(self, rows: LayerRows, outputs: Tensor) -> Tensor:
-        """Return what all heads of a layer would write."""
+        """Return the replacement outputs of all heads of a layer."""
         fitting = torch.tensor([1 - self.halves[document] for document in rows.queries.documents])
         return self.means[rows.layer][fitting.to(outputs.device)[:, None], row_classes(rows.queries)]
 

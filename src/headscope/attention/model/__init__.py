@@ -1,1 +1,1 @@
-"""Where tiles come from: a model whose attention is tapped while it reads, with gradients where they are needed."""
+"""The source of tiles that runs a model and taps its attention, with gradients if they are needed."""

@@ -1,4 +1,4 @@
-"""What a model's attention is made of, found by looking: one small forward pass through eager and the tap."""
+"""The structure of a model's attention, found by a trial: one small forward pass through eager and the tap."""
 
 import inspect
 import sys
@@ -24,12 +24,12 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
 
     Args:
         model: a transformers model, on its device.
-        vocabulary: of its tokenizer.
-        path: insist on this path; None takes the first of fused, eager and fallback that gives transformers' own
-            eager weights, the fused path to 1e-6 and what float32 rounds off large scores (`fused_check`).
+        vocabulary: vocabulary of the model's tokenizer.
+        path: require this path; None takes the first of fused, eager and fallback that gives transformers' own eager
+            weights, the fused path to 1e-6 plus the rounding of large scores in float32 (`fused_check`).
 
     Raises:
-        ModelError: the model gives no attention weights, or not on the path insisted upon.
+        ModelError: the model gives no attention weights, or not on the required path.
     """
     config: Any = model.config
     parameters = frozenset(inspect.signature(model.forward).parameters)
@@ -49,12 +49,12 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
         parameters=parameters,
         encoder_decoder=encoder_decoder,
         decoder_start=int(start if start is not None else vocabulary.pad_id) if encoder_decoder else None,
-        # GPT-2 takes the argument too, and adds the embedding of token 0 to every token for a type of 0.
+        # GPT-2 has the argument, too, and for type 0 adds the embedding of token 0 to every token.
         has_token_types="token_type_ids" in parameters and (getattr(config, "type_vocab_size", None) or 0) > 1,
         first_position=_first_position(model),
         decoder_wraps=encoder_decoder and _wraps(model),
     )
-    # CANINE hashes letters and has no vocabulary.
+    # CANINE hashes characters and has no vocabulary.
     size = getattr(text_config, "vocab_size", None) or len(vocabulary.classes)
     trial = TrialBatch(model, anatomy, vocabulary, vocabulary_size=size)
     expected = trial.eager_weights()
@@ -85,11 +85,11 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
 
 
 def _path_note(path: Path, troubles: Mapping[str, str], expected: Mapping[str, list[Tensor]]) -> str | None:
-    """Say how attention is computed, where not by the fused path in the model's own precision.
+    """Return a note on how attention is computed; None for the fused path in the model's own precision.
 
     Args:
-        path: the one that is taken.
-        troubles: why those before it are not.
+        path: the chosen path.
+        troubles: reasons why earlier paths were not chosen.
         expected: the model's weights, in its precision.
     """
     if path == "fallback":
@@ -132,10 +132,10 @@ def _sinks(calls: Iterable[CallSite | None]) -> dict[str, list[int]]:
 
 
 def _model_numbers(layers: Sequence[Any]) -> tuple[int, ...]:
-    """Return each layer's 1-based number among all of the model's; none where all of these have attention.
+    """Return each layer's 1-based number among all layers of the model; empty if all of them have attention.
 
     Args:
-        layers: of a kind, the 0-based number of each; no whole numbers, or out of order, where it is not known.
+        layers: 0-based numbers of the layers of a kind; not integers, or out of order, if they are not known.
     """
     ordered = all(isinstance(layer, int) for layer in layers) and list(layers) == sorted(set(layers))
     if not ordered or list(layers) == list(range(len(layers))):
@@ -144,7 +144,7 @@ def _model_numbers(layers: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _numbering(layout: Sequence[KindLayout]) -> tuple[str, ...]:
-    """Say how layers are counted, where some of the model's have no attention (hybrids)."""
+    """Return notes on how layers are counted in models where some layers have no attention (hybrids)."""
     notes = []
     for part in layout:
         if part.model_layers:
@@ -163,8 +163,8 @@ def _wraps(model: nn.Module) -> bool:
 
 
 def _first_position(model: nn.Module) -> int:
-    """RoBERTa's kin reserve the position of the pad id, and begin after it."""
-    base = getattr(model, "base_model", model)  # the embeddings lie there where the model has a head
+    """Return the first position: RoBERTa and similar models reserve the position of the pad id, and begin after it."""
+    base = getattr(model, "base_model", model)  # a model with a head has its embeddings there
     table = getattr(getattr(base, "embeddings", None), "position_embeddings", None)
     reserved = getattr(table, "padding_idx", None)
     return 0 if reserved is None else int(reserved) + 1

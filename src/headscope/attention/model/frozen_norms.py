@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 _TOLERANCE = 1e-4
-"""Of the largest value that the norm answers with; in half precision as many roundings as follow."""
+"""Tolerance relative to the norm's largest output; in half precision, `_ROUNDINGS` roundings instead."""
 _ROUNDINGS = 8
 
 
@@ -15,12 +15,12 @@ _ROUNDINGS = 8
 class FrozenNorm:
     """A norm over the last axis: `norm(x) = scale(x) * linear(x) + bias`.
 
-    RMS norms and layer norms are of this form, and so is a product with fixed numbers, whose scale is 1.
+    RMS norms and layer norms have this form, and so does a product with fixed numbers, whose scale is 1.
 
     Attributes:
-        module: the model's own part.
-        weight: what each channel is multiplied by, up to a factor that is in the scale.
-        bias: what is added.
+        module: module of the model.
+        weight: factor of each channel, up to a constant that is in the scale.
+        bias: bias of each channel.
         centered: whether a row's mean is subtracted first.
     """
 
@@ -36,11 +36,11 @@ class FrozenNorm:
         return rows * self.weight.to(rows.dtype)
 
     def scale(self, rows: Float[Tensor, "*row width"], answer: Float[Tensor, "*row width"]) -> Float[Tensor, "*row"]:
-        """Return the scale of each row; 0 where the row is 0.
+        """Return the scale of each row; 0 for a row of zeros.
 
         Args:
-            rows: what the norm is given.
-            answer: what it gives.
+            rows: input of the norm.
+            answer: output of the norm.
         """
         exact = torch.promote_types(rows.dtype, torch.float32)
         linear = self.linear(rows.to(exact))
@@ -50,17 +50,17 @@ class FrozenNorm:
 
 
 def frozen_norm(part: nn.Module, rows: Tensor, answer: Tensor) -> FrozenNorm | None:
-    """Return a part of a model as a norm, found by looking; None where it is none.
+    """Return a module as a frozen norm, found by a trial; None if it is not a norm.
 
     Args:
-        part: of the model.
-        rows: what it was given, `[..., width]`.
-        answer: what it gave.
+        part: module of the model.
+        rows: its input, `[..., width]`.
+        answer: its output.
     """
     width = rows.shape[-1]
     if answer.shape != rows.shape or width < 2:
         return None
-    # A row without a zero whose mean is 0: every channel's weight shows, whether the mean is subtracted or not.
+    # A row with a mean of 0 and no zeros shows every channel's weight, whether the mean is subtracted or not.
     probe = torch.ones(width, dtype=rows.dtype, device=rows.device)
     probe[1::2] = -1.0
     if width % 2:
@@ -68,7 +68,7 @@ def frozen_norm(part: nn.Module, rows: Tensor, answer: Tensor) -> FrozenNorm | N
     with torch.inference_mode():
         try:
             bias, answered = part.forward(torch.stack([torch.zeros_like(probe), probe]))
-        except Exception:  # whatever else a part may want of its input, it is no norm then
+        except Exception:  # a module that wants another input is not a norm
             return None
         exact = torch.promote_types(rows.dtype, torch.float32)
         weight = (answered.to(exact) - bias.to(exact)) / probe.to(exact)
@@ -83,4 +83,4 @@ def _fits(norm: FrozenNorm, rows: Tensor, answer: Tensor) -> bool:
     fitted = norm.scale(rows, answer)[..., None] * norm.linear(rows) + norm.bias
     off = (fitted - answer).abs().max()
     most = max(_TOLERANCE, _ROUNDINGS * torch.finfo(norm.bias.dtype).eps)
-    return bool(off <= most * answer.abs().max().clamp(min=1e-9))  # False where something is not a number
+    return bool(off <= most * answer.abs().max().clamp(min=1e-9))  # False if there are NaNs

@@ -1,4 +1,4 @@
-"""Whether the fused path computes a call as the model does: compared with the model's own function in float64."""
+"""Check that the fused path computes a call as the model does: compare with the model's own function in float64."""
 
 from dataclasses import replace
 
@@ -13,25 +13,26 @@ from headscope.attention.model.learned_sink import Attended, attended, sink_logi
 from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
 from headscope.encoding.segment import SegmentInfo
 
-# Of a weight. Scores are rounded in proportion to their size, and a weight is off by as much as its score.
+# Tolerance of a weight. Scores are rounded in proportion to their size, and a weight's error is as large as its
+# score's.
 _TOLERANCE = 1e-6
 _ROUNDING = torch.finfo(torch.float32).eps
-# So that a short input comes in blocks of a few rows, as long inputs do.
+# So that a short input is cut into blocks of a few rows, as long inputs are.
 _SMALL_BLOCK = BlockSize(scores=24, few=1, low=2)
 
 
 def why_not_fused(call: AttentionCall, keys: SegmentInfo) -> str | None:
-    """Return why the fused path is not taken, as the end of a sentence; None where it gives the model's attention.
+    """Return the reason against the fused path, as the end of a sentence; None if it gives the model's attention.
 
     Args:
-        call: of the attention function, with the model's queries and keys in the model's precision.
-        keys: the tokens attended to.
+        call: call of the attention function, with the model's queries and keys in the model's precision.
+        keys: the attended tokens.
     """
     if (reason := why_not_fusible(call)) is not None:
         return reason
     try:
         exact = attended(replace(call, query=call.query.double(), key=call.key.double(), value=call.value.double()))
-    except Exception as error:  # whatever a model's own code may want of its input
+    except Exception as error:  # a model's own code may raise anything
         return f"the model's own function does not compute in float64 ({type(error).__name__})"
     allowed = _TOLERANCE + _ROUNDING * _largest_score(call)
     for size in (None, _SMALL_BLOCK):
@@ -56,7 +57,7 @@ def why_not_fused(call: AttentionCall, keys: SegmentInfo) -> str | None:
 
 
 def _largest_score(call: AttentionCall) -> float:
-    """Return what scores are at most, were all their terms of one sign: as large are the numbers that are rounded."""
+    """Return the largest score if all terms had the same sign, which is the size of the numbers that are rounded."""
     groups = call.key.shape[1]
     by_group = call.query.abs().double().reshape(len(call.query), groups, -1, call.query.shape[-1])
     products = abs(scaling_of(call)) * (by_group @ call.key.abs().double().transpose(2, 3)).amax()
@@ -68,7 +69,7 @@ def _largest_score(call: AttentionCall) -> float:
 
 
 def _difference(result: FusedResult, exact: Attended) -> float:
-    """Return the largest difference in weights and sink, and in the output beside its own size and rounding."""
+    """Return the largest difference in weights and sink, and in the output relative to its size and rounding."""
     assert result.weights is not None
     size = exact.output.abs().amax().clamp(min=1.0)
     output = (result.output - exact.output).abs().amax() / size

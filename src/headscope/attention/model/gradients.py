@@ -1,4 +1,4 @@
-"""A model run over segments with the gradient of its loss, handed out as tiles of weights and gradients.
+"""A model run over segments with the gradient of its loss, passed on as tiles of weights and gradients.
 
 An attention call's output is weights times values. With L the loss and o[q] a head's output of row q, the derivative
 with respect to a single weight is dL/dw[q, k] = dL/do[q] . v[k]: the weight is a free variable, not kept on the
@@ -24,18 +24,18 @@ _TOLERANCE = 1e-5  # of output against weights times values, relative to the lar
 
 
 class GradientSource(LossSource):
-    """Run a model with its head over segments; hand out weights and the loss's gradient with respect to them.
+    """Run a model with its head over segments; pass on weights and the loss's gradient with respect to them.
 
-    The gradient of a segment is that of its own loss, whatever the batch. Tiles come in the backward pass, a layer
-    each, the last layer first. Weights of all layers of one batch are held, gradients of one layer. Arguments and
-    errors are those of `LossSource`.
+    The gradient of a segment is that of its own loss, whatever the batch. Tiles come during the backward pass, one per
+    layer, the last layer first. The weights of all layers of one batch are kept, and the gradients of one layer.
+    Arguments and errors are those of `LossSource`.
     """
 
     refusal = "no gradient of it can be taken; use --loss none, or another model"
 
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
-        """Compute the batches one by one; see `TileSource`. Tiles always hold weights and gradients, never what is
-        written, nor vectors."""
+        """Compute the batches one by one; see `TileSource`. Tiles always hold weights and gradients, never output norms
+        or vectors."""
         shared = self.begun(consumer)
         run = _Backward(shared, self)
         with shared.listening(run.listen), frozen(self.model), torch.enable_grad():
@@ -44,11 +44,11 @@ class GradientSource(LossSource):
 
 
 class _Backward:
-    """What a `GradientSource` does with a pass: hands a layer on when the gradient of its output has come back.
+    """The backward pass of a `GradientSource`: passes a layer on when the gradient of its output has arrived.
 
     Args:
         shared: the pass.
-        source: counts what the loss is taken of.
+        source: counts the segments and targets of the loss.
     """
 
     def __init__(self, shared: ModelPass, source: LossSource) -> None:
@@ -58,7 +58,7 @@ class _Backward:
         self.waiting: dict[int, Callable[[Tensor | None], None]] = {}
 
     def batch(self, questions: list[Question]) -> None:
-        """Forward, loss, backward; the tiles come while it goes back."""
+        """Run the forward pass and the backward pass, during which the tiles are made."""
         shared = self.shared
         self.waiting = {}
         with question_batch(questions, shared) as (inputs, targets):
@@ -68,7 +68,7 @@ class _Backward:
             losses = segment_losses(logits if logits.ndim == 2 else logits[has_target], targets)
             losses.sum().backward()  # type: ignore[no-untyped-call]
             for tell in list(self.waiting.values()):
-                tell(None)  # a call that the loss does not depend on
+                tell(None)  # the loss does not depend on this call
             self.checked = True
             self.source.count(questions, losses)
 
@@ -81,13 +81,13 @@ class _Backward:
         if not output.requires_grad:
             # No gradient before the first layer is needed: the backward pass ends here.
             output = output.detach().requires_grad_(True)
-        # Of the call itself nothing is kept: what made its output goes while the gradient comes back.
+        # The closure keeps nothing of the call itself, so that its tensors can be freed during the backward pass.
         order, mask, shared = call.order, call.mask, self.shared
         weights, values = answer.weights.detach(), values_by_head(call).detach()
         sink = None if answer.sink is None else answer.sink.detach()
 
         def tell(gradient: Tensor | None) -> None:
-            """Hand on the layer when its output's gradient has come; None is 0, as nothing depends on it."""
+            """Pass on the layer when its output's gradient has arrived; None means 0: nothing depends on the output."""
             del self.waiting[order]
             with torch.no_grad():
                 if gradient is None:
@@ -104,11 +104,11 @@ class _Backward:
 
 
 def _check_product(call: AttentionCall, output: Tensor, weights: Tensor) -> None:
-    """Make sure that the output is the product of weights and values, on which the gradient rests."""
+    """Check that the output is the product of weights and values, which the gradient is based on."""
     with torch.no_grad():
         product = output_of(call, weights)
         if product.shape == output.shape:
-            # What is not a number (a row of padding in double precision) is so in both.
+            # NaNs (a row of padding in double precision) are NaNs in both.
             off = float((product - output).abs().nan_to_num(0.0).max())
             most = float(output.abs().nan_to_num(0.0).max())
         else:

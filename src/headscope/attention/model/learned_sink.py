@@ -1,7 +1,7 @@
-"""A learned sink: a logit without a token. It takes its share of every row's softmax and adds nothing to the output.
+"""A learned sink: a logit without a token. It takes a share of every row's softmax and adds nothing to the output.
 
-GPT-OSS and its kin have one a head, Inkling one a head and token. It is counted as one more key, which every row sees:
-the weights of the tokens and of the sink sum to 1.
+GPT-OSS and similar models have one per head, Inkling one per head and token. It counts as one more key that every row
+sees, so that the weights of the tokens and of the sink sum to 1.
 """
 
 from dataclasses import dataclass, replace
@@ -11,18 +11,18 @@ from torch import Tensor
 
 from headscope.attention.model.tap import AttentionCall
 
-# What models call the option with which they hand it to their attention function.
+# Names of the option with which models pass it to their attention function.
 _OPTIONS = ("s_aux", "sinks")
 
 
 @dataclass(frozen=True)
 class Attended:
-    """What a call of the model's own eager function gives.
+    """The result of a call of the model's own eager function.
 
     Attributes:
         output: `[batch, row, head, width]`.
-        weights: of the tokens, `[batch, head, row, key]`; times the values they are the output.
-        sink: the weight of the learned sink, `[batch, head, row]`; None where there is none.
+        weights: weights of the tokens, `[batch, head, row, key]`; multiplied by the values they give the output.
+        sink: weight of the learned sink, `[batch, head, row]`; None if there is none.
     """
 
     output: Tensor
@@ -31,13 +31,13 @@ class Attended:
 
 
 def sink_of(call: AttentionCall) -> Tensor | None:
-    """Return a call's sink as the model gives it, or None where it has none."""
+    """Return a call's sink as the model gives it, or None if it has none."""
     options = (call.options.get(name) for name in _OPTIONS)
     return next((each for each in options if isinstance(each, Tensor)), None)
 
 
 def known_sink(call: AttentionCall) -> bool:
-    """Whether a call has no sink, or logits of one of a shape that `sink_logits` knows."""
+    """Return True if a call has no sink, or logits of a sink in a shape that `sink_logits` knows."""
     if not any(call.options.get(name) is not None for name in _OPTIONS):
         return True
     sink, (batch, heads, rows, _) = sink_of(call), call.query.shape
@@ -49,11 +49,11 @@ def known_sink(call: AttentionCall) -> bool:
 
 
 def sink_logits(call: AttentionCall, rows: slice = slice(None)) -> Tensor | None:
-    """Return the logits of a known sink beside those of some rows, `[batch or 1, head, row or 1]`; None without one."""
+    """Return the logits of a known sink for some rows, `[batch or 1, head, row or 1]`; None without a sink."""
     sink = sink_of(call)
     if sink is None:
         return None
-    if sink.ndim == 1:  # one a head
+    if sink.ndim == 1:  # one per head
         return sink[None, :, None]
     return sink[..., 0] if sink.shape[2] == 1 else sink[:, :, rows, 0]
 
@@ -62,8 +62,8 @@ def attended(call: AttentionCall, rows: slice | None = None) -> Attended:
     """Call the model's own eager function, for all rows or some; see `Attended`."""
     if sink_of(call) is None:
         return Attended(*call.eager(rows), None)
-    # Values of 1 come out as the part of a row that the sink leaves, whatever the model does to leave it: GPT-OSS drops
-    # the sink's column from its weights; Granite returns weights without it, and scales the output instead.
+    # With values of 1, the output is the part of a row that the sink leaves, however the model computes it: GPT-OSS
+    # drops the sink's column from its weights; Granite returns weights without it, and scales the output instead.
     ones = call.value.new_ones((*call.value.shape[:-1], 1))
     output, weights = replace(call, value=torch.cat([call.value, ones], dim=-1)).eager(rows)
     left, total = output[..., -1].transpose(1, 2), weights.sum(-1)
@@ -74,6 +74,6 @@ def attended(call: AttentionCall, rows: slice | None = None) -> Attended:
 
 
 def sink_beside(weights: Tensor) -> Tensor:
-    """Return what weights of tokens leave to a sink, `[..., row]`: 1 less their sum."""
+    """Return the weight that the tokens leave to a sink, `[..., row]`: 1 minus the sum of their weights."""
     exact = torch.promote_types(weights.dtype, torch.float32)
     return (1 - weights.sum(-1, dtype=exact)).clamp(min=0)

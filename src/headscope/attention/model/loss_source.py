@@ -1,4 +1,4 @@
-"""A model with its head, run over segments with something to predict: what all sources of losses have in common."""
+"""A model with its head, run over segments with something to predict: the common base of all sources of losses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,11 +21,11 @@ from headscope.models.anatomy import Anatomy
 
 @dataclass
 class LossCounts:
-    """What the loss was taken of; filled while a `LossSource` runs.
+    """Counts of the segments and targets of the loss; filled while a `LossSource` runs.
 
     Attributes:
         segments: segments with something to predict.
-        targets: tokens, or classes, predicted.
+        targets: number of predicted tokens or classes.
         nothing: segments without a target.
         total: sum over segments of the mean loss over their targets, nats.
     """
@@ -37,25 +37,25 @@ class LossCounts:
 
     @property
     def mean(self) -> float:
-        """Mean over segments of the loss, nats; NaN before the first."""
+        """Mean loss over segments, nats; NaN before the first."""
         return self.total / self.segments if self.segments else float("nan")
 
     @property
     def left_out(self) -> str | None:
-        """How many inputs were left out, for the user; None where none was."""
+        """A message with the number of inputs that were left out; None if none was."""
         if not self.nothing:
             return None
         return f"inputs left out because there is nothing to predict in them: {self.nothing:,}"
 
     def facts(self, loss: str) -> dict[str, Any]:
-        """Return what a manifest says of a loss, given its name."""
+        """Return the entries of a manifest that describe the loss, given its name."""
         return {"loss": loss, "loss_mean": self.mean, "segments": self.segments, "targets": self.targets}
 
     def check(self) -> None:
-        """Refuse a text of which nothing could be asked.
+        """Raise an error if no segment had anything to predict.
 
         Raises:
-            InputError: says so.
+            InputError: no segment had a target.
         """
         if not self.segments:
             raise InputError(
@@ -63,7 +63,7 @@ class LossCounts:
             )
 
     def merge(self, other: "LossCounts") -> None:
-        """Add what another counted."""
+        """Add the counts of another."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 
@@ -72,7 +72,7 @@ class LossCounts:
         return {name: np.array(value) for name, value in vars(self).items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take up what `state()` returned."""
+        """Restore the counts from the arrays that `state()` returned."""
         for name in vars(self):
             setattr(self, name, state[name].item())
 
@@ -81,19 +81,19 @@ class LossCounts:
 class LossSource(SegmentSource):
     """Questions in batches for a model that returns logits.
 
-    The loss of a batch is the sum over its segments of the mean over a segment's targets: what is told of a segment is
-    of its own loss, whatever the batch.
+    The loss of a batch is the sum over its segments of the mean over a segment's targets, so that the results of a
+    segment depend on its own loss only, not on the rest of the batch.
 
     Args:
         model, anatomy, vocabulary, batches, padding_side: as `SegmentSource` takes them; the model returns logits.
-        ask: makes what is to be predicted of a segment.
+        ask: makes the question (the prediction targets) of a segment.
 
     Attributes:
-        counts: what the loss was taken of so far.
-        refusal: what follows for a model whose attention cannot be read at the interface, in an error.
+        counts: counts of the segments and targets so far.
+        refusal: end of the error message for a model whose attention cannot be read at the interface.
 
     Raises:
-        ModelError: the model does not hand its attention to the tap, or padding on the left changes its numbers.
+        ModelError: the model does not pass its attention to the tap, or padding on the left changes its numbers.
     """
 
     refusal: ClassVar[str]
@@ -112,7 +112,7 @@ class LossSource(SegmentSource):
     def questions(self) -> Iterator[list[Question]]:
         """Yield the questions of the batches in lists that the model may read together.
 
-        Segments of which nothing can be asked are left out, and counted.
+        Segments without anything to predict are left out and counted.
         """
         for segments in self.batches:
             per_segment = [self.ask(segment) for segment in segments]
@@ -121,21 +121,21 @@ class LossSource(SegmentSource):
             yield from lists_together(questions, self.anatomy)
 
     def count(self, questions: Sequence[Question], losses: Tensor) -> None:
-        """Count questions that were answered, with each one's mean loss, `[batch]`."""
+        """Count answered questions, given the mean loss of each, `[batch]`."""
         self.counts.segments += len(questions)
         self.counts.targets += sum(question.number for question in questions)
         self.counts.total += float(losses.detach().double().sum())
 
 
 def lists_together(questions: Sequence[Question], anatomy: Anatomy) -> Iterator[list[Question]]:
-    """Yield questions in lists that a model may read together, none of them empty."""
+    """Yield questions in nonempty lists that a model may read together."""
     for together in of_one_length(questions, together=anatomy.together, lengths=_lengths):
         if together:
             yield together
 
 
 def decoders_of(questions: Sequence[Question], anatomy: Anatomy) -> list[Segment] | None:
-    """Return what the decoder behind an encoder reads; None for other models."""
+    """Return the decoder inputs of an encoder-decoder; None for other models."""
     if not anatomy.encoder_decoder:
         return None
     return [question.decoder for question in questions if question.decoder is not None]
@@ -143,7 +143,7 @@ def decoders_of(questions: Sequence[Question], anatomy: Anatomy) -> list[Segment
 
 @contextmanager
 def question_batch(questions: Sequence[Question], shared: ModelPass) -> Iterator[tuple[dict[str, Tensor], Tensor]]:
-    """Begin a batch of questions; give the model's arguments for it, and its targets.
+    """Begin a batch of questions; yield the model's arguments for it and its targets.
 
     Raises:
         MemoryShortError: memory runs out in the block.
@@ -154,13 +154,13 @@ def question_batch(questions: Sequence[Question], shared: ModelPass) -> Iterator
 
 
 def targets_of(questions: Sequence[Question], tokens: SegmentInfo) -> Tensor:
-    """Lay out what is to be predicted at each position of a batch, on the host, `[batch, position]`.
+    """Lay out the prediction targets of each position of a batch, on the host, `[batch, position]`.
 
-    Where a class is asked for the whole of each segment: the classes, `[batch, 1]`.
+    If each segment as a whole has one class to predict: the classes, `[batch, 1]`.
 
     Args:
-        questions: of the batch.
-        tokens: of those of the model's sides that predicts.
+        questions: questions of the batch.
+        tokens: tokens of the side of the model that predicts.
     """
     if all(question.of_whole for question in questions):
         return torch.from_numpy(np.stack([question.targets for question in questions]))
@@ -171,5 +171,5 @@ def targets_of(questions: Sequence[Question], tokens: SegmentInfo) -> Tensor:
 
 
 def _lengths(question: Question) -> tuple[int, int]:
-    """Return how long what an encoder and a decoder read is."""
+    """Return the lengths of the encoder's and the decoder's input."""
     return len(question.segment), 0 if question.decoder is None else len(question.decoder)

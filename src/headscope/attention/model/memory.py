@@ -1,4 +1,4 @@
-"""Memory that runs out while a model computes, said in words."""
+"""Errors for memory that runs out while a model computes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +12,11 @@ _HOST = "DefaultCPUAllocator"  # the allocator raises a plain RuntimeError
 
 @contextmanager
 def memory_in_words(inputs: int, tokens: int) -> Iterator[None]:
-    """Turn an allocator's refusal into an error that says what to do, and how many inputs were computed together.
+    """Turn an allocator's error into one that says what to do, and how many inputs were computed together.
 
     Args:
-        inputs: in the batch.
-        tokens: in its longest input.
+        inputs: number of inputs in the batch.
+        tokens: number of tokens in the longest input.
 
     Raises:
         MemoryShortError: memory ran out in the block.

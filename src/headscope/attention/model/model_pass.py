@@ -1,7 +1,7 @@
-"""One pass of a model over batches of segments: what every source that runs a model does.
+"""One pass of a model over batches of segments: the common part of all sources that run a model.
 
-It hooks the tap, counts the layers, pads the batches, reads what each row may attend to, cuts layers into tiles and
-hands them on. What is computed of a layer, and when its tiles are there, is the source's own.
+It hooks the tap, counts the layers, pads the batches, reads the keys that each row may attend to, cuts layers into
+tiles and passes them on. Each source decides what it computes of a layer, and when it makes the tiles.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,38 +27,38 @@ from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.forward_inputs import model_inputs, no_cache
 from headscope.models.placement import device_of
 
-# A tile holds at most so many weights (256 MiB of float32); a longer layer comes in several tiles.
+# A tile holds at most this many weights (256 MiB of float32); a larger layer is split into several tiles.
 TILE_LIMIT = 1 << 26
 
 
 @runtime_checkable
 class TileConsumer(Protocol):
-    """What a source feeds: `begin`, then the tiles of a batch, then `end`."""
+    """The consumer of a source: it gets `begin`, then the tiles of a batch, then `end`."""
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
 
     def update(self, tile: AttentionTile) -> None:
-        """Take one tile of the batch."""
+        """Process one tile of the batch."""
 
     def end(self, batch: Batch) -> None:
-        """Close the batch: all its tiles have come."""
+        """Close the batch: all its tiles have been passed."""
 
 
 @dataclass(eq=False, repr=False)
 class ModelPass:
-    """A pass under way: the batch that the model is computing, and whom its tiles go to.
+    """A pass in progress: the batch that the model is computing, and the consumer of its tiles.
 
     Args:
         model: a transformers model.
-        anatomy: what `examine` found.
-        vocabulary: of the tokenizer, for the classes of tokens.
+        anatomy: result of `examine`.
+        vocabulary: vocabulary of the tokenizer, for the classes of tokens.
         consumer: gets the tiles.
-        padding_side: where short segments are filled up, `right` or `left`.
+        padding_side: side on which short segments are padded, `right` or `left`.
 
     Attributes:
-        device: the model's.
-        sides: the tokens of the batch as the `encoder` and the `decoder` read them.
+        device: device of the model.
+        sides: tokens of the batch that the `encoder` and the `decoder` read.
     """
 
     model: nn.Module
@@ -72,14 +72,14 @@ class ModelPass:
         self.device = device_of(self.model)
         self.sides: dict[str, SegmentInfo] = {}
         self._cuts: dict[tuple[str, int], list[slice]] = {}
-        # The masks are kept so that their ids stay their own.
+        # The masks are kept alive so that their ids are not reused.
         self._seen: dict[tuple[Any, ...], tuple[Tensor | None, Visibility]] = {}
         self._reach: dict[tuple[int, int], tuple[Tensor | None, Reach]] = {}
 
     def listening(self, listener: Callable[[AttentionCall, CallSite], Tensor]) -> Tap:
-        """Hook the model for a `with` block: each call of its attention goes to the listener, with the layer it is of.
+        """Hook the model for a `with` block: the listener gets each call of its attention, and the layer of the call.
 
-        A call that is no layer's of the layout is answered as the model answers it.
+        Calls that do not belong to a layer of the layout are answered as the model answers them.
 
         Raises:
             ModelError: inside the block, the model computes more layers than it did when it was examined.
@@ -95,11 +95,11 @@ class ModelPass:
 
     @contextmanager
     def batch(self, segments: list[Segment], decoders: list[Segment] | None = None) -> Iterator[dict[str, Tensor]]:
-        """Begin a batch and give the model's arguments for it; the batch ends with the block.
+        """Begin a batch and yield the model's arguments for it; the batch ends with the block.
 
         Args:
             segments: the inputs.
-            decoders: what a decoder behind an encoder reads, where it is not the same text (`model_inputs`).
+            decoders: inputs of the decoder of an encoder-decoder, if it reads another text (`model_inputs`).
 
         Raises:
             MemoryShortError: memory runs out in the block.
@@ -120,15 +120,15 @@ class ModelPass:
         return self.model(**inputs, **no_cache(self.anatomy), **more)
 
     def queries(self, site: CallSite) -> SegmentInfo:
-        """Return the tokens that attend in a layer."""
+        """Return the attending tokens (queries) of a layer."""
         return self.sides["encoder" if site.kind == "encoder" else "decoder"]
 
     def keys(self, site: CallSite) -> SegmentInfo:
-        """Return the tokens attended to in a layer."""
+        """Return the attended tokens (keys) of a layer."""
         return self.sides["decoder" if site.kind == "decoder" else "encoder"]
 
     def cuts(self, site: CallSite, weights_per_row: int, *, limit: int) -> list[slice]:
-        """Cut a layer's rows, between words, into tiles of so many weights; into one where a row has no weights."""
+        """Cut a layer's rows, between words, into tiles of at most `limit` weights; into one if no weights are kept."""
         side = "encoder" if site.kind == "encoder" else "decoder"
         words = self.sides[side].on_host.word_ids.numpy()
         number = words.shape[1]
@@ -141,14 +141,14 @@ class ModelPass:
 
     @staticmethod
     def _cut(words: NDArray[np.int64], height: int) -> list[slice]:
-        """Cut rows of `words`, `[batch, row]`, into runs of at most so many, between words."""
+        """Cut rows of `words`, `[batch, row]`, into runs of at most `height` rows, between words."""
         number = words.shape[1]
         inside = ((words[:, 1:] == words[:, :-1]) & (words[:, 1:] != NO_WORD)).any(0)
         allowed = np.flatnonzero(~inside) + 1
         cuts, start = [], 0
         while number - start > height:
             choices = allowed[(allowed > start) & (allowed <= start + height)]
-            # A word longer than a tile makes the tile higher rather than cutting the word.
+            # A word longer than a tile makes the tile higher, since words are not cut.
             later = allowed[allowed > start + height]
             stop = int(choices[-1]) if len(choices) else int(later[0]) if len(later) else number
             cuts.append(slice(start, stop))
@@ -158,12 +158,12 @@ class ModelPass:
         return cuts
 
     def tile(self, site: CallSite, visibility: Visibility, **parts: Any) -> AttentionTile:
-        """Return some rows of a layer as the consumer takes them.
+        """Return some rows of a layer as a tile for the consumer.
 
         Args:
             site: the layer.
-            visibility: of the rows.
-            **parts: what was computed of them, by the names of the tile's attributes.
+            visibility: visibility of the rows.
+            **parts: what was computed of the rows, by the names of the tile's attributes.
         """
         return AttentionTile(
             kind=site.kind,
@@ -177,14 +177,14 @@ class ModelPass:
         )
 
     def reach(self, mask: Tensor | None, keys: int, rows: slice) -> Reach:
-        """Read once a batch how far rows see."""
+        """Return the reach of rows; it is read from the mask once per batch."""
         key = id(mask), keys
         if key not in self._reach:
             self._reach[key] = (mask, reach_of(mask, keys))
         return self._reach[key][1].part(rows)
 
     def visibility(self, site: CallSite, rows: slice, mask: Tensor | None, *, sink: bool) -> Visibility:
-        """Read the mask once a batch: layers share the tensor."""
+        """Return the visibility of rows; the mask is read once per batch, since layers share the tensor."""
         key = (site.kind, rows.start, rows.stop, id(mask), sink)
         if key not in self._seen:
             visibility = visibility_of(

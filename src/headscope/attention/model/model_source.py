@@ -1,4 +1,4 @@
-"""Where tiles come from: a model run over segments (saved maps are the other source, in `maps.maps_source`)."""
+"""The source of tiles that runs a model over segments (saved maps are the other source, in `maps.maps_source`)."""
 
 from collections.abc import Set
 from contextlib import nullcontext
@@ -40,23 +40,24 @@ class TileSource(Protocol):
         """Feed every batch to the consumer.
 
         Args:
-            consumer: what takes the tiles.
-            needs: the parts of a tile that it reads (`TileAccumulator.needs`); others may be left out. What heads
-                write, and their vectors, are in tiles only where they are needed and the source can tell them.
+            consumer: consumer of the tiles.
+            needs: parts of a tile that it reads (`TileAccumulator.needs`); others may be left out. Output norms and
+                vectors are in tiles only if they are needed and the source can compute them.
         """
 
 
 @dataclass(eq=False, repr=False)
 class ModelSource(SegmentSource):
-    """Run a model over segments and hand out its attention as tiles.
+    """Run a model over segments and pass on its attention as tiles.
 
     Args:
         model, anatomy, vocabulary, batches, padding_side: as `SegmentSource` takes them.
-        tile_limit: weights in a tile at most.
-        flex: chooses where row statistics of long inputs come from; by default flex attention is tried on CUDA alone.
+        tile_limit: maximum number of weights in a tile.
+        flex: choice of the computation of row statistics of long inputs; by default flex attention is tried only on
+            CUDA.
 
     Raises:
-        ModelError: left padding of a model whose numbers it changes.
+        ModelError: left padding was requested, and it changes the model's numbers.
     """
 
     _: KW_ONLY
@@ -65,7 +66,7 @@ class ModelSource(SegmentSource):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # Found once, by whoever asks first, for the copies that read a part of the batches too.
+        # Found once, on first use, and shared with the copies that read a part of the batches.
         self._projections = cache(partial(find_projections, self.model, self.anatomy, self.vocabulary))
 
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
@@ -76,7 +77,7 @@ class ModelSource(SegmentSource):
         listening = eager_evaluation(self.model) if fallback else shared.listening(run.listen)
         streams = nullcontext() if writing is None else writing.listening()
         with listening, streams, torch.inference_mode():
-            # Batches are put together while an accelerator computes; on a CPU that would take its cores.
+            # Batches are collated while an accelerator computes; on a CPU this would take cores from the model.
             batches = self.batches if shared.device.type == "cpu" else ahead(self.batches)
             for batch in batches:
                 for segments in of_one_length(batch, together=self.anatomy.together):
@@ -84,30 +85,30 @@ class ModelSource(SegmentSource):
 
 
 class _Forward:
-    """What a `ModelSource` does with a pass: computes each layer in tiles and hands them on as they come.
+    """The forward passes of a `ModelSource`: compute each layer in tiles and pass them on one by one.
 
     Args:
-        source: says how tiles are cut, and where row statistics of long inputs come from.
+        source: settings for cutting tiles, and for the row statistics of long inputs.
         shared: the pass.
-        needs: what must be in the tiles.
-        writing: tells what heads write; None where nobody asks.
+        needs: required parts of the tiles.
+        writing: measures the outputs of heads; None if nobody needs them.
     """
 
     def __init__(self, source: ModelSource, shared: ModelPass, needs: Set[str], writing: Writing | None) -> None:
         self.source, self.shared = source, shared
         self.need_weights, self.need_vectors = "weights" in needs, "vectors" in needs
-        # What is written is summed up along with the weights' own statistics; where there are weights, from them.
+        # Norm-weighted statistics are computed along with those of the weights, or from the weights if these are kept.
         self.need_statistics = "statistics" in needs or (writing is not None and not self.need_weights)
         self.writing = writing
 
     def tap(self, segments: list[Segment]) -> None:
-        """Run the model on a batch; its layers are listened to."""
+        """Run the model on a batch, listening to its layers."""
         self.source.flex.begin()
         with self.shared.batch(segments) as inputs:
             self.shared.call(inputs)
 
     def fall_back(self, segments: list[Segment]) -> None:
-        """Run the model on a batch and take the weights that it returns."""
+        """Run the model on a batch and use the weights that it returns."""
         shared = self.shared
         with shared.batch(segments) as inputs:
             masks: list[Tensor] = []
@@ -121,13 +122,13 @@ class _Forward:
                     shared.consumer.update(tile)
 
     def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
-        """Compute one layer and hand it on in tiles: at once, or when its gate is known."""
+        """Compute one layer and pass it on in tiles: at once, or when its gate is known."""
         projection = None if self.writing is None else self.writing.of(site)
         if self.writing is None or projection is None or projection.gate == "none":
             return self._tiles(call, site, projection)
         every = slice(0, call.query.shape[2])
         output = self._fused(call, site, every).output if self._fuses(call) else call.eager()[0]
-        # The layer is computed again then, so that its tiles never wait in memory.
+        # The layer is computed again at that time, so that its tiles never wait in memory.
         self.writing.when_gated(projection, output, partial(self._tiles, call, site, projection))
         return output
 
@@ -137,10 +138,10 @@ class _Forward:
         shared, fused = self.shared, self._fuses(call)
         outputs = []
         batch, heads = call.query.shape[:2]
-        # By channel gated, what is written is of each pair, and is summed up from the weights.
+        # With a gate by channel, norms belong to pairs, and are summed up from the weights.
         by_pair = gate is not None and projection is not None and projection.gate == "channel"
         need_weights = self.need_weights or by_pair
-        # Row statistics alone take little room, and the fused path cuts its own blocks: a layer is one tile then.
+        # Row statistics alone need little memory, and the fused path cuts its own blocks, so a layer is one tile then.
         weights_per_row = batch * heads * call.key.shape[2] if need_weights or not fused else 0
         cuts = shared.cuts(site, weights_per_row, limit=self.source.tile_limit)
         norms = None if projection is None else key_norms(call.value, projection.factor)
@@ -211,13 +212,13 @@ class _Forward:
 
 
 def _seen(weights: Tensor, before: list[Tensor]) -> Tensor:
-    """Return which keys a layer's rows may attend to, `[batch, 1, query, key]`, where no mask is there to say so.
+    """Return the keys that a layer's rows may attend to, `[batch, 1, query, key]`, for models without a readable mask.
 
-    A softmax leaves nothing but what is masked at exactly 0 in every head, short of scores a hundred nats apart.
+    After a softmax, only masked keys are exactly 0 in every head, unless scores are a hundred nats apart.
 
     Args:
-        weights: of the layer, `[batch, head, query, key]`.
-        before: what the layers before had; it is added to, and layers that look alike share one.
+        weights: weights of the layer, `[batch, head, query, key]`.
+        before: results of earlier layers; a new result is added, and layers with equal results share one.
     """
     visible = (weights > 0).any(dim=1, keepdim=True)
     same = next((mask for mask in before if mask.shape == visible.shape and torch.equal(mask, visible)), None)

@@ -1,4 +1,4 @@
-"""The way of a layer's attention output to the residual stream, found by what the parts on it are given and make."""
+"""The path of a layer's attention output to the residual stream, found from the inputs and outputs of modules on it."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,26 +11,26 @@ from headscope.attention.model.frozen_norms import FrozenNorm, frozen_norm
 from headscope.models.adaptation import is_quantized
 
 Gate = Literal["none", "head", "channel"]
-_TOLERANCE = 1e-3  # of the map's own output; in half precision as many roundings as follow
-_QUANTIZED = 0.03  # of a layer that rounds what it reads to 8 bits, or computes in a half precision of its own
+_TOLERANCE = 1e-3  # of the map's own output; in half precision, `_ROUNDINGS` roundings
+_QUANTIZED = 0.03  # for a layer that rounds its input to 8 bits, or computes in its own half precision
 _ROUNDINGS = 4
-_LARGE = 256.0  # a bias beside that many times the matrix hides little of it, and float16 holds both
+_LARGE = 256.0  # next to 256 times the matrix a bias hides little of it, and float16 holds both
 
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """From a head's sum of values to what the layer adds to the residual stream: gate, norm, projection, norm.
+    """The path from a head's sum of values to the layer's addition to the stream: gate, norm, projection, norm.
 
     Attributes:
         factor: `|x W|` is the length of `x @ factor` for a value `x` of the head, where `W` are its rows of the output
             projection times the weights of the norms and the residual multiplier.
         module: the output projection.
-        gate: whether the output is multiplied by one number a head or one a channel first.
-        before: the norm that the output goes through first.
-        after: the norm that the projection's output goes through.
-        multiplier: what the model multiplies the result by, before it is added to the stream.
-        in_stream: whether the result is what is added to the stream; else it is the projection's output, and what
-            becomes of it is not known.
+        gate: whether the output is first multiplied by one number per head or one per channel.
+        before: norm between the attention output and the projection.
+        after: norm on the projection's output.
+        multiplier: factor by which the model multiplies the result before it is added to the stream.
+        in_stream: True if the result is added to the stream; False if it is the projection's output and its further way
+            is not known.
     """
 
     factor: Float[Tensor, "head width rank"] = field(repr=False)
@@ -42,13 +42,13 @@ class Projection:
     in_stream: bool = True
 
     def scale(self, output: Float[Tensor, "batch row inner"]) -> Float[Tensor, "batch row"] | None:
-        """Return the norms' scale of each row, frozen; None where no norm is on the way.
+        """Return the frozen scale of the norms for each row; None for a path without a norm.
 
         Args:
-            output: of the attention, after the gate.
+            output: attention output, after the gate.
         """
         scale = None
-        # The parts are run without their hooks: a user's hooks see each row once.
+        # The modules are run without their hooks, so that a user's hooks see each row once.
         if self.before is not None:
             normed = self.before.module.forward(output)
             scale, output = self.before.scale(output, normed), normed
@@ -60,7 +60,7 @@ class Projection:
 
 
 class OutputPath:
-    """The way of one layer's attention output to the stream, in the copy that is left alone and in its own."""
+    """The path of one layer's attention output to the stream, in an unchanged copy and in a changed copy."""
 
     def __init__(self, output: Float[Tensor, "copy row head width"], *, width: int) -> None:
         self.width = width
@@ -69,15 +69,15 @@ class OutputPath:
         self.before: FrozenNorm | None = None
         self.gate: Gate = "none"
         self.module: nn.Module | None = None
-        self.matrix = output  # until there is one
+        self.matrix = output  # placeholder until the projection is found
         self.others = 0
         self.steps: list[tuple[Tensor, FrozenNorm | None]] = []
         self.added: tuple[int, float] | None = None
 
     def reads(self, read: Tensor) -> None:
-        """Look at what a part is given: is it the stream after the layer's addition?"""
+        """Check whether the input of a module is the stream after the layer's addition."""
         if read.shape[-1] != self.width:
-            return  # not the stream that the block reads, of one vector a token
+            return  # not the stream, which has one vector per token
         for index, (step, _) in reversed(list(enumerate(self.steps))):
             if read.numel() != step.numel():
                 continue
@@ -87,7 +87,7 @@ class OutputPath:
                 return
 
     def passes(self, part: nn.Module, read: Tensor, answer: Tensor) -> None:
-        """Look at what a part makes of what it is given: is it a norm or the projection on the way?"""
+        """Check whether a module, given its input and output, is a norm or the projection on the path."""
         follows = len(self.steps) == 1 and torch.equal(read, self.steps[0][0]) and not torch.equal(read, answer)
         if follows and (norm := frozen_norm(part, read, answer)) is not None:
             self.steps.append((answer, norm))
@@ -110,7 +110,7 @@ class OutputPath:
             self.steps = [(answer.reshape(*flat.shape[:2], -1), None)]
 
     def projection(self) -> Projection:
-        """Return what was found."""
+        """Return the projection that was found."""
         assert self.module is not None
         index, multiplier = self.added or (0, 1.0)
         matrix = self.matrix.double()
@@ -130,11 +130,11 @@ class OutputPath:
 
 
 def _added(step: Float[Tensor, "copy row width"], stream: Float[Tensor, "copy row width"]) -> float | None:
-    """Return what a value is multiplied by where it is added to the stream; None where it is not added just so.
+    """Return the constant multiplier with which a value is added to the stream; None if it is not added that way.
 
     Args:
-        step: on the way, in the copy left alone and in the changed one.
-        stream: what may be the stream, in both.
+        step: value on the path, in the unchanged copy and in the changed one.
+        stream: candidate for the stream, in both copies.
     """
     value, exact = step.double(), stream.double()
     change, step_change = exact[1] - exact[0], value[1] - value[0]
@@ -145,25 +145,25 @@ def _added(step: Float[Tensor, "copy row width"], stream: Float[Tensor, "copy ro
     multiplier = float((change * step_change)[clear].sum() / step_change[clear].square().sum().clamp(min=1e-30))
     off = (change - multiplier * step_change).abs() - 4 * rounding
     rest = (exact[0] - multiplier * value[0]).abs()
-    # Without a rest nothing was added to: the value itself is on its way through another part.
+    # If nothing remains, the value was not added to anything: it is itself on its way through another module.
     if off.max() > _TOLERANCE * change.abs().max() or rest.max() <= _TOLERANCE * exact.abs().max():
         return None
     return multiplier
 
 
 def _gate(before: Tensor, after: Tensor, heads: int) -> Gate | None:
-    """Return what gate the attention's output went through; None where something else was done to it.
+    """Return the kind of gate that was applied to the attention output; None if something else was done to it.
 
     Args:
-        before: the attention's output, in the copy left alone and in the changed one, `[copy, row, inner]`.
-        after: what a part is given.
-        heads: of the layer.
+        before: attention output, in the unchanged copy and in the changed one, `[copy, row, inner]`.
+        after: input of a module.
+        heads: number of heads in the layer.
     """
     if torch.equal(before, after):
         return "none"
     old, new = before.double(), after.double()
-    # A gate does not depend on the output: it is the same in both copies, but for how a processor rounds what stands
-    # elsewhere in the batch; some models compute it in single precision whatever their own.
+    # A gate does not depend on the output, so it is the same in both copies, except that rounding depends on the
+    # rest of the batch; some models compute the gate in single precision whatever their own precision.
     most = 8 * max(torch.finfo(before.dtype).eps, torch.finfo(torch.float32).eps)
     rounding = most * (new[1] * old[0]).abs()
     if not new.any() or bool(((new[1] * old[0] - new[0] * old[1]).abs() > rounding).any()):
@@ -174,7 +174,7 @@ def _gate(before: Tensor, after: Tensor, heads: int) -> Gate | None:
 
 
 def linear_map(part: nn.Module, read: Float[Tensor, "copy row inner"]) -> Float[Tensor, "inner model"] | None:
-    """Return the matrix of a part that is linear (with a bias or without); None where it is not, or changes nothing."""
+    """Return the matrix of a linear module (with or without bias); None if it is not linear, or changes nothing."""
     with torch.inference_mode():
         width = read.shape[-1]
         rows = read.flatten(0, 1)
@@ -183,7 +183,7 @@ def linear_map(part: nn.Module, read: Float[Tensor, "copy row inner"]) -> Float[
             units = torch.eye(width, dtype=rows.dtype, device=rows.device)
             matrix: Tensor = (part.forward(_LARGE * units) - bias) / _LARGE
             answer = part.forward(rows)
-        except Exception:  # whatever else a part may want of its input, it is no plain map then
+        except Exception:  # a module that wants another input is not a plain linear map
             return None
         if not isinstance(answer, Tensor) or matrix.ndim != 2:
             return None

@@ -1,6 +1,6 @@
-"""What heads do with the tokens that they look at, from weights alone (Elhage et al. 2021).
+"""The effect of heads on the logits of the tokens that they attend to, from weights alone (Elhage et al. 2021).
 
-A head that looks at a token adds `W_U W_O W_V W_E` of it to the logits. Where this matrix has positive eigenvalues,
+A head that attends to a token adds its `W_U W_O W_V W_E` to the logits. Where this matrix has positive eigenvalues,
 tokens raise their own logits: the head copies.
 """
 
@@ -27,20 +27,20 @@ Layer = tuple[str, int]
 def ov_copying(
     model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, projections: Projections, unembedding: Unembedding
 ) -> dict[Layer, Float[Tensor, " head"]] | str:
-    """Return the copying score of each head: the sum of real parts of eigenvalues over that of their moduli, -1 to 1.
+    """Return the copying score of each head: the sum of eigenvalues' real parts over the sum of their moduli, -1 to 1.
 
-    The eigenvalues other than 0 of `W_U W_O W_V W_E`, a matrix of all tokens by all tokens, are those of
-    `W_O W_U W_E W_V`, which is as wide as a head. Norms on the way are left out, but for one behind the projection.
+    The nonzero eigenvalues of `W_U W_O W_V W_E`, a matrix of all tokens by all tokens, are those of
+    `W_O W_U W_E W_V`, which is as wide as a head. Norms on the path are ignored, except one after the projection.
 
     Args:
         model: a transformers model with its head.
-        anatomy: what `examine` found.
-        vocabulary: of the tokenizer.
-        projections: of every layer.
-        unembedding: of the model.
+        anatomy: result of `examine`.
+        vocabulary: vocabulary of the tokenizer.
+        projections: projections of every layer.
+        unembedding: unembedding of the model.
 
     Returns:
-        By kind and layer; or why there are none, in words.
+        The scores by kind and layer, or the reason why there are none, in words.
     """
     embedding = model.get_input_embeddings()  # type: ignore[operator]
     if not isinstance(embedding, nn.Embedding):
@@ -73,17 +73,18 @@ def ov_copying(
 
 
 def copying_score(matrix: NDArray[np.float64]) -> float:
-    """Return the sum of the real parts of a matrix's eigenvalues over that of their moduli; 0 where all are 0."""
+    """Return the sum of the real parts of a matrix's eigenvalues over the sum of their moduli; 0 if all are 0."""
     eigenvalues = np.linalg.eigvals(matrix)
     total = float(np.abs(eigenvalues).sum())
     return float(eigenvalues.real.sum()) / total if total > 0 else 0.0
 
 
 class _Values:
-    """The matrices that make the values of each layer, found as columns of what a part before the attention makes.
+    """The matrices that make the values of each layer, found as output columns of a module before the attention.
 
     Attributes:
-        matrices: by kind and layer, of each group `[group, model, width]`; a layer without such a part is left out.
+        matrices: matrices of each group by kind and layer, `[group, model, width]`; layers without such a module are
+            left out.
     """
 
     def __init__(self, anatomy: Anatomy) -> None:
@@ -92,12 +93,12 @@ class _Values:
         self.matrices: dict[Layer, NDArray[np.float64]] = {}
 
     def keep(self, part: nn.Module, arguments: tuple[Any, ...], answer: Any) -> None:
-        """Keep what a part is given and makes."""
+        """Keep the input and output of a module."""
         if arguments and isinstance(arguments[0], Tensor) and isinstance(answer, Tensor):
             self._seen[part] = arguments[0], answer
 
     def listen(self, call: AttentionCall) -> Tensor:
-        """Answer as eager attention does; find the values among what parts of the attention module made."""
+        """Answer as eager attention does; find the values among the outputs of modules inside the attention module."""
         site = self._calls[call.order]
         channels = call.value.transpose(1, 2).flatten(0, 1).flatten(1)  # [row, group * width]
         for part in call.module.modules():
@@ -116,7 +117,7 @@ class _Values:
 
 
 def _columns(answer: Tensor, channels: Tensor) -> list[int] | None:
-    """Return which columns of an answer are the channels, one by one; None where some are not among them."""
+    """Return the columns of an output that equal the channels, one by one; None if a channel is not among them."""
     if len(answer) != len(channels):
         return None
     positions = {column.tobytes(): index for index, column in enumerate(_bits(answer))}
@@ -129,7 +130,7 @@ def _bits(rows: Tensor) -> NDArray[np.float64]:
 
 
 def _output_matrices(projection: Projection) -> Float64[np.ndarray, "head width model"] | None:
-    """Return the output matrix of each head; the norm behind it multiplies its channels."""
+    """Return the output matrix of each head, multiplied per channel by the norm after the projection."""
     heads, width = projection.factor.shape[:2]
     rows = torch.zeros(1, 2, heads * width, dtype=projection.factor.dtype, device=projection.factor.device)
     parameter = next(projection.module.parameters())

@@ -1,4 +1,4 @@
-"""What the output projection of each layer takes on average over a text: what its heads make of their values."""
+"""The mean input of each layer's output projection over a text: the mean output of its heads before the projection."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -22,14 +22,14 @@ def projection_means(
 ) -> dict[tuple[str, int], Float[Tensor, "head width"]]:
     """Return the mean over all tokens of a text, by kind and layer.
 
-    A gate or a norm before the projection has done its part in it. One input at a time, so that no padding is read.
+    A gate or a norm before the projection is included. Inputs are run one at a time, without padding.
 
     Args:
         model: a transformers model.
-        anatomy: what `examine` found.
-        vocabulary: of the tokenizer.
-        projections: as `find_projections` finds them.
-        segments: the text.
+        anatomy: result of `examine`.
+        vocabulary: vocabulary of the tokenizer.
+        projections: result of `find_projections`.
+        segments: segments of the text.
     """
     sums: dict[tuple[str, int], Tensor] = {}
     numbers: dict[tuple[str, int], int] = {}

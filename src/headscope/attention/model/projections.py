@@ -1,10 +1,10 @@
-"""What a head adds to the residual stream: the maps between the attention's output and the stream, found by looking.
+"""The maps from the attention output of each head to the residual stream, found by a trial.
 
-No list of names: one forward pass of a short input, in which every part without parts of its own is watched. The batch
-holds copies of the input, and in each copy the output of one layer's attention is changed. The part that takes this
-output, whole or times a gate, and is linear is the layer's output projection; a norm may stand before it and after it.
-What a later part reads has changed by as much as the layer's addition to the stream, times a residual multiplier: that
-shows which of these values is added, and that nothing else happens to it on the way.
+Modules are not found by name: one forward pass of a short input watches every module without submodules. The batch
+holds copies of the input, and in each copy the output of one layer's attention is changed. The module that takes this
+output, unchanged or times a gate, and is linear is the layer's output projection; a norm may come before it and after
+it. The input of a later module changes by the change of the layer's addition to the stream, times a residual factor.
+This shows which value is added, and that nothing else happens to it on the way.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,8 +30,8 @@ class Projections:
     """The projection of every layer.
 
     Attributes:
-        layers: by kind and layer.
-        missing: why there is none, by kind and layer.
+        layers: projections by kind and layer.
+        missing: reason for a missing projection, by kind and layer.
     """
 
     layers: Mapping[tuple[str, int], Projection]
@@ -39,7 +39,7 @@ class Projections:
 
     @property
     def lost(self) -> str:
-        """Why it is not known of some layer what each of its heads adds to the stream; empty where it is."""
+        """Reason why the contribution of each head to the stream is not known for some layer; empty if it is known."""
         for (_, layer), why in self.missing.items():
             return f"layer {layer + 1}: {why}"
         for (_, layer), projection in self.layers.items():
@@ -52,12 +52,12 @@ class Projections:
 
 
 def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> Projections:
-    """Run one short input and see where the output of each layer's attention goes.
+    """Run one short input and find the path of each layer's attention output to the stream.
 
     Args:
         model: a transformers model, on its device.
-        anatomy: what `examine` found.
-        vocabulary: of the tokenizer.
+        anatomy: result of `examine`.
+        vocabulary: vocabulary of the tokenizer.
     """
     sites = [(part.kind, layer) for part in anatomy.layout for layer in range(part.layers)]
     if anatomy.path == "fallback":
@@ -83,12 +83,12 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
 
 
 class _Watch:
-    """What the parts of the model are given and make of it, looked at for each layer whose way is not yet known.
+    """Watch the inputs and outputs of the model's modules, for each layer whose path is not yet known.
 
     Args:
-        anatomy: what `examine` found.
-        streams: of the model.
-        number: how many copies the batch holds: one left alone, and one a layer.
+        anatomy: result of `examine`.
+        streams: norms of the model's stream.
+        number: number of copies in the batch: an unchanged one, and one per layer.
     """
 
     def __init__(self, anatomy: Anatomy, streams: StreamNorms, *, number: int) -> None:
@@ -96,11 +96,11 @@ class _Watch:
         self.number = number
         self.calls = anatomy.calls
         self.paths: dict[tuple[str, int], OutputPath] = {}
-        self.copies: dict[tuple[str, int], Tensor] = {}  # of the batch: the one left alone, and the layer's
+        self.copies: dict[tuple[str, int], Tensor] = {}  # indices in the batch: the unchanged copy, and the layer's
         self.generator = torch.Generator().manual_seed(0)
 
     def listen(self, call: AttentionCall) -> Tensor:
-        """Answer as eager attention does, but for the layer's copy."""
+        """Answer as eager attention does, except in the layer's copy."""
         site = self.calls[call.order]
         output = call.eager()[0].contiguous()
         if site is not None:
@@ -115,14 +115,14 @@ class _Watch:
         return [(path, self.copies[site_key]) for site_key, path in self.paths.items() if path.added is None]
 
     def before(self, part: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Look at what goes into a part."""
+        """Watch the input of a module."""
         first = _first(*arguments, *named.values())
         for path, copies in self._open():
             if first is not None and (copied := self._own(first, copies)) is not None:
                 path.reads(copied)
 
     def after(self, part: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any], answer: Any) -> None:
-        """Look at what a part has made."""
+        """Watch the output of a module."""
         first = _first(*arguments, *named.values())
         if first is None or not isinstance(answer, Tensor):
             return
@@ -132,7 +132,7 @@ class _Watch:
                 path.passes(part, read, produced)
 
     def _own(self, tensor: Tensor, copies: Tensor) -> Tensor | None:
-        """Return the two copies of a layer; None of what holds no numbers for each copy."""
+        """Return the two copies of a layer; None for a tensor without numbers for each copy."""
         if not tensor.is_floating_point() or tensor.ndim < 2 or tensor.shape[0] % self.number:
             return None
         by_copy = tensor if tensor.shape[0] == self.number else tensor.reshape(self.number, -1, *tensor.shape[1:])
@@ -140,7 +140,7 @@ class _Watch:
 
 
 def _units(part: nn.Module) -> Iterator[nn.Module]:
-    """Yield the parts of a model without parts of their own; a layer with adapters beside it is one of them."""
+    """Yield the modules of a model without submodules; a layer with adapters counts as one of them."""
     children = [] if is_adapted(part) else list(part.children())
     if not children:
         yield part

@@ -1,4 +1,4 @@
-"""The loss of a model on each of some questions: what it predicts of inputs, and how well."""
+"""The loss of a model on each of some questions."""
 
 from collections.abc import Sequence
 
@@ -22,11 +22,11 @@ def question_losses(
     """Return the cross entropy of each question, the mean over its targets, in nats, `[question]`.
 
     Args:
-        model: a transformers model whose answer has logits of tokens.
-        anatomy: what `examine` found of it, or of its base model.
-        vocabulary: of the tokenizer.
+        model: a transformers model that returns logits of tokens.
+        anatomy: result of `examine` for it, or for its base model.
+        vocabulary: vocabulary of the tokenizer.
         questions: inputs with their targets.
-        batch_size: inputs computed together at most.
+        batch_size: maximum number of inputs computed together.
     """
     losses = np.zeros(len(questions))
     indices = {id(question): index for index, question in enumerate(questions)}

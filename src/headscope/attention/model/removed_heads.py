@@ -1,6 +1,6 @@
-"""Heads taken out of a model's weights: their rows of the output projection become zero, so that they write nothing.
+"""Heads removed from a model's weights: their rows of the output projection become zero, so that they write nothing.
 
-What they write on average can go into the projection's bias in their place.
+Their mean output can be added to the projection's bias instead.
 """
 
 from collections import defaultdict
@@ -18,28 +18,28 @@ from headscope.errors import ModelError, OptionError
 from headscope.models.anatomy import KindLayout
 
 Inputs = Mapping[tuple[str, int], Float[Tensor, "head width"]]
-"""The mean of what each layer's output projection takes, by kind and layer."""
+"""The mean input of each layer's output projection, by kind and layer."""
 
 
 def remove_heads(
     projections: Projections, layout: Sequence[KindLayout], heads: Iterable[HeadId], *, means: Inputs | None = None
 ) -> None:
-    """Set the rows of the output projection that heads write through to zero, in place.
+    """Set the rows of the output projection that belong to some heads to zero, in place.
 
-    What the projection takes of these heads is multiplied by zero from then on: the model computes what it does where
-    their slices of the projection's input are zero (Michel et al. 2019, a mask of 0). A bias of the projection stays,
+    The projection's input from these heads is multiplied by zero from then on: the model computes the same as if
+    their slices of the projection's input were zero (Michel et al. 2019, a mask of 0). A bias of the projection stays,
     since all heads of the layer share it.
 
     Args:
-        projections: the output projection of every layer, as `find_projections` finds them.
+        projections: output projection of every layer, from `find_projections`.
         layout: the model's heads.
-        heads: those to remove.
-        means: of what the projections take: what the heads write of them is added to the projection's bias.
+        heads: heads to remove.
+        means: mean inputs of the projections: the mean outputs of the heads are added to the projection's bias.
 
     Raises:
         OptionError: the model has no such head.
-        ModelError: a layer's projection was not found, holds no plain weights, or serves other layers as well; or has
-            no bias to take a mean. Nothing was changed.
+        ModelError: a layer's projection was not found, has no plain weights, or is shared with other layers; or it has
+            no bias for a mean. Nothing was changed.
     """
     by_site: dict[tuple[str, int], set[int]] = defaultdict(set)
     for head in heads:
@@ -62,7 +62,7 @@ def check_head(head: HeadId, layout: Sequence[KindLayout]) -> None:
     """Refuse a head that a model does not have.
 
     Raises:
-        OptionError: says which heads there are.
+        OptionError: the head does not exist; names the heads of the model.
     """
     for part in layout:
         if part.kind == head.kind and head.layer <= part.layers and head.head <= part.heads:
@@ -85,7 +85,7 @@ def _head_rows(projections: Projections, site: tuple[str, int]) -> Tensor:
 
 
 def _bias(projections: Projections, site: tuple[str, int]) -> Tensor:
-    """Return the bias of a layer's projection, which no other layer has."""
+    """Return the bias of a layer's projection, which no other layer may share."""
     module = projections.layers[site].module
     where = f"{site[0]} layer {site[1] + 1}"
     if not isinstance(module.bias, Tensor):
@@ -102,9 +102,9 @@ def _bias(projections: Projections, site: tuple[str, int]) -> Tensor:
 
 
 def _input_rows(projection: Projection, site: tuple[str, int]) -> Tensor:
-    """Return a view of the weights with a row for each number that the projection takes."""
+    """Return a view of the weights with one row for each input of the projection."""
     module = projection.module
-    # Quantized and adapted layers are classes of their own: their `weight` alone is not what they multiply by.
+    # Quantized and adapted layers are other classes: their `weight` alone is not the matrix that they multiply by.
     if type(module) is nn.Linear:
         return module.weight.T
     if type(module) is Conv1D:
@@ -116,7 +116,7 @@ def _input_rows(projection: Projection, site: tuple[str, int]) -> Tensor:
 
 
 def _check_sharing(layers: Mapping[tuple[str, int], Projection], by_site: Mapping[tuple[str, int], set[int]]) -> None:
-    """Refuse to remove a head in one layer where other layers multiply by the very same weights (ALBERT)."""
+    """Refuse to remove a head in one layer if other layers use the same weights (ALBERT)."""
     removed: dict[int, set[int]] = {}
     for site, projection in layers.items():
         numbers = by_site.get(site, set())

@@ -1,4 +1,4 @@
-"""How one layer's scores come about: queries, keys, scaling, position bias, soft-cap and mask."""
+"""The parts of one layer's scores: queries, keys, scaling, position bias, soft-cap and mask."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from headscope.errors import AttentionError
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NeuronLayer:
-    """What a layer's weights are made of.
+    """The parts from which a layer's weights are computed.
 
     score = scaling (q . k) + bias; with a soft-cap c, c tanh(score / c); a hidden key has no weight; the weights are
     the softmax of the scores.
 
     Attributes:
-        queries: after position encoding, float32 `[head, query, width]`.
-        keys: after position encoding, float32 `[group, key, width]`.
-        groups: whose keys each head reads, `[head]`.
+        queries: queries after position encoding, float32 `[head, query, width]`.
+        keys: keys after position encoding, float32 `[group, key, width]`.
+        groups: key group that each head reads, `[head]`.
         scaling: factor of the product.
-        bias: what is added for the position, float32 `[head or 1, query, key]`; None for none.
+        bias: position bias, float32 `[head or 1, query, key]`; None for none.
         softcap: bound of the scores; None for none.
-        visible: which keys a query may attend to, `[query, key]`; None for all.
+        visible: keys that a query may attend to, `[query, key]`; None for all.
 
     Raises:
-        AttentionError: the parts do not fit one another.
+        AttentionError: the shapes of the parts do not match.
     """
 
     queries: NDArray[np.float32]

@@ -1,4 +1,4 @@
-"""A model run over segments: what every source that runs a model is given, and what it refuses."""
+"""A model run over segments: the common arguments and checks of every source that runs a model."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Set
@@ -19,17 +19,17 @@ class SegmentSource(ABC):
 
     Args:
         model: a transformers model.
-        anatomy: what `examine` found of this very model.
-        vocabulary: of the tokenizer, for the classes of tokens: those of the tokens that the model reads, so that a
-            hidden period is no period.
+        anatomy: result of `examine` for this model.
+        vocabulary: vocabulary of the tokenizer, for the classes of tokens. Classes are those of the tokens that the
+            model reads, so that a masked period does not count as a period.
         batches: groups of segments to compute together.
-        padding_side: where short segments are filled up, `right` or `left`.
+        padding_side: side on which short segments are padded, `right` or `left`.
 
     Attributes:
         layout: the kinds of attention and their sizes.
 
     Raises:
-        ModelError: left padding of a model whose numbers it changes.
+        ModelError: left padding was requested, and it changes the model's numbers.
     """
 
     model: nn.Module
@@ -48,5 +48,5 @@ class SegmentSource(ABC):
         """Compute the batches one by one; see `TileSource`."""
 
     def begun(self, consumer: TileConsumer) -> ModelPass:
-        """Return a pass of the model whose tiles go to a consumer."""
+        """Return a pass of the model that feeds tiles to a consumer."""
         return ModelPass(self.model, self.anatomy, self.vocabulary, consumer, padding_side=self.padding_side)

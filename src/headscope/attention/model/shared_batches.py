@@ -1,4 +1,4 @@
-"""Which inputs may share a batch: what a model gives of each input alone, compared with a padded batch of both."""
+"""The inputs that may share a batch: a model's weights for each input alone, compared with a padded batch of both."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from headscope.models.anatomy import Together
 from headscope.models.eager_mode import eager_evaluation
 from headscope.models.loading.refusals import WORKING_FAMILIES
 
-_TOLERANCE = 1e-4  # another shape of batch changes float32 by 1e-5 of a weight at most
+_TOLERANCE = 1e-4  # another batch shape changes float32 weights by at most 1e-5
 
 
 def which_together(trial: TrialBatch, expected: dict[str, list[Tensor]]) -> Together:
-    """Return which inputs may share a batch: what a model gives of each alone is compared with the padded batch.
+    """Return the inputs that may share a batch, from a comparison of each input alone with the padded batch.
 
     Args:
         trial: the padded batch.
@@ -24,11 +24,11 @@ def which_together(trial: TrialBatch, expected: dict[str, list[Tensor]]) -> Toge
     _check_short(trial)
     alone = [trial.weights(_only(trial, [item])) for item in range(len(LENGTHS))]
     if all(_same(trial, item, expected, item, weights) for item, weights in enumerate(alone)):
-        # The keys that an indexer chooses are often tied, and a wider batch breaks ties otherwise; as few tokens as
-        # here it keeps them all.
+        # The keys that an indexer chooses are often tied, and a wider batch breaks ties differently; with as few tokens
+        # as here it keeps all keys.
         chooses = any("Indexer" in type(module).__name__ for module in trial.model.modules())
         return "equal" if chooses else "padded"
-    # The short one beside another of its length: a copy of itself, read backwards.
+    # Run the short input together with another one of its length: a copy of itself, reversed.
     short = len(LENGTHS) - 1
     twice = _only(trial, [short, short])
     for name in ("input_ids", "decoder_input_ids"):
@@ -38,7 +38,7 @@ def which_together(trial: TrialBatch, expected: dict[str, list[Tensor]]) -> Toge
 
 
 def _check_short(trial: TrialBatch) -> None:
-    """Refuse a model that a short input stops (CANINE pools over four letters): every text has some.
+    """Refuse a model that fails on a short input (CANINE pools over four characters): every text has some.
 
     Raises:
         ModelError: an input of two tokens cannot be read.
@@ -68,7 +68,7 @@ def _only(trial: TrialBatch, items: list[int]) -> dict[str, Any]:
 def _same(
     trial: TrialBatch, index: int, batch_weights: dict[str, list[Tensor]], item: int, alone: dict[str, list[Tensor]]
 ) -> bool:
-    """Whether an input's weights at a place of a batch are those that it has alone, `alone`."""
+    """Return True if an input's weights at a position of a batch equal its weights `alone`."""
     for kind, layers in alone.items():
         rows, keys = (int(side.lengths[item]) for side in (trial.queries(kind), trial.keys(kind)))
         for layer, weights in enumerate(layers):

@@ -71,14 +71,14 @@ Listener = Callable[[AttentionCall], Tensor]
 
 
 class Tap:
-    """Listen to a model's attention for as long as the `with` block lasts.
+    """Listen to a model's attention inside the `with` block.
 
     Args:
         model: a transformers model.
         listener: gets each call and returns the attention output `[batch, query, head, width]`.
 
-    The model gets its attention implementation, its modes (train or eval) and so on back at the end, also
-    after an error.
+    The attention implementation, the modes (train or eval) and other settings of the model are restored at the end,
+    also after an error.
 
     Raises:
         ModelError: the model is being listened to already.
@@ -148,7 +148,7 @@ def values_by_head(call: AttentionCall) -> Tensor:
 
 
 def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
-    """Return the eager attention function that is defined beside a module's class.
+    """Return the eager attention function that is defined in the module of a class.
 
     Raises:
         ModelError: the class has no such function.
@@ -163,7 +163,7 @@ def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
 def _attend(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Any, **options: Any
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the listener's output to transformers, or eager's where no listener is registered."""
+    """Return the listener's output to transformers, or eager's if no listener is registered."""
     tap = _listeners.get(module)
     if tap is None:
         return eager_function(module)(module, query, key, value, attention_mask, **options)
@@ -180,7 +180,7 @@ def _register() -> None:
         from transformers.masking_utils import AttentionMaskInterface, eager_mask
 
         AttentionInterface.register(IMPLEMENTATION, _attend)
-        # Eager's additive mask is None where nothing is masked, which saves a pass over the scores.
+        # Eager's additive mask is None if nothing is masked, which saves a pass over the scores.
         AttentionMaskInterface.register(IMPLEMENTATION, eager_mask)
         _registered = True
 

@@ -1,4 +1,4 @@
-"""A trial batch run through the tap: whose attention each call is, and whether the weights are those of eager."""
+"""A trial batch run through the tap: the layer of each call, and a comparison of its weights with eager attention."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +17,12 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class TapTrial:
-    """What the tap saw of a trial batch.
+    """The result of running a trial batch through the tap.
 
     Attributes:
-        calls: whose attention each call was, None for one that gives no map.
-        trouble: why the path cannot be taken, as the end of a sentence; None where it can.
-        model_layers: by kind, which of the model's layers each call was of, as its module says.
+        calls: the layer of each call, None for a call that gives no map.
+        trouble: reason against the path, as the end of a sentence; None if the path can be used.
+        model_layers: by kind, the model's layer index of each call, from its module.
     """
 
     calls: tuple[CallSite | None, ...]
@@ -36,18 +36,18 @@ def run_tapped(trial: TrialBatch, path: str, expected: dict[str, list[Tensor]]) 
     Args:
         trial: the padded batch.
         path: `fused` or `eager`.
-        expected: its eager weights.
+        expected: eager weights of the batch.
     """
     calls: list[CallSite | None] = []
     tapped_weights: list[tuple[CallSite, Tensor]] = []
-    troubles: list[str] = []  # fused against eager on the same queries and keys, call by call
+    troubles: list[str] = []  # fused and eager compared on the same queries and keys, call by call
     model_layers: dict[str, list[Any]] = {kind: [] for kind in expected}
 
     def listen(call: AttentionCall) -> Tensor:
         kind = _kind(trial, call, expected)
         keys = trial.keys(kind)
         if compresses(call.module) or (not trial.encoder_decoder and call.key.shape[2] != keys.ids.shape[1]):
-            calls.append(None)  # keys that are no tokens: the model gives no map of this layer either
+            calls.append(None)  # the keys are not tokens, and the model gives no map of this layer, either
             return call.eager()[0]
         output, weights = call.eager()
         if path == "fused" and (reason := why_not_fused(call, keys.to(call.query.device))) is not None:
@@ -63,7 +63,7 @@ def run_tapped(trial: TrialBatch, path: str, expected: dict[str, list[Tensor]]) 
     try:
         with Tap(trial.model, listen), torch.inference_mode():
             trial.model(**trial.inputs)
-    except Exception as error:  # Falcon raises KeyError; others have options that eager alone takes
+    except Exception as error:  # Falcon raises KeyError; others pass options that only eager accepts
         return TapTrial((), f"transformers' attention interface is not served ({in_a_line(error)})", {})
     if any(len(model_layers[kind]) != len(layers) for kind, layers in expected.items()):
         return TapTrial((), "the model does not use transformers' attention interface in every layer", {})

@@ -1,7 +1,7 @@
 """A small batch that shows how a model computes attention, through eager and through the tap.
 
-Class attributes do not say it (`layer_idx` is None in DistilBERT, ALBERT shares one module among its layers,
-T5 and BART repeat an index for self and cross attention, DeBERTa-v2 never asks the interface), so an
+Class attributes do not show it (`layer_idx` is None in DistilBERT, ALBERT shares one module among its layers,
+T5 and BART repeat an index for self and cross attention, DeBERTa-v2 never uses the interface), so an
 input with different lengths on the encoder's and the decoder's side is run and the calls are counted.
 """
 
@@ -23,14 +23,14 @@ from headscope.models.forward_inputs import made_up_segment
 from headscope.models.loading.refusals import WORKING_FAMILIES
 from headscope.models.placement import device_of
 
-ROW_TOLERANCE = 0.02  # of half precision
+ROW_TOLERANCE = 0.02  # for half precision
 LENGTHS = (11, 8)
-"""Of the two segments, in tokens."""
+"""Lengths of the two segments, in tokens."""
 DECODER_LENGTHS = (7, 5)
 
 
 class TrialBatch:
-    """A padded batch of two made-up segments, seen by eager attention and by the tap."""
+    """A padded batch of two synthetic segments, run through eager attention and through the tap."""
 
     def __init__(self, model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, vocabulary_size: int) -> None:
         self.model = model
@@ -56,25 +56,26 @@ class TrialBatch:
         self._names = (
             {kind: f"{kind}_attentions" for kind in kinds} if self.encoder_decoder else {"encoder": "attentions"}
         )
-        # By kind, known after the first run: which of the layers that the model gives out are maps, how many are not,
-        # and in which the rows sum to less than 1, for a learned sink.
+        # By kind, known after the first run: the layers of the model's output that are maps, the number of layers that
+        # are not, and the layers whose rows sum to less than 1, because of a learned sink.
         self.map_layers: dict[str, tuple[int, ...]] = {}
         self.layers_without_maps: dict[str, int] = {}
         self.layers_with_sinks: dict[str, list[int]] = {}
 
     def queries(self, kind: str) -> SegmentInfo:
-        """Return the tokens that attend in a kind of attention."""
+        """Return the attending tokens (queries) of a kind of attention."""
         return self.decoder if self.encoder_decoder and kind != "encoder" else self.encoder
 
     def keys(self, kind: str) -> SegmentInfo:
-        """Return the tokens attended to."""
+        """Return the attended tokens (keys) of a kind of attention."""
         return self.decoder if self.encoder_decoder and kind == "decoder" else self.encoder
 
     def eager_weights(self) -> dict[str, list[Tensor]]:
-        """Return transformers' own eager weights of each kind, a tensor a layer, `[batch, head, query, key]`.
+        """Return transformers' own eager weights of each kind, one tensor per layer, `[batch, head, query, key]`.
 
         Raises:
-            ModelError: there are none, they are no weights over keys, or a kind's layers differ in their heads.
+            ModelError: there are none, they are not weights over keys, or layers of a kind differ in their number of
+                heads.
         """
         kinds = self.weights(self.inputs)
         self._check(kinds)
@@ -86,7 +87,7 @@ class TrialBatch:
         return kinds
 
     def weights(self, inputs: dict[str, Any]) -> dict[str, list[Tensor]]:
-        """Run the model and take what it gives; of a decoder without encoder what `map_layers` calls it."""
+        """Run the model and return its weights by kind; a decoder without encoder has the kind of `map_layers`."""
         name = type(self.model).__name__
         try:
             with eager_evaluation(self.model), torch.inference_mode():
@@ -121,12 +122,12 @@ class TrialBatch:
         }
 
     def _is_map(self, output: Any, kind: str) -> bool:
-        """Whether what the padded batch gives of a layer are weights of each key for each query."""
+        """Return True if a layer's output for the padded batch holds a weight of each key for each query."""
         sides = self.queries(kind).ids.shape[1], self.keys(kind).ids.shape[1]
         return isinstance(output, Tensor) and output.ndim == 4 and output.shape[2:] == sides
 
     def notes(self) -> tuple[str, ...]:
-        """Return what of the model's attention is not read, as sentences; nothing where all of it is."""
+        """Return sentences about the parts of the model's attention that are not read; none if all of it is read."""
         notes = []
         for kind, number in self.layers_without_maps.items():
             if kind not in self.map_layers:
@@ -139,10 +140,10 @@ class TrialBatch:
         return tuple(notes)
 
     def _check(self, kinds: dict[str, list[Tensor]]) -> None:
-        """Make sure that these are rows of weights over all keys, which sum to 1, or to less for a learned sink.
+        """Check that outputs are rows of weights over all keys that sum to 1, or to less because of a learned sink.
 
         Raises:
-            ModelError: rows that sum to something else, or layers with other numbers of heads.
+            ModelError: rows have another sum, or layers differ in their number of heads.
         """
         name = type(self.model).__name__
         for kind, layers in kinds.items():
@@ -171,7 +172,7 @@ class TrialBatch:
                 self.layers_with_sinks.setdefault(kind, []).append(layer)
 
     def _has_sinks(self) -> bool:
-        """Whether the model hands a learned sink to its attention function."""
+        """Return True if the model passes a learned sink to its attention function."""
         has_sink = []
 
         def listen(call: AttentionCall) -> Tensor:
@@ -193,12 +194,12 @@ _NO_ATTENTION = (
 
 
 def _from_to(sums: Tensor) -> str:
-    """Write between which numbers sums lie: "0.01 to 0.57"."""
+    """Return the range of sums as text: "0.01 to 0.57"."""
     return " to ".join(f"{float(end):.2f}" for end in (sums.min(), sums.max()))
 
 
 def compresses(module: nn.Module) -> bool:
-    """Whether an attention module puts keys that stand for many tokens beside the tokens (DeepSeek V4)."""
+    """Return True if an attention module adds keys that each summarize many tokens (DeepSeek V4)."""
     return getattr(module, "compressor", None) is not None
 
 
@@ -207,5 +208,5 @@ def _is_causal(weights: Tensor) -> bool:
 
 
 def in_a_line(error: Exception) -> str:
-    """Return in one line what a model's own code raised."""
+    """Return an error from a model's own code in one line."""
     return shown(" ".join(f"{type(error).__name__}: {error}".split()), limit=200)

@@ -1,7 +1,7 @@
-"""The way from the residual stream to a decoder's logits, found by looking: a norm behind the last block, and a matrix.
+"""The path from the residual stream to a decoder's logits, found by a trial: a norm after the last block, and a matrix.
 
-What a head adds to the stream stays in it until this norm, so that with the norm's scale of each row frozen its part of
-a logit is a product of vectors.
+What a head adds to the stream stays in it until this norm, so that with the norm's scale of each row frozen, a head's
+part of a logit is a product of vectors.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ _TOLERANCE = 1e-3  # of the largest logit
 
 @dataclass(frozen=True, eq=False)
 class Unembedding:
-    """From the residual stream to the logits.
+    """The map from the residual stream to the logits.
 
     Attributes:
-        norm: behind the last block.
-        weight: the vector of each token, W_U.
-        mean: of the vectors of all tokens.
-        factor: what the model multiplies the product by.
+        norm: norm after the last block.
+        weight: vector of each token, W_U.
+        mean: mean of the vectors of all tokens.
+        factor: factor by which the model multiplies the product.
     """
 
     norm: FrozenNorm
@@ -46,16 +46,16 @@ class Unembedding:
 def find_unembedding(
     model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, blocks: Sequence[nn.Module]
 ) -> Unembedding | str:
-    """Run one short input and see how the last block's answer becomes logits.
+    """Run one short input and find how the last block's output becomes logits.
 
     Args:
         model: a transformers model with its head.
-        anatomy: what `examine` found.
-        vocabulary: of the tokenizer.
-        blocks: of the model.
+        anatomy: result of `examine`.
+        vocabulary: vocabulary of the tokenizer.
+        blocks: blocks of the model.
 
     Returns:
-        The way; or why there is none, in words.
+        The path, or the reason why there is none, in words.
     """
     if {part.kind for part in anatomy.layout} != {"decoder"}:
         return "direct effects are of decoders alone"
@@ -75,24 +75,24 @@ def find_unembedding(
 
 
 class _Watch:
-    """What the last block answers, and what is made of it."""
+    """Record the output of the last block, and the modules that process it."""
 
     def __init__(self) -> None:
         self._stream: Tensor | None = None
         self._after: list[tuple[nn.Module, Tensor, Tensor]] = []
 
     def block(self, block: nn.Module, _: Any, answer: Any) -> None:
-        """Look at what a block answers; what came after the one before is forgotten."""
+        """Keep the output of a block, and forget the modules after the previous block."""
         self._stream = answer if isinstance(answer, Tensor) else answer[0]
         self._after = []
 
     def part(self, part: nn.Module, arguments: tuple[Any, ...], answer: Any) -> None:
-        """Look at what a part outside of blocks makes of what it is given."""
+        """Keep the input and output of a module outside of blocks."""
         if arguments and isinstance(arguments[0], Tensor) and isinstance(answer, Tensor):
             self._after.append((part, arguments[0], answer))
 
     def unembedding(self, head: nn.Linear, logits: Tensor) -> Unembedding | str:
-        """Put together what was seen; or say what is missing."""
+        """Build the unembedding from the records, or return what is missing."""
         read, scores = next(((read, answer) for part, read, answer in self._after if part is head), (None, None))
         norms = [
             norm

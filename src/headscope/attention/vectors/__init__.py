@@ -1,1 +1,1 @@
-"""What heads meet with and add to the residual stream, as vectors and their norms."""
+"""The vectors of heads: queries, keys, and additions to the residual stream, with their norms."""

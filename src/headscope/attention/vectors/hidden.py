@@ -1,4 +1,4 @@
-"""What a model knows of each word, layer by layer: its hidden states, the pieces of a word averaged."""
+"""The hidden states of each word, layer by layer: the mean over the pieces of a word."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ from headscope.models.placement import device_of
 
 @dataclass(frozen=True, eq=False)
 class WordStates:
-    """One segment's words as a model sees them.
+    """The hidden states of one segment's words.
 
     Attributes:
-        segment: where the words stand.
-        vectors: `[layer, word, width]` float32; layer 0 is what the embeddings give, zeros for a word without pieces.
+        segment: segment of the words.
+        vectors: `[layer, word, width]` float32; layer 0 holds the embeddings; zeros for a word without pieces.
         known: False for a word without pieces, `[word]`.
     """
 
@@ -37,19 +37,19 @@ class WordStates:
 def word_states(
     model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, batches: Iterable[list[Segment]]
 ) -> Iterator[WordStates]:
-    """Yield every segment's words in all layers; one batch is held at a time.
+    """Yield the hidden states of every segment's words in all layers, with one batch at a time in memory.
 
-    Of a model with an encoder and a decoder the encoder's states are taken. Many models give the last layer's
-    states after a final norm; they are taken as the model gives them.
+    For an encoder-decoder the encoder's states are used. Many models return the last layer's states after a final
+    norm; they are used as the model returns them.
 
     Args:
         model: a transformers model.
-        anatomy: what `examine` found.
-        vocabulary: of the tokenizer.
+        anatomy: result of `examine`.
+        vocabulary: vocabulary of the tokenizer.
         batches: groups of segments to compute together, as `length_buckets` makes them.
 
     Raises:
-        ModelError: the model gives no hidden states, or some that are NaN or infinite.
+        ModelError: the model returns no hidden states, or some that are NaN or infinite.
     """
     name = "encoder_hidden_states" if anatomy.encoder_decoder else "hidden_states"
     device = device_of(model)
@@ -68,7 +68,7 @@ def word_states(
                 owner = owners(batch.info.word_ids, words=max(map(words_of, segments))).to(device)
                 count = owner.sum(-1)
                 means = owner / count.clamp(min=1)[..., None]
-                # A layer's padding rows may hold anything; a zero weight would make NaN of an infinite one.
+                # Padding rows of a layer may hold anything, and a zero weight times an infinite value is NaN.
                 valid = batch.info.valid.to(device)[..., None]
                 vectors = torch.stack([means @ layer.float().masked_fill(~valid, 0) for layer in states], dim=1).cpu()
                 known = (count > 0).cpu().numpy()
@@ -79,7 +79,7 @@ def word_states(
 
 
 def words_of(segment: Segment) -> int:
-    """Return how many words a segment has, those without pieces too where the corpus names its words."""
+    """Return the number of words of a segment, including those without pieces if the corpus has words."""
     return len(segment.words) or int(segment.word_ids.max(initial=NO_WORD)) + 1
 
 
@@ -88,7 +88,7 @@ def owners(word_ids: Tensor, *, words: int) -> Tensor:
 
     Args:
         word_ids: index of each token's word, `NO_WORD` for special tokens and padding, `[batch, position]`.
-        words: how many words the longest segment has.
+        words: number of words of the longest segment.
     """
     return (torch.arange(words)[None, :, None] == word_ids[:, None]).float()
 

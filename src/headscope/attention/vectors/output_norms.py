@@ -1,8 +1,9 @@
-"""What a head adds to the residual stream of a key, and at a row: how long these vectors are (Kobayashi 2020).
+"""Norms of the vectors that a head adds to the residual stream, per key and per row (Kobayashi et al. 2020).
 
-Of key j a head adds `a_ij f_j` with `f_j = v_j W_O`, its rows of the output projection; at row i the sum of these. A
-weight on a key whose f is short moves nothing. Where a gate stands before the projection or a norm behind it, f is of
-the row too: `f_ij = s_i (g_i * v_j) W`, with the norm's scale of that row frozen and its weight in W.
+From key j a head adds `a_ij f_j` with `f_j = v_j W_O`, where W_O are its rows of the output projection; at row i it
+adds the sum of these. Weight on a key with a short f has no effect. If there is a gate before the projection or a norm
+after it, f depends on the row, too: `f_ij = s_i (g_i * v_j) W`, with the norm's scale of that row frozen and its weight
+in W.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from headscope.attention.row_statistics import row_statistics
 
-# So many numbers are gated at once: a head's values, once for each of some rows.
+# Maximum size of a gated array: a head's values, once for each of some rows.
 _GATED = 1 << 22
 
 
@@ -22,16 +23,16 @@ _GATED = 1 << 22
 class OutputNorms:
     """Norms of the vectors that a layer's heads add to the residual stream at some rows.
 
-    The vector that row i gets from key j, `f_ij`, has `scale_i` times the norm of the key, or of the pair.
+    The norm of the vector that row i gets from key j, `f_ij`, is `scale_i` times the norm of the key, or of the pair.
 
     Attributes:
         keys: `|v_j W|` of the whole axis, `[batch, head, key]`.
         outputs: `|sum_j a_ij f_ij|`, `[batch, head, row]`.
-        stream: the length of what the layer reads at each row, `[batch, row]`; None where it is not known, or not
-            known whether the outputs are what is added to it.
-        scale: of each row, `[batch, head or 1, row]`; None where it is 1.
-        pairs: `|(g_i * v_j) W|` in place of `keys` where a gate differs by channel, `[batch, head, row, key]`.
-        given_statistics: row statistics of `a_ij |f_ij|`, where the pass made them along with its softmax.
+        stream: norm of the layer's input at each row, `[batch, row]`; None if it is not known, or if it is not known
+            whether the outputs are added to it.
+        scale: scale of each row, `[batch, head or 1, row]`; None if it is 1.
+        pairs: `|(g_i * v_j) W|` instead of `keys` if a gate differs by channel, `[batch, head, row, key]`.
+        given_statistics: row statistics of `a_ij |f_ij|`, if the pass computed them along with its softmax.
     """
 
     keys: Tensor = field(repr=False)
@@ -43,7 +44,7 @@ class OutputNorms:
 
     @property
     def lengths(self) -> Tensor:
-        """`|f_ij|` without its row's scale, on which no share of a row depends, `[batch, head, (row,) key]`."""
+        """`|f_ij|` without its row's scale, which no share of a row depends on, `[batch, head, (row,) key]`."""
         return self.keys if self.pairs is None else self.pairs
 
     def over_rows(self, visible: Bool[Tensor, "batch row key"]) -> Float64[Tensor, "batch head key"]:
@@ -62,8 +63,8 @@ def key_norms(
     """Return `|f_j|` of each head and key.
 
     Args:
-        value: as the model's own code made it; consecutive heads share a group.
-        factor: of `Projection`.
+        value: values from the model's own code; consecutive heads share a group.
+        factor: factor of `Projection`.
     """
     return _lengths(value.transpose(0, 1), factor)
 
@@ -78,10 +79,10 @@ def output_norms(
 def _lengths(
     vectors: Float[Tensor, "group batch row width"], factor: Float[Tensor, "head width rank"]
 ) -> Float[Tensor, "batch head row"]:
-    """Return how long each group's vectors are times the factors of its heads."""
+    """Return the norms of each group's vectors multiplied by the factors of its heads."""
     groups, batch, rows, width = vectors.shape
     heads = factor.shape[0]
-    # A group's heads stand side by side, so that vectors are neither repeated for them nor copied twice.
+    # A group's heads are concatenated, so that vectors are neither repeated for them nor copied twice.
     of_group = factor.reshape(groups, -1, *factor.shape[1:]).transpose(1, 2).reshape(groups, width, -1)
     flat = vectors.to(factor.dtype, memory_format=torch.contiguous_format).reshape(groups, batch * rows, width)
     product = (flat @ of_group).view(groups, batch, rows, heads // groups, -1)
@@ -94,12 +95,12 @@ def pair_norms(
     gate: Float[Tensor, "batch row head width"],
     factor: Float[Tensor, "head width rank"],
 ) -> Float[Tensor, "batch head row key"]:
-    """Return `|(g_i * v_j) W|` of each head, row and key: a gate by channel does not leave `|v_j W|` alone.
+    """Return `|(g_i * v_j) W|` of each head, row and key, since a gate by channel changes `|v_j W|`.
 
     Args:
-        value: as the model's own code made it; consecutive heads share a group.
-        gate: what each channel of a row's output is multiplied by.
-        factor: of `Projection`.
+        value: values from the model's own code; consecutive heads share a group.
+        gate: factors of each channel of a row's output.
+        factor: factor of `Projection`.
     """
     batch, rows, heads, width = gate.shape
     shared, keys = heads // value.shape[1], value.shape[2]
@@ -116,7 +117,7 @@ def pair_norms(
 def norm_shares(
     weights: Float[Tensor, "batch head row key"], norms: Float[Tensor, "batch head *row key"]
 ) -> Float64[Tensor, "batch head row key"]:
-    """Return `a_ij |f_j|`, each row divided by its sum; NaN in rows that write nothing at all."""
+    """Return `a_ij |f_j|`, each row divided by its sum; NaN in rows with a sum of 0."""
     written = weights.double() * (norms if norms.ndim == 4 else norms[:, :, None]).double()
     total = written.sum(-1, keepdim=True)
     return written / torch.where(total > 0, total, torch.nan)
@@ -132,8 +133,8 @@ def norm_row_statistics(
 ) -> Float64[Tensor, "batch head row quantity"]:
     """Compute the statistics of every row with `norm_shares` in place of the weights.
 
-    Args and result are those of `row_statistics`; `norms` are `OutputNorms.lengths`. A row that writes nothing is NaN
-    throughout.
+    Arguments and result are those of `row_statistics`; `norms` are `OutputNorms.lengths`. All statistics of a row
+    that writes nothing are NaN.
     """
     shares = norm_shares(weights, norms)
     statistics = row_statistics(shares, key_classes=key_classes, start=start, square=square)
@@ -141,7 +142,7 @@ def norm_row_statistics(
 
 
 def join_output_norms(parts: Sequence[OutputNorms | None]) -> OutputNorms | None:
-    """Join what the tiles of one layer write, in the order of their rows; None where one of them does not know."""
+    """Join the norms of the tiles of one layer, in the order of their rows; None if a tile has none."""
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
@@ -156,6 +157,6 @@ def join_output_norms(parts: Sequence[OutputNorms | None]) -> OutputNorms | None
 
 
 def joined(parts: Sequence[Tensor | None], *, dim: int) -> Tensor | None:
-    """Join parts of the tiles of one layer along their rows; None where one of them has none."""
+    """Join parts of the tiles of one layer along their rows; None if a tile has no part."""
     known = [part for part in parts if part is not None]
     return torch.cat(known, dim=dim) if len(known) == len(parts) else None

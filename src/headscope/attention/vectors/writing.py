@@ -1,4 +1,4 @@
-"""What heads add to the residual stream, along with a pass: by key, by row, and beside the stream that is read."""
+"""What heads add to the residual stream during a pass: by key, by row, and relative to the stream that they read."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,11 +16,11 @@ from headscope.models.hooks import hooked
 
 
 class Writing:
-    """What a model's heads add to the residual stream, while it runs.
+    """Measure what a model's heads add to the residual stream while it runs.
 
     Args:
         model: a transformers model.
-        projections: where the output of each layer's attention goes.
+        projections: path from each layer's attention output to the stream.
     """
 
     def __init__(self, model: nn.Module, projections: Projections) -> None:
@@ -30,7 +30,7 @@ class Writing:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Watch the stream and the gates for as long as the `with` block lasts."""
+        """Watch the stream and the gates inside the `with` block."""
         gated = {each.module for each in self.projections.layers.values() if each.gate != "none"}
         hooks = (part.register_forward_pre_hook(self._gated, with_kwargs=True) for part in gated)
         try:
@@ -40,16 +40,16 @@ class Writing:
             self._waiting.clear()
 
     def of(self, site: CallSite) -> Projection | None:
-        """Return where the output of a layer's attention goes; None where that is not known."""
+        """Return the path of a layer's attention output to the stream; None if it is not known."""
         return self.projections.layers.get((site.kind, site.layer))
 
     def when_gated(self, projection: Projection, output: Tensor, then: Callable[[Tensor], object]) -> None:
-        """Call with the gate of a layer, `[batch, row, head, width]`, as soon as the model has applied it.
+        """Call a function with the gate of a layer, `[batch, row, head, width]`, as soon as the model has applied it.
 
         Args:
-            projection: of the layer.
-            output: of its attention, before the gate, `[batch, row, head, width]`.
-            then: what to do; it is done before the model goes on.
+            projection: projection of the layer.
+            output: output of the layer's attention, before the gate, `[batch, row, head, width]`.
+            then: function to call; it is called before the model goes on.
         """
         self._waiting[projection.module] = output, then
 
@@ -58,7 +58,7 @@ class Writing:
             return
         output, then = self._waiting.pop(part)
         gated = next(each for each in (*arguments, *named.values()) if isinstance(each, Tensor))
-        # Where the output is 0 there is nothing to be gated.
+        # Where the output is 0, the gate has nothing to multiply.
         then((gated.reshape(output.shape) / output).masked_fill(output == 0, 0.0))
 
     def written(
@@ -72,16 +72,16 @@ class Writing:
         gate: Tensor | None = None,
         statistics: Tensor | None = None,
     ) -> OutputNorms:
-        """Return what some rows of a layer add to the stream.
+        """Return the norms of what some rows of a layer add to the stream.
 
         Args:
-            call: of the attention function.
-            projection: of the layer.
-            rows: on the query axis.
-            output: of these rows, before a gate, `[batch, row, head, width]`.
-            keys: `key_norms` of the call, where they were taken before.
-            gate: of these rows, as `output`; None where there is none.
-            statistics: of what is added, where the pass made them along with its softmax.
+            call: call of the attention function.
+            projection: projection of the layer.
+            rows: slice of the query axis.
+            output: attention output of these rows, before a gate, `[batch, row, head, width]`.
+            keys: `key_norms` of the call, if they were computed before.
+            gate: gate of these rows, shaped as `output`; None if there is none.
+            statistics: norm-weighted statistics of the rows, if the pass computed them along with its softmax.
         """
         factor = projection.factor
         gated = output if gate is None else output * gate
@@ -94,7 +94,7 @@ class Writing:
         if gate is not None and projection.gate == "channel":
             pairs = pair_norms(call.value, gate, factor)
         elif gate is not None:
-            by_head = gate.abs().amax(-1).transpose(1, 2).to(outputs.dtype)  # all channels' alike, 0 where unknown
+            by_head = gate.abs().amax(-1).transpose(1, 2).to(outputs.dtype)  # equal for all channels, 0 where unknown
             scale = by_head if scale is None else scale * by_head
         stream = self._streams.of(call.module) if projection.in_stream else None
         fits = stream is not None and stream.shape == (call.query.shape[0], call.query.shape[2])

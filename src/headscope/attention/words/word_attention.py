@@ -1,6 +1,6 @@
 """From attention between pieces to attention between words (section 4.1 of Clark et al. 2019).
 
-Attention to a word that was cut is the sum over its pieces; attention from it is their mean, so that every
+Attention to a word of several pieces is the sum over its pieces; attention from it is their mean, so that every
 row still sums to 1.
 """
 
@@ -21,16 +21,16 @@ _ROUNDING = 1e-5  # of a row's sum
 
 @dataclass(frozen=True, eq=False)
 class WordAxis:
-    """The words along one axis (queries or keys) of a batch, in the order of the text, no padding between.
+    """The words along one axis (queries or keys) of a batch, in the order of the text, without padding between them.
 
-    A special token, or a piece of no word, is a word of its own. A word without pieces has no place.
+    A special token, or a piece outside words, counts as a word. A word without pieces has no position.
 
     Attributes:
-        words: index of the word at each place, `NO_WORD` where it is a special token, `[batch, place]`.
+        words: index of the word at each position, `NO_WORD` for a special token, `[batch, place]`.
         valid: False for padding at the end of the shorter segments, `[batch, place]`.
-        places: the place that each token belongs to, -1 for padding, `[batch, position]`.
-        leaders: position of the first token of each place, 0 for padding, `[batch, place]`.
-        before_copy: the same words on the host, where these were copied to a device.
+        places: word position of each token, -1 for padding, `[batch, position]`.
+        leaders: position of the first token of each word, 0 for padding, `[batch, place]`.
+        before_copy: the same words on the host, if they were copied to a device.
     """
 
     words: Tensor
@@ -41,7 +41,7 @@ class WordAxis:
 
     @property
     def on_host(self) -> "WordAxis":
-        """The same words on the host: whoever reads them there does not wait for the device."""
+        """The same words on the host, where reading does not wait for the device."""
         return self.before_copy or self
 
     def to(self, device: torch.device) -> "WordAxis":
@@ -53,13 +53,13 @@ class WordAxis:
 
     @cached_property
     def members(self) -> Tensor:
-        """1 where a token belongs to a place, `[batch, position, place]` float32."""
+        """1 if a token belongs to a word, `[batch, position, place]` float32."""
         places = torch.arange(self.words.shape[1], device=self.places.device)
         return (self.places[:, :, None] == places).float()
 
     @cached_property
     def cut(self) -> tuple[Tensor, Tensor]:
-        """The places of several tokens, numbered through the batch, and how many each has, `[place]` both."""
+        """The words of several tokens, numbered through the batch, and the number of tokens of each, both `[place]`."""
         places, (batch, longest) = self.on_host.places.numpy(), self.words.shape
         first = np.arange(batch)[:, None] * longest
         sizes = np.bincount((places + first)[places >= 0], minlength=batch * longest)
@@ -68,12 +68,12 @@ class WordAxis:
 
     @cached_property
     def unfilled(self) -> Tensor:
-        """The places beyond the words of the shorter segments, numbered through the batch, `[place]`."""
+        """The positions beyond the words of the shorter segments, numbered through the batch, `[place]`."""
         return self._sent(np.flatnonzero(~self.on_host.valid.numpy()))
 
     @cached_property
     def followers(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The tokens that follow the first of their word: their segment, position and place, `[token]` each."""
+        """The tokens after the first of their word: segment, position, and position of the word, `[token]` each."""
         places, leaders = (each.numpy() for each in (self.on_host.places, self.on_host.leaders))
         item, position = np.nonzero(places >= 0)
         word_place = places[item, position]
@@ -90,8 +90,8 @@ class WordAttention:
 
     Attributes:
         weights: `[batch, head, query place, key place]`; rows of `queries.valid` sum to 1, others are 0.
-        queries: the words that attend.
-        keys: the words attended to.
+        queries: the attending words.
+        keys: the attended words.
     """
 
     weights: Tensor
@@ -100,17 +100,17 @@ class WordAttention:
 
 
 def axis_of(tokens: SegmentInfo) -> WordAxis:
-    """Find the places of a batch's words, where its tokens are; the host knows them, and nothing waits.
+    """Find the words of a batch, and copy them to its tokens' device; the search is on the host, so that nothing waits.
 
     Args:
-        tokens: of one axis.
+        tokens: tokens of one axis.
     """
     host = tokens.on_host
     return word_axis(host.word_ids, host.valid).to(tokens.word_ids.device)
 
 
 def word_axis(word_ids: Tensor, valid: Tensor) -> WordAxis:
-    """Find the places of a batch's words, on the host.
+    """Find the words of a batch, on the host.
 
     Args:
         word_ids: index of each token's word, `NO_WORD` for special tokens and padding, `[batch, position]`.
@@ -129,7 +129,7 @@ def word_axis(word_ids: Tensor, valid: Tensor) -> WordAxis:
     leads = is_token & (leader == at)
     counts = leads.sum(1)
     places = np.take_along_axis(leads.cumsum(1) - 1, leader, axis=1)
-    # Stable, so that leaders come first and in order.
+    # The sort is stable, so that leaders come first and in order.
     leaders = np.argsort(~leads, axis=1, kind="stable")[:, : int(counts.max(initial=0))]
     filled = np.arange(leaders.shape[1]) < counts[:, None]
     return WordAxis(
@@ -141,10 +141,10 @@ def word_axis(word_ids: Tensor, valid: Tensor) -> WordAxis:
 
 
 def check_pooling(pooling: str) -> None:
-    """Refuse a way of pooling the pieces of a cut word that is not known.
+    """Raise an error if a method of pooling the pieces of a word is not known.
 
     Raises:
-        ValueError: names those that are.
+        ValueError: the method is not known; names the known ones.
     """
     if pooling not in POOLINGS:
         raise ValueError(f"pooling {pooling!r} is not known; choose one of {', '.join(POOLINGS)}")
@@ -162,14 +162,14 @@ def word_level(
     """Turn attention between pieces into attention between words.
 
     Args:
-        weights: `[batch, head, query, key]`, rows sum to 1; some rows of a layer will do if no word is cut.
+        weights: `[batch, head, query, key]`, rows sum to 1; some rows of a layer are enough if no word is split.
         word_ids: index of each query's word, `NO_WORD` for special tokens and padding, `[batch, query]`.
-        valid: False for padding, `[batch, query]`; all tokens when None.
-        key_word_ids: the same for keys, `[batch, key]`; None where queries and keys are the same tokens.
+        valid: False for padding, `[batch, query]`; all are tokens if None.
+        key_word_ids: the same for keys, `[batch, key]`; None if queries and keys are the same tokens.
         key_valid: False for padding, `[batch, key]`.
-        pooling: attention from a cut word: the `mean` of its pieces (the paper's), its `first` piece (what the
-            original code runs), or `max`: the largest of its pieces' weights to each word, the row then
-            scaled to the mean sum of theirs (1, or less beside a learned sink).
+        pooling: attention from a word of several pieces: the `mean` of its pieces (as in the paper), its `first` piece
+            (as in the original code), or `max`: the largest of its pieces' weights to each word, with the row
+            scaled to the mean of its pieces' sums (1, or less with a learned sink).
 
     Returns:
         Weights in the dtype of the input, at least float32.
@@ -192,18 +192,18 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pooling
 
     Args:
         weights: `[batch, head, query, key]`.
-        queries: the words that attend; `word_axis` once a batch, for all its layers.
-        keys: the words attended to.
-        pooling: how rows of a cut word are joined.
+        queries: the attending words; call `word_axis` once per batch, for all its layers.
+        keys: the attended words.
+        pooling: method of pooling the rows of a word.
 
     Returns:
-        `[batch, head, query place, key place]`; its rows lie apart in memory, head by head.
+        `[batch, head, query place, key place]`; not contiguous in memory, because the heads are stored row by row.
     """
     exact = weights.to(torch.promote_types(weights.dtype, torch.float32))
     batch, heads, length, width = exact.shape
     words = queries.words.shape[1]
-    # Whole rows of all heads are picked, so that those of padding, which may hold anything, NaN too, are never
-    # touched; one copy that lays a row's heads side by side makes the picking several times faster.
+    # Whole rows of all heads are picked, so that padding rows, which may hold anything, including NaN, are never
+    # read; one copy that puts a row's heads next to each other makes the picking several times faster.
     lines = exact.transpose(1, 2).reshape(batch * length, heads * width)
     first = torch.arange(batch, device=exact.device)[:, None] * length
     picked = lines.index_select(0, (first + queries.leaders).flatten())
@@ -211,7 +211,7 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pooling
         item, position, word_index = queries.followers
         more = lines.index_select(0, item * length + position)
         if pooling == "mean":
-            # Few words are cut; only their rows are summed and divided.
+            # Few words are split; only their rows are summed and divided.
             cut, sizes = queries.cut
             picked.index_add_(0, item * words + word_index, more)
             picked[cut] /= sizes[:, None].to(exact.dtype)
@@ -220,12 +220,12 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pooling
     members = keys.members.to(exact.dtype)
     out = (rows.view(batch, words * heads, width) @ members).view(batch, words, heads, -1)
     if pooling == "max":
-        # The largest of a word's pieces, word by word; each row then scaled to what its pieces' sum to.
+        # The largest weight of a word's pieces, word by word; each row is then scaled to the mean sum of its pieces.
         left = rows.sum(-1).view(batch * words, heads)
         left.index_add_(0, item * words + word_index, more.view(-1, heads, width).sum(-1))
         cut, sizes = queries.cut
         left[cut] /= sizes[:, None].to(exact.dtype)
-        # What is 1 but for rounding is 1, so that weights that are tied stay so.
+        # A sum that is 1 except for rounding is set to 1, so that tied weights stay tied.
         left = torch.where((left - 1).abs() < _ROUNDING, 1.0, left)
         more = more.view(-1, heads, width) @ members[item]
         flat = out.view(batch * words, -1)

@@ -1,1 +1,1 @@
-"""Corpora by name, from the hub into plain files."""
+"""Corpora given by name, downloaded from the hub and converted to plain files."""

@@ -13,23 +13,23 @@ from headscope.corpora.fetch.names import FORM, HubPlace, parse
 from headscope.corpora.fetch.refusals import refuse
 from headscope.errors import InputError
 
-# Part of the files' names: raise it when the same Parquet file is to give another plain file.
+# Part of the files' names: raise it when the conversion of a Parquet file changes.
 _CONVERSION = 1
 
 
 def is_remote(name: str) -> bool:
-    """Say whether a name is fetched: `ud:<treebank>`, `wikitext`, `wikitext-2`, each with `/<split>`, `@<revision>`.
+    """Return True for names to fetch: `ud:<treebank>`, `wikitext`, `wikitext-2`, optionally `/<split>`, `@<revision>`.
 
-    Case does not matter. A local file or folder of that name is not fetched: it wins.
+    Case does not matter. A local file or folder of that name takes precedence and is not fetched.
     """
     return FORM.fullmatch(name) is not None and not Path(name).exists()
 
 
 def resolve(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return the paths with each name or address that is fetched replaced by its local files.
+    """Return the paths, with each name or address to fetch replaced by its local files.
 
     Raises:
-        InputError: as `fetch`, and as `copied`.
+        InputError: as in `fetch` and `copied`.
     """
     return tuple(local for path in paths for local in _local(path))
 
@@ -41,19 +41,19 @@ def _local(path: str) -> tuple[str, ...]:
 
 
 def fetch(name: str, *, cache_dir: Path | None = None) -> Path:
-    """Return a corpus's plain file (CoNLL-U or text), fetched and converted now or before.
+    """Return a corpus's plain file (CoNLL-U or text), downloading and converting it if that was not done before.
 
-    The hub is asked only for what was not fetched before, or for a branch or tag, which may have moved; when it
-    cannot be reached, what was fetched before serves.
+    The hub is contacted only for a corpus that was not fetched before, or for a branch or tag, which may have moved; if
+    it cannot be reached, the earlier download is used.
 
     Args:
-        name: as `is_remote` takes it; the development split when it names none, the commit in `remote_names`
-            when it names no revision.
-        cache_dir: folder for the hub's files and ours; the hub's own cache (`HF_HOME`) when None.
+        name: name that `is_remote` accepts; the development split if it names none, the commit in `names.py` if it
+            names no revision.
+        cache_dir: folder for the hub's files and the converted ones; the hub's own cache (`HF_HOME`) when None.
 
     Raises:
-        InputError: no such name, treebank, split or revision; no permission; a file that came damaged; or the hub
-            cannot be reached and the corpus was not fetched before.
+        InputError: the name, treebank, split or revision does not exist; permission is missing; a downloaded file is
+            damaged; or the hub cannot be reached and the corpus was not fetched before.
     """
     from huggingface_hub import constants
 
@@ -77,7 +77,7 @@ def _kept(folder: Path, dataset: HubPlace, commit: str) -> Path:
 
 
 def _download(dataset: HubPlace, revision: str, cache_dir: Path | None) -> Path:
-    """Return the Parquet file in the hub's cache, its checksum compared."""
+    """Return the Parquet file in the hub's cache, after a check of its checksum."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
 
     repository, file = dataset.source.repository, dataset.file
@@ -85,7 +85,7 @@ def _download(dataset: HubPlace, revision: str, cache_dir: Path | None) -> Path:
     where: dict[str, Any] = {"repo_type": "dataset", "revision": revision}
     download = partial(hf_hub_download, repository, file, cache_dir=cache_dir, **where)
     try:
-        # One question first: without an answer, hf_hub_download would go on asking for half a minute.
+        # One request first: without an answer, hf_hub_download would retry for half a minute.
         digest = get_hf_file_metadata(hf_hub_url(repository, file, **where)).etag
     except Exception as error:
         if trouble_of(error) != "away":
@@ -94,7 +94,7 @@ def _download(dataset: HubPlace, revision: str, cache_dir: Path | None) -> Path:
             parquet = Path(download(local_files_only=True))
         except OSError:
             refuse(error, dataset, revision)
-        digest = parquet.resolve().name  # the cache calls a file by its checksum
+        digest = parquet.resolve().name  # the cache names a file by its checksum
     else:
         try:
             parquet = Path(_resumed(download))
@@ -110,11 +110,11 @@ def _resumed(download: Callable[..., str]) -> str:
     except Exception as error:
         if trouble_of(error) != "range":
             raise
-        return download(force_download=True)  # where it stopped it cannot go on: from the start
+        return download(force_download=True)  # the download cannot be resumed, so it starts again
 
 
 def _compare(parquet: Path, digest: str, dataset: HubPlace) -> None:
-    """Remove a file that is not what the hub announced; large files are announced by their SHA-256."""
+    """Remove a file whose checksum is not the one that the hub announced; for large files it is their SHA-256."""
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         return
     with parquet.open("rb") as file:

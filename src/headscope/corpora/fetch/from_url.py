@@ -1,6 +1,6 @@
 """Corpora by address: `s3://bucket/wiki.txt`, read over the network once and kept on this disk while the run goes on.
 
-Nothing is fetched that the user did not name: an address counts as one only where a file is asked for.
+Nothing is fetched that the user did not name: an address is recognized only where a file is expected.
 """
 
 import atexit
@@ -23,26 +23,26 @@ SCHEMES = (
     *("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hdfs", "webhdfs"),
     *("http", "https", "ftp", "sftp", "hf", "file", "memory"),
 )
-"""Those of fsspec that read files from a store. Others open what is in files, or run what they are told."""
+"""The protocols of fsspec that read files from a store. Others open the contents of files, or run commands."""
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://[^\s]+")
 _PIECE = 1 << 22  # bytes
 
 
 def is_address(name: str) -> bool:
-    """Say whether a name is an address: `<scheme>://...`."""
+    """Return True if a name is an address: `<scheme>://...`."""
     return _ADDRESS.fullmatch(name) is not None
 
 
 @cache
 def copied(address: str) -> tuple[str, ...]:
-    """Return local copies of what an address means, in order: of one file, or of those that a pattern (`*`) matches.
+    """Return local copies of the files at an address, in order: one file, or all that match a pattern (`*`).
 
-    Copies keep their names, which say how they are read. They are made once a process, and gone with it; what a killed
-    one left goes with the next.
+    Copies keep their names, whose endings give the format. They are made once per process and removed with it; copies
+    that a killed process left are removed by the next.
 
     Raises:
-        InputError: a scheme that is not known, a package that is missing, no such file, a folder, no permission, no
-            room; says what to do.
+        InputError: the scheme is unknown, a package or the file is missing, it is a folder, permission or
+            disk space is missing; the message says what to do.
     """
     scheme = address.partition("://")[0].lower()
     if scheme not in SCHEMES:
@@ -69,7 +69,7 @@ def copied(address: str) -> tuple[str, ...]:
         raise InputError(f"no such file: {source_name(address)}; give the address of a file that is there") from None
     except ImportError as error:
         raise _lacking(address, scheme, error) from None
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store raises its own error classes
         raise InputError(
             f"cannot read {source_name(address)}: {printable(f'{type(error).__name__}: {error}'[:300])}; look at the "
             "address, at the permission to read it, and at the network"
@@ -77,7 +77,7 @@ def copied(address: str) -> tuple[str, ...]:
 
 
 def _opened(address: str, scheme: str) -> Any:
-    """Return the store that an address is in."""
+    """Return the store of an address."""
     try:
         import fsspec
 
@@ -120,7 +120,7 @@ def _copy(files: Any, path: str, folder: Path) -> Path:
 
 @cache
 def _room() -> Path:
-    """Return the folder that this process keeps its copies in; it goes with the process."""
+    """Return the folder where this process keeps its copies; it is removed with the process."""
     stack = ExitStack()
     folder = stack.enter_context(scratch(Path(tempfile.gettempdir()), "headscope-remote"))
     folder.mkdir(mode=0o700)

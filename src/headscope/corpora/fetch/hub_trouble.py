@@ -1,4 +1,4 @@
-"""What stood between us and the hub, in one word, whatever its client raised."""
+"""Classification of the hub's errors in one word, whatever its client raised."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -8,19 +8,19 @@ _BY_STATUS: dict[int, Trouble] = {401: "permission", 403: "permission", 416: "ra
 
 
 def trouble_of(error: BaseException) -> Trouble | None:
-    """Say what an error of `huggingface_hub` means; None where it is not about the hub, as a full disk.
+    """Classify an error of `huggingface_hub`; return None if it is not about the hub, such as a full disk.
 
-    `away`: no network, offline mode, no answer or a broken one; `repository`, `revision`, `file`: the hub has
-    none (or the repository is private); `permission`: its terms are not accepted; `name`: not a hub name;
-    `size`: another number of bytes than announced; `range`: a download that cannot be resumed where it stopped.
+    `away`: no network, offline mode, no answer or a broken one; `repository`, `revision`, `file`: it does not exist on
+    the hub (or the repository is private); `permission`: its terms are not accepted; `name`: not a hub name; `size`:
+    another number of bytes than announced; `range`: a download that cannot be resumed where it stopped.
     """
     from huggingface_hub import errors
 
     links = list(_links(error))
-    # The most telling link counts: the client wraps an answer of the hub in "nothing in the cache either".
+    # The most specific link counts: the client wraps an answer of the hub in "nothing in the cache either".
     telling: tuple[tuple[type[BaseException], Trouble], ...] = (
         (errors.RevisionNotFoundError, "revision"),
-        (errors.GatedRepoError, "permission"),  # a kind of RepositoryNotFoundError, so before it
+        (errors.GatedRepoError, "permission"),  # a subclass of RepositoryNotFoundError, so before it
         (errors.RepositoryNotFoundError, "repository"),
         (errors.RemoteEntryNotFoundError, "file"),
         (errors.HFValidationError, "name"),
@@ -33,14 +33,14 @@ def trouble_of(error: BaseException) -> Trouble | None:
             return _BY_STATUS.get(link.response.status_code, "away")
     if any("Consistency check failed" in str(link) for link in links if isinstance(link, OSError)):
         return "size"
-    # The client's own base of transport errors: httpx in some versions of huggingface_hub, httpx2 in others.
+    # The client's own base class of transport errors: httpx in some versions of huggingface_hub, httpx2 in others.
     transport = errors.HfHubHTTPError.__bases__[0]
     lost = (transport, ConnectionError, TimeoutError, errors.LocalEntryNotFoundError, errors.FileMetadataError)
     return "away" if any(isinstance(link, lost) for link in links) else None
 
 
 def _links(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and what caused it, each once."""
+    """Yield an error and its chain of causes, each once."""
     earlier: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in earlier:

@@ -1,4 +1,4 @@
-"""The names of corpora that can be fetched, and where on the hub they live."""
+"""The names of corpora that can be fetched, and their places on the hub."""
 
 import re
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from headscope.errors import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where a family of names lives on the hub.
+    """The place of a family of names on the hub.
 
     Attributes:
-        repository, revision, file: of the dataset, the commit and the path in it.
-        splits: as the user may write them to as the file has them; the first is the default.
-        ending: of the plain file that `convert` makes of the Parquet file.
+        repository, revision, file: dataset, commit, and path within it.
+        splits: names of splits that the user may write, mapped to those of the file; the first is the default.
+        ending: ending of the plain file that `convert` makes from the Parquet file.
     """
 
     repository: str
@@ -27,8 +27,8 @@ class Source:
     convert: Callable[..., None]
 
 
-# A commit, not a branch, so that a name means the same text everywhere and always. Both are written down in public
-# records of downloads: main of September 2026 (UD 2.18), and main since January 2024. @revision asks for another.
+# A commit, not a branch, so that a name means the same text everywhere and always. Both commits are documented in
+# public records of downloads: main of September 2026 (UD 2.18), and main since January 2024. @revision gives another.
 _TREEBANKS = Source(
     repository="universal-dependencies/universal_dependencies",
     revision="6b8168e1a6c048c9f8c731aca07daa7aaba228c6",
@@ -54,7 +54,7 @@ LOOK = "names are a language code, _ and a treebank, as ud:en_ewt or ud:fr_gsd"
 
 @dataclass(frozen=True, kw_only=True)
 class HubPlace:
-    """What one name asks for; `revision` is None where the name has none."""
+    """The data set that a name refers to; `revision` is None if the name has none."""
 
     name: str
     source: Source
@@ -69,10 +69,10 @@ class HubPlace:
 
 
 def parse(name: str) -> HubPlace:
-    """Read a name.
+    """Parse a name.
 
     Raises:
-        InputError: not such a name, or a split that there is not, or a revision that cannot be one.
+        InputError: the name has another form, the split does not exist, or the revision cannot be one.
     """
     form = FORM.fullmatch(name)
     if form is None:

@@ -1,4 +1,4 @@
-"""Parquet files of the hub's datasets as the plain files that the readers take: CoNLL-U, and text."""
+"""Conversion of the hub's Parquet files into the plain files that the readers take: CoNLL-U and text."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,47 +10,47 @@ from headscope.corpora.mentions.brackets import printable
 from headscope.errors import InputError
 from headscope.storage.lock import placed
 
-# Lists with one entry a word; CoNLL-U writes _ for the columns that a file lacks.
+# Lists with one entry per word; CoNLL-U has _ in columns that a file lacks.
 _WORD_COLUMNS = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _NEEDED = ("tokens", "head", "deprel")
 _NODE_FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-_TOKEN_FIELDS = ("id", "form", "-", "-", "-", "feats", "-", "-", "-", "misc")  # a multi-word token has no others
-# Earlier exports of the same data give tags as numbers, in this order.
+_TOKEN_FIELDS = ("id", "form", "-", "-", "-", "feats", "-", "-", "-", "misc")  # the columns of a multi-word token
+# Earlier exports of the same data store tags as numbers, in this order.
 _UPOS = (
     "NOUN", "PUNCT", "ADP", "NUM", "SYM", "SCONJ", "ADJ", "PART", "DET", "CCONJ", "PROPN", "PRON", "X", "_",
     "ADV", "INTJ", "VERB", "AUX",
 )  # fmt: skip
-_ROWS = 512  # held at once
-_PATIENCE = 600.0  # seconds for another run that is writing the same file
+_ROWS = 512  # rows in memory at once
+_PATIENCE = 600.0  # seconds to wait for another run that is writing the same file
 _MOST_NAMED = 30  # columns that an error lists
 _ANOTHER = "the data are broken: try another @revision, or give a local file"
 
 
 def parquet_to_conllu(source: Path, target: Path, *, name: str) -> None:
-    """Write a treebank's Parquet file as CoNLL-U, whole or not at all.
+    """Write a treebank's Parquet file as CoNLL-U, completely or not at all.
 
     Args:
-        source: one row a sentence: lists `tokens lemmas upos xpos feats head deprel deps misc`, and `sent_id`,
-            `text`, `comments`, `mwt` (multi-word tokens), `empty_nodes` where it has them.
-        target: where to write; its folder is made.
-        name: what an error calls the treebank.
+        source: file with one row per sentence: lists `tokens lemmas upos xpos feats head deprel deps misc`, and
+            optionally `sent_id`, `text`, `comments`, `mwt` (multi-word tokens), `empty_nodes`.
+        target: path of the new file; its folder is made.
+        name: name of the treebank in errors.
 
     Raises:
-        InputError: a file that is not Parquet, lacks a column, or has a row that CoNLL-U cannot hold.
+        InputError: the file is not Parquet, lacks a column, or has a row that CoNLL-U cannot represent.
     """
     rows = _rows(source, needed=_NEEDED, name=name)
     _write(target, (conllu_sentence(row, where=f"{name}, row {n}") + "\n" for n, row in enumerate(rows, 1)))
 
 
 def parquet_to_text(source: Path, target: Path, *, name: str) -> None:
-    """Write WikiText's Parquet file as text: a paragraph a line, a blank line between articles.
+    """Write WikiText's Parquet file as text: one paragraph per line, a blank line between articles.
 
     Args:
-        source: one row a line of the original, in the column `text`.
-        target, name: as `parquet_to_conllu` has them.
+        source: file with one row per line of the original, in the column `text`.
+        target, name: as in `parquet_to_conllu`.
 
     Raises:
-        InputError: a file that is not Parquet, lacks the column, or has something else than text in it.
+        InputError: the file is not Parquet, lacks the column, or has values other than text in it.
     """
     rows = _rows(source, needed=("text",), name=name)
     lines = (_line(row["text"], where=f"{name}, row {n}") for n, row in enumerate(rows, 1))
@@ -68,8 +68,8 @@ def conllu_sentence(row: Mapping[str, Any], *, where: str) -> str:
     """Return a sentence's row as lines of CoNLL-U, each with its line end.
 
     Raises:
-        InputError: no tokens, a column of another type, lists of different lengths, an id of a multi-word token or
-            empty node that is none, or a tab or line end inside a field.
+        InputError: tokens are missing, a column has another type, lists differ in length, the id of a multi-word token
+            or empty node is malformed, or a field contains a tab or line end.
     """
     columns: list[Sequence[Any] | None] = [_listed(row, column, where) for column in _WORD_COLUMNS]
     count = len(row["tokens"] or ())
@@ -80,7 +80,7 @@ def conllu_sentence(row: Mapping[str, Any], *, where: str) -> str:
             raise InputError(f"{where}: {count} tokens, but {len(values)} in {column}; {_ANOTHER}")
     rows = zip(*([None] * count if values is None else values for values in columns))
     table: list[tuple[tuple[int, ...], list[Any]]] = [((n, 1), [n, *entries]) for n, entries in enumerate(rows, 1)]
-    # A multi-word token stands before its first word, an empty node (8.1) behind the word it is counted from.
+    # A multi-word token precedes its first word, an empty node (8.1) follows the word it is counted from.
     for token in _entries(row, "mwt", where):
         first, _ = _numbers(token["id"], "-", where)
         table.append(((first, 0), [token.get(field) for field in _TOKEN_FIELDS]))
@@ -103,8 +103,8 @@ def conllu_sentence(row: Mapping[str, Any], *, where: str) -> str:
 def wikitext_articles(lines: Iterable[str]) -> Iterator[list[str]]:
     """Yield the paragraphs of each article, from the lines of WikiText.
 
-    A heading is ` = Title = ` (an article begins) or ` = = Section = = ` with blank lines about it; without them
-    it is a formula. Headings are left out, and ` @-@ `, ` @,@ ` and ` @.@ ` are written back as `-`, `,`, `.`.
+    A heading is ` = Title = ` (an article begins) or ` = = Section = = ` with blank lines around it; without them it is
+    a formula. Headings are left out, and ` @-@ `, ` @,@ ` and ` @.@ ` are replaced by `-`, `,`, `.`.
     """
     article: list[str] = []
     before = ""
@@ -122,7 +122,7 @@ def wikitext_articles(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _listed(row: Mapping[str, Any], column: str, where: str) -> list[Any] | None:
-    """Return what a row holds in a column of lists."""
+    """Return the value of a row in a column of lists."""
     value = row.get(column)
     if value is not None and not isinstance(value, list):
         raise InputError(f"{where}: expected a list in {column}, found {printable(repr(value))}; {_ANOTHER}")
@@ -140,7 +140,7 @@ def _entries(row: Mapping[str, Any], column: str, where: str) -> list[Mapping[st
 
 
 def _comments(row: Mapping[str, Any], where: str) -> Iterator[str]:
-    """Yield the comment lines without their #; two are kept in columns of their own, with a mark in their place."""
+    """Yield the comment lines without their #; two are stored in columns of their own, with a mark in their place."""
     marks = {"__SENT_ID__": ("sent_id", row.get("sent_id") or row.get("idx")), "__TEXT__": ("text", row.get("text"))}
     comments = _listed(row, "comments", where) or []
     for comment in comments:
@@ -181,7 +181,7 @@ def _rows(source: Path, *, needed: Sequence[str], name: str) -> Iterator[dict[st
             for batch in file.iter_batches(batch_size=_ROWS):
                 yield from batch.to_pylist()
     except (pyarrow.ArrowException, UnicodeDecodeError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the file system's, not the decoder's
+        if isinstance(error, OSError) and error.errno is not None:  # an error of the file system, not of the decoder
             raise
         raise InputError(f"{name}: what was fetched is not a whole Parquet file; {_ANOTHER}") from error
 

@@ -1,4 +1,4 @@
-"""What the user is told when a corpus cannot be fetched."""
+"""Messages for corpora that cannot be fetched."""
 
 from difflib import get_close_matches
 from typing import NoReturn
@@ -11,13 +11,13 @@ _AGAIN = "run the same command again"
 
 
 def refuse(error: Exception, dataset: HubPlace, revision: str, *, begun: bool = False) -> NoReturn:
-    """Raise what an error of the hub means for a place; an error that is not about the hub as it is.
+    """Raise the error for a failed download; re-raise an error that is not about the hub unchanged.
 
     Args:
-        begun: whether the hub had answered, so that a lost connection cut the download.
+        begun: whether the hub had answered, so that a lost connection interrupted the download.
 
     Raises:
-        InputError: one sentence.
+        InputError: the error with a message in one sentence.
     """
     from huggingface_hub import constants
 
@@ -58,7 +58,7 @@ def refuse(error: Exception, dataset: HubPlace, revision: str, *, begun: bool = 
 
 
 def _no_file(dataset: HubPlace, revision: str) -> InputError:
-    """Say what there is instead, if the hub can be asked."""
+    """Return the error for a missing file, listing the available ones if the hub answers."""
     if dataset.source.ending != "conllu":
         return InputError(
             f"the hub's {dataset.source.repository} has no {dataset.file} at revision {revision}; leave out the "
@@ -80,7 +80,7 @@ def _no_file(dataset: HubPlace, revision: str) -> InputError:
 
 
 def _listing(dataset: HubPlace, revision: str, folder: str) -> list[str]:
-    """Return the names in a folder of the repository; none when the hub does not say."""
+    """Return the names in a folder of the repository; an empty list if the hub does not answer."""
     from huggingface_hub import HfApi
 
     try:

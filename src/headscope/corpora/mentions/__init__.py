@@ -1,1 +1,1 @@
-"""Coreference: a file a format, and the brackets that they share."""
+"""Coreference: one file per format, and the bracket notation that they share."""

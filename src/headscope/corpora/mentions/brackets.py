@@ -10,22 +10,22 @@ from headscope.corpora.annotation import Mention, Unmatched
 from headscope.corpora.mentions.unmatched import UnmatchedBrackets
 from headscope.errors import InputError
 
-MAX_MENTIONS = 1_000_000  # of a document; a line of 16 MiB can hold eight times as many
-MAX_COVERED = 50_000_000  # words of all its mentions together: each is looked at
+MAX_MENTIONS = 1_000_000  # per document; a line of 16 MiB can hold eight times as many
+MAX_COVERED = 50_000_000  # total words of a document's mentions, each of which is visited
 _BRACKET = re.compile(r"(\()?([^()|]*)(\))?\|?")
 _PART = re.compile(r"(.+)\[([0-9]{1,4})/([0-9]{1,4})\]")
-_ID_FIELDS = ("eid", "GRP")  # what CorefUD and GUM call the entity's id in `# global.Entity`
+_ID_FIELDS = ("eid", "GRP")  # names of the entity's id in `# global.Entity` of CorefUD and GUM
 
 
 @dataclass(frozen=True, kw_only=True)
 class Brackets:
-    """The brackets that stand at one place of a document.
+    """The brackets at one position of a document.
 
     Attributes:
-        start: the word at which a mention begins that opens here.
-        end: the word after the last of a mention that closes here: `start + 1` at a word, `start` at an
-            empty node, which is no word.
-        value: the brackets as they are written.
+        start: word at which a mention begins that opens here.
+        end: word after the last of a mention that closes here: `start + 1` at a word, `start` at an empty node, which
+            is not a word.
+        value: brackets as they are written.
         origin: `file, line N`, for messages.
     """
 
@@ -36,11 +36,11 @@ class Brackets:
 
 
 class Matched(NamedTuple):
-    """What the brackets of a document say.
+    """The mentions that the brackets of a document define.
 
     Attributes:
-        mentions: sorted by start, longer first.
-        unmatched: the brackets that match no other, in order; their mentions are left out.
+        mentions: mentions sorted by start, longer first.
+        unmatched: unmatched brackets, in order; their mentions are left out.
     """
 
     mentions: tuple[Mention, ...]
@@ -50,28 +50,28 @@ class Matched(NamedTuple):
 def mentions_of(
     values: Sequence[str], *, origins: Sequence[str], empty: Sequence[bool] = (), declared: str = "", document: str = ""
 ) -> Matched:
-    """Return the mentions that a document's `Entity=` values of CoNLL-U write down.
+    """Return the mentions that a document's `Entity=` values of CoNLL-U define.
 
-    The notation is that of CorefUD and GUM: `(e1-person-1-coref` opens a mention, `e1)` closes the one of
-    its entity that opened last, `(e1-person)` does both, several follow one another without a separator.
-    Mentions nest and cross. A mention in parts (`(e5[1/2]-place`, `e5[1/2])`, ...) is taken whole, from its
-    first part to its last with what lies between: it stays one mention. A bracket that closes what is not open, one
-    that is never closed, and a part without the others are `unmatched`: that mention is left out, and no other.
+    The notation is that of CorefUD and GUM: `(e1-person-1-coref` opens a mention, `e1)` closes the last open one of its
+    entity, `(e1-person)` does both, and several follow one another without a separator. Mentions nest and cross. A
+    mention in parts (`(e5[1/2]-place`, `e5[1/2])`, ...) is taken as one mention, from its first part to its last
+    including the words between. A closing bracket without an open one, a bracket that is never closed, and a part
+    without the others are `unmatched`: only that mention is left out.
 
     Args:
-        values: one for each syntactic word of the document, "" where there is none; also one for each empty
-            node (`8.1`) where `empty` says which they are.
+        values: one value per syntactic word of the document, "" if it has none; also one per empty node (`8.1`) if
+            `empty` marks them.
         origins: `file, line N` of each value.
-        empty: whether each value belongs to an empty node, which takes no position: a mention that opens
-            there begins at the next word, one that closes there ends at the last, and one that has no other
-            node is left out. Without it, all are words.
-        declared: the `# global.Entity` line's value (`eid-etype-head-other`), which says where in a bracket
-            the entity's id stands. Without it the id comes first.
-        document: what the corpus calls the document, for messages.
+        empty: whether each value belongs to an empty node, which takes no position: a mention that opens there begins
+            at the next word, one that closes there ends at the previous word, and one that has no other node is left
+            out. Without it, all are words.
+        declared: value of the `# global.Entity` line (`eid-etype-head-other`), which gives the position of the entity's
+            id in a bracket. Without it the id comes first.
+        document: name of the document in the corpus, for messages.
 
     Raises:
-        InputError: a value that is no such brackets, a bracket without an id, more than a million mentions or ten
-            thousand brackets that match no other.
+        InputError: a value is not made of such brackets, a bracket has no id, or there are more than a million mentions
+            or ten thousand unmatched brackets.
     """
     flags = empty or [False] * len(values)
     places, at = [], 0
@@ -88,17 +88,17 @@ def mentions_of(
 def match_brackets(
     places: Iterable[Brackets], *, id_field: int = 0, offset: int = 0, prefix: str = "", document: str = ""
 ) -> Matched:
-    """Return what the brackets of one document, or of a part of it, say.
+    """Return the mentions that the brackets of one document, or of a part of it, define.
 
     Args:
-        places: in order. Their brackets may be separated by `|` (CoNLL-2012) or by nothing (CoNLL-U).
-        id_field: which of the fields of an opening bracket, between `-`, is the entity's id, from 0.
-        offset: what is added to the positions: those of a part are counted from its own first word.
-        prefix: what is put before the entities' ids: those of another part are others.
-        document: what the corpus calls the document, for messages.
+        places: brackets in order. They may be separated by `|` (CoNLL-2012) or by nothing (CoNLL-U).
+        id_field: index of the entity's id among the fields of an opening bracket, between `-`, from 0.
+        offset: number added to the positions, because those of a part are counted from its own first word.
+        prefix: text put before the entities' ids, because those of another part are different entities.
+        document: name of the document in the corpus, for messages.
 
     Raises:
-        InputError: as `mentions_of`.
+        InputError: as in `mentions_of`.
     """
     open_: dict[str, list[Brackets]] = {}
     parts: dict[str, _Parts] = {}
@@ -147,17 +147,17 @@ def match_brackets(
 
 @dataclass
 class _Parts:
-    """The mentions of one entity of which some parts have been seen."""
+    """The mentions of one entity of which some parts have been read."""
 
-    # (start, where the first part stands) by parts seen and total, those begun first first
+    # (start, place of the first part) by parts read and total, the oldest first
     begun: dict[tuple[int, int], deque[tuple[int, Brackets]]] = field(default_factory=dict)
 
     def fits(self, number: int, total: int) -> bool:
-        """Whether a part is a mention's first, or the part before it has been seen."""
+        """Return True if a part is a mention's first, or the part before it has been read."""
         return number == 1 or bool(self.begun.get((number - 1, total)))
 
     def add(self, start: int, number: int, total: int, brackets: Brackets) -> int | None:
-        """Take the next part; return where its mention starts when that was its last part."""
+        """Add the next part; return the start of its mention if that was its last part."""
         first, where = (start, brackets) if number == 1 else self.begun[number - 1, total].popleft()
         if number >= total:
             return first
@@ -165,7 +165,7 @@ class _Parts:
         return None
 
     def left(self) -> Iterator[tuple[int, int, Brackets]]:
-        """Yield what was begun and not finished: parts seen, parts in all, and where it began."""
+        """Yield the unfinished mentions: parts read, parts in total, and the place of the first part."""
         for (number, total), begun in self.begun.items():
             for _, brackets in begun:
                 yield number, total, brackets
@@ -182,7 +182,7 @@ def _split(brackets: Brackets, id_field: int) -> Iterator[tuple[bool, bool, str]
                 f"found {printable(brackets.value)}; mend or remove them"
             )
         fields = bracket[2].split("-")
-        # a closing bracket has the id only, or (in old files) all fields of the opening one
+        # a closing bracket has only the id, or (in old files) all fields of the opening one
         label = fields[min(id_field, len(fields) - 1)] if not bracket[1] else "".join(fields[id_field:][:1])
         if not label.strip():
             raise InputError(
@@ -205,6 +205,6 @@ def _id_field(declared: str, origin: str) -> int:
 
 
 def printable(text: str) -> str:
-    """Return how errors write a piece of a file: without control characters, cut when it is long."""
+    """Return a piece of a file for error messages: without control characters, shortened if it is long."""
     text = text if text.isprintable() else repr(text)[1:-1]
     return text if len(text) <= 80 else text[:80] + "..."

@@ -11,10 +11,10 @@ from headscope.errors import InputError
 
 CONLL2012_SUFFIXES = (".conll", ".gold_conll", ".v4_gold_conll", ".auto_conll", ".v4_auto_conll")
 GIVE_CONLL2012 = "give a CoNLL-2012 file (.conll, .gold_conll) or a directory of them"
-COLUMNS = 12  # at least: document, part, number, word, tag, parse, six more or many more, coreference
+COLUMNS = 12  # minimum: document, part, number, word, tag, parse, six more or many more, coreference
 _BEGIN = re.compile(r"#begin document \((.+?)\)(?:; part (\S+))?\s*")
-_NONE = frozenset({"", "_", "-"})  # what a column holds that holds nothing
-# the Treebank's ways to write characters that it needs itself
+_NONE = frozenset({"", "_", "-"})  # the values of an empty column
+# the Treebank's escapes for characters that its notation uses
 _ESCAPED = {
     **{"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"},
     **{"/.": ".", "/?": "?", "/-": "-"},
@@ -26,25 +26,24 @@ def conll2012_documents(
 ) -> Iterator[AnnotatedDocument]:
     """Yield the documents of a CoNLL-2012 file.
 
-    A file holds parts between `#begin document (NAME); part N` and `#end document`, one word a line and a blank
-    line between sentences. Columns are separated by white space, or by tabs where a line has one (then the
-    last may be empty). Used are the word (4), the part of speech (5), the parse (6) and the coreference (last);
-    `_`, `-` or nothing stands for none. The parts of one name that follow one another are one document, in
-    the order in which they come; each has entities of its own (`000/12`). Sentences with a parse get heads by
-    `constituency.syntax_heads`, with the relation `root` or `dep`. The Treebank's escapes are undone
-    (`-LRB-` is `(`, `/.` is `.`).
+    A file holds parts between `#begin document (NAME); part N` and `#end document`, one word per line and a blank line
+    between sentences. Columns are separated by white space, or by tabs if a line has one (then the last may be empty).
+    The word (4), the part of speech (5), the parse (6) and the coreference (last) are used; `_`, `-` or nothing means
+    none. Consecutive parts of one name are one document, in the order of the file; each has its own entities
+    (`000/12`). Sentences with a parse get heads by `constituency.syntax_heads`, with the relation `root` or `dep`. The
+    Treebank's escapes are undone (`-LRB-` is `(`, `/.` is `.`).
 
     Args:
-        lines: of the file.
-        name: what errors and `origin` call it.
-        names: of the documents that came before, and where they began; is added to. The same document twice (a gold
-            and an automatic version, say) would count twice.
+        lines: lines of the file.
+        name: name of the file in errors and `origin`.
+        names: names of earlier documents and the places where they began; it is extended. The same document given twice
+            (for example a gold and an automatic version) would count twice.
 
     Raises:
-        InputError: a line outside a document, a document that does not end, a name that comes again later, too few
-            columns or not as many as the line before, a word number that is none, a parse whose brackets do not
-            match, coreference that is no brackets. Brackets of mentions that match no other are among a document's
-            `unmatched`.
+        InputError: a line is outside a document, a document does not end, a name comes again later, there are too few
+            columns or another number than in the line before, a word number is malformed, the brackets of a parse do
+            not match, or the coreference is not made of brackets. Unmatched brackets of mentions are listed in a
+            document's `unmatched` instead.
     """
     names = {} if names is None else names
     parts: list[_Part] = []
@@ -83,7 +82,7 @@ class _Part:
     words: int = 0
 
     def add(self, lines: Sequence[str], name: str, first: int) -> None:
-        """Take the lines of a sentence, of which the first has number `first`."""
+        """Add the lines of a sentence, of which the first has number `first`."""
         rows = _rows(lines, name, first)
         for at, columns in enumerate(rows):
             if columns[-1] not in _NONE:
@@ -158,7 +157,7 @@ def _sentence(rows: Sequence[Sequence[str]], name: str, first: int) -> Annotated
     tags = tuple(columns[4] for columns in rows)
     bits = [columns[5] for columns in rows]
     heads: tuple[int, ...] = ()
-    # OntoNotes marks by NOPARSE and XX what has not been parsed
+    # OntoNotes marks unparsed sentences by NOPARSE and XX
     if not _NONE.issuperset(bits) and not any("(NOPARSE" in bit for bit in bits):
         origins = [f"{name}, line {number}" for number in range(first, first + len(rows))]
         heads = syntax_heads(bits, tags, origins=origins)
@@ -175,7 +174,7 @@ def _document(parts: Sequence[_Part]) -> AnnotatedDocument:
     sentences = tuple(sentence for part in parts for sentence in part.sentences)
     mentions: list[Mention] = []
     unmatched: list[Unmatched] = []
-    at = 0  # of the part's first word in the document
+    at = 0  # position of the part's first word in the document
     for part in parts:
         prefix = f"{part.number}/" if part.number else ""
         matched = match_brackets(part.brackets, offset=at, prefix=prefix, document=part.document)

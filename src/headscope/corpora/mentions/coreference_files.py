@@ -1,4 +1,4 @@
-"""Coreference corpora of any format that is read: which files are which, and their documents in order."""
+"""Coreference corpora of all supported formats: classification of the files, and their documents in order."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ GIVE_COREFERENCE = (
 
 @dataclass(frozen=True, kw_only=True)
 class CoreferenceFiles:
-    """What a user gave, by how it is evaluated.
+    """The coreference files that a user gave, by the kind of evaluation.
 
     Attributes:
         annotated: files whose documents have mentions of entities, in order.
-        gap: GAP's files, in order.
+        gap: files of GAP, in order.
     """
 
     annotated: tuple[Path, ...]
@@ -33,13 +33,13 @@ class CoreferenceFiles:
 
 
 def coreference_files(paths: Paths) -> CoreferenceFiles:
-    """Return the coreference files that `paths` mean.
+    """Return the coreference files of `paths`.
 
-    A directory means all that lies in it with an ending that is known: `.conllu`, CoNLL-2012's (`.conll`,
+    A directory is replaced by all its files with a known ending: `.conllu`, CoNLL-2012's (`.conll`,
     `.gold_conll`, `.v4_gold_conll`, `.auto_conll`, `.v4_auto_conll`) and GAP's `.tsv`, also gzipped (`.gz`).
 
     Raises:
-        InputError: as `files.expand`; a file with another ending, standard input, no path at all.
+        InputError: as in `files.expand`; or a file has another ending, standard input is given, or no path at all.
     """
     annotated: list[Path] = []
     gap: list[Path] = []
@@ -62,8 +62,8 @@ def read_coreference(paths: Paths) -> Iterator[AnnotatedDocument]:
     """Yield the documents of the annotated files among `paths`, in order, with ids unique over them all.
 
     Raises:
-        InputError: as `coreference_files`; what the readers raise; a CoNLL-U file without `Entity=`, in which
-            no coreference is written down; a CoNLL-2012 document that stands in two files.
+        InputError: as in `coreference_files` and the readers; or a CoNLL-U file has no `Entity=` and so no coreference;
+            or a CoNLL-2012 document is in two files.
     """
     yield from distinct(_documents(coreference_files(paths).annotated))
 
@@ -78,7 +78,7 @@ def _documents(files: Iterable[Path]) -> Iterator[AnnotatedDocument]:
 
 
 def _with_entities(path: Path) -> Iterator[AnnotatedDocument]:
-    """Yield a CoNLL-U file's documents, holding them back until one of them has a mention, or a bracket of one."""
+    """Yield a CoNLL-U file's documents, holding them back until one has a mention or an unmatched bracket."""
     without_mentions: list[AnnotatedDocument] = []
     has_mentions = False
     for document in conllu_file(path):

@@ -1,4 +1,4 @@
-"""GAP: Wikipedia snippets, each with a pronoun and two names that it may stand for."""
+"""GAP: Wikipedia snippets, each with a pronoun and two names that it may refer to."""
 
 import json
 import re
@@ -24,8 +24,8 @@ _GENDERS: dict[str, Literal["masculine", "feminine"]] = {
     **dict.fromkeys(("he", "him", "his", "himself"), "masculine"),
     **dict.fromkeys(("she", "her", "hers", "herself"), "feminine"),
 }
-# GAP writes * for letters outside ASCII (`St*fano`); an accent may be a character of its own. An English clitic
-# ('s) is a word, as in treebanks; any other character that is no letter stands alone, or with its like (``).
+# GAP writes * for letters outside ASCII (`St*fano`); an accent may be a separate character. An English clitic
+# ('s) is a word, as in treebanks; any other character that is not a letter is a word alone, or with its repeats (``).
 _WORD = re.compile(
     r"['’](?:s|re|ve|ll|d|m|t)\b|[\w*\u0300-\u036f]+(?:-[\w*\u0300-\u036f]+)*|([^\w\s])\1*", re.IGNORECASE
 )
@@ -36,16 +36,16 @@ class GapRow:
     """One snippet; the unit of resampling.
 
     Attributes:
-        name: as the file has it: `test-1`; no part of what the row is.
-        id: hash of what was read of the row, but its name.
-        words: the text in words.
+        name: name in the file: `test-1`; not part of the row's content.
+        id: hash of the row's content, without its name.
+        words: words of the text.
         spaces: whether white space follows each word in the text, `[word]`.
         pronoun: position of the pronoun, from 0.
-        gender: the pronoun's.
-        a: first word of the first name and the word after its last.
+        gender: gender of the pronoun.
+        a: position of the first word of the first name, and the position after its last.
         b: the same for the second name.
-        truth: whether the pronoun stands for a, and whether for b; never both, in some rows neither.
-        origin: where it stands, for messages: `gap-test.tsv, line 2`.
+        truth: whether the pronoun refers to a, and whether to b; never both, in some rows neither.
+        origin: place in the file, for messages: `gap-test.tsv, line 2`.
     """
 
     name: str
@@ -64,37 +64,37 @@ class GapRow:
             object.__setattr__(self, "id", document_id(self.content()))
 
     def content(self) -> bytes:
-        """Return the bytes that it is known by."""
+        """Return the bytes that identify it."""
         parts = [self.words, self.spaces, self.pronoun, self.a, self.b, self.truth, self.gender]
         return json.dumps(parts).encode()
 
     def text(self) -> Iterable[str]:
-        """Return what the model reads of it, in pieces."""
+        """Return the text that the model reads, in pieces."""
         return self.words
 
 
 def read_gap(paths: Paths) -> Iterator[GapRow]:
-    """Yield the rows of GAP's files: eleven columns between tabs, under a header, without quoting.
+    """Yield the rows of GAP's files: eleven tab-separated columns under a header, without quoting.
 
-    The text is cut into words at white space and punctuation (`split_words`), and also where the pronoun and
-    the names begin and end, so that they are whole words.
+    The text is split into words at white space and punctuation (`split_words`), and also at the beginning and end of
+    the pronoun and the names, so that they are whole words.
 
     Args:
-        paths: files or directories, as `files.expand` takes them.
+        paths: files or directories, as in `files.expand`.
 
     Raises:
-        InputError: a file that cannot be read (`files.open_text`), another header, a row without eleven
-            columns, an offset at which the pronoun or name does not stand, a truth value other than TRUE and
-            FALSE, two names that are both true, a pronoun that tells no gender, a header without rows.
+        InputError: a file cannot be read (`files.open_text`), has another header or no rows; or a row does not have
+            eleven columns, has an offset that is not that of the pronoun or name, a truth value other than TRUE and
+            FALSE, two names that are both true, or a pronoun without gender.
     """
     files = expand(paths, suffixes=GAP_SUFFIXES, what="GAP file", give=GIVE_GAP)
     yield from distinct(row for path in files for row in gap_rows(open_lines(path), name=source_name(path)))
 
 
 def gap_rows(lines: Iterable[str], *, name: str) -> Iterator[GapRow]:
-    """Yield the rows of one file's lines; `name` is what errors and `GapRow.origin` call the file.
+    """Yield the rows of one file's lines; `name` is the name of the file in errors and `GapRow.origin`.
 
-    Errors as `read_gap`.
+    Errors are those of `read_gap`.
     """
     empty, headed = True, False
     for number, line in enumerate(lines, 1):
@@ -119,13 +119,13 @@ def gap_rows(lines: Iterable[str], *, name: str) -> Iterator[GapRow]:
 
 
 def split_words(text: str, *, cuts: Iterable[int] = ()) -> list[tuple[int, str]]:
-    """Return the words of a text, each with the character at which it begins.
+    """Return the words of a text, each with the position of its first character.
 
     A word is a run of letters, digits and hyphens between them, a clitic (`'s`), or punctuation.
 
     Args:
         text: any text.
-        cuts: characters at which a word ends and the next begins, whatever they are.
+        cuts: character positions at which a word ends and the next begins in any case.
     """
     edges = [0, *sorted(set(cuts) - {0, len(text)}), len(text)]
     return [
@@ -168,7 +168,7 @@ def _row(row: dict[str, str], origin: str) -> GapRow:
 
 
 def _characters(row: dict[str, str], column: str, origin: str) -> tuple[int, int]:
-    """Return the first character of a name and the one after its last."""
+    """Return the position of a name's first character and the position after its last."""
     text, name, offset = row["Text"], row[column], row[f"{column}-offset"]
     if not name.strip():
         raise InputError(f"{origin}: {column} is empty; fill it in or leave the row out")

@@ -1,4 +1,4 @@
-"""One column of a table as documents: each cell is one, whole; what tables have in common, whatever their format."""
+"""One column of a table as documents, one whole document per cell: the code shared by all formats of tables."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,17 +14,17 @@ _LONGEST_NAME = 60
 def column_place(
     columns: Sequence[str], column: str | None, *, name: str, option: str = "--column", holds: str = "the text"
 ) -> int:
-    """Return the place of the column that was asked for.
+    """Return the index of the requested column.
 
     Args:
-        columns: of the table.
-        column: the one that is wanted; None where none was said.
-        name: what an error calls the table.
-        option: which names it, and what it holds, for errors.
-        holds: see there.
+        columns: names of the table's columns.
+        column: name of the requested column; None if the user gave none.
+        name: name of the table in errors.
+        option: option that names the column, for errors.
+        holds: description of the column's content, for errors.
 
     Raises:
-        InputError: none was said, or the table has no such column, or several; lists those that it has.
+        InputError: no name was given, or the table has no such column, or several; the message lists its columns.
     """
     listed = ", ".join(shorten(printable(each), _LONGEST_NAME) or "''" for each in columns[:_MOST_NAMED])
     has = f"it has {listed}" + (f" and {len(columns) - _MOST_NAMED} more" if len(columns) > _MOST_NAMED else "")
@@ -40,10 +40,10 @@ def column_place(
 
 
 def places_of(columns: Sequence[str], column: str | None, labels: str | None, *, name: str) -> tuple[int, int | None]:
-    """Return the places of the column of text, and of that of labels where one is wanted.
+    """Return the indices of the column of text and, if requested, of the column of labels.
 
     Raises:
-        InputError: as `column_place`.
+        InputError: as in `column_place`.
     """
     text = column_place(columns, column, name=name)
     if labels is None:
@@ -52,13 +52,13 @@ def places_of(columns: Sequence[str], column: str | None, labels: str | None, *,
 
 
 def cell_documents(cells: NumberedTexts, *, name: str, column: str) -> Iterator[Document]:
-    """Yield a document for each cell that holds more than white space, which becomes one line.
+    """Yield a document for each cell with more than white space; the cell becomes one line.
 
     Args:
-        cells: number of the row, from 1 and without the header, what stands there, and the row's label under the name
-            of its column, where labels are wanted.
-        name: what errors and `Document.origin` call the table.
-        column: that they are of.
+        cells: number of the row, from 1 and without the header, the cell's text, and the row's label under the name of
+            its column, if labels are requested.
+        name: name of the table in errors and `Document.origin`.
+        column: name of the column.
 
     Raises:
         InputError: all cells are empty.

@@ -1,4 +1,4 @@
-"""CSV and TSV: a header, then a row a document; fields may be quoted and hold line ends."""
+"""CSV and TSV: a header, then one row per document; fields may be quoted and contain line ends."""
 
 import csv
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def _documents(
     name = source_name(path)
     lines = split_lines(open_text(path, expected=_EXPECTED), name=name)
     header = next((line for line in lines if line.strip()), "")
-    # Programs write ; in CSV where the comma stands in numbers.
+    # Programs write ; in CSV in locales whose numbers have a decimal comma.
     separator = max(separators, key=header.count)
     rows = _rows(chain([header], lines), name=name, separator=separator)
     columns = [each.strip() for each in next(rows, [])]
@@ -43,7 +43,7 @@ def _rows(lines: Iterator[str], *, name: str, separator: str) -> Iterator[list[s
     """Yield the rows that are not empty.
 
     Raises:
-        InputError: a quote that is not closed, or a field over 16 MiB.
+        InputError: a quote is not closed, or a field is over 16 MiB.
     """
     csv.field_size_limit(MAX_LINE)
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=separator, strict=True)

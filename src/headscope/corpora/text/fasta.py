@@ -14,20 +14,20 @@ EXPECTED_FASTA = "FASTA: a header line that begins with >, then the sequence on 
 
 
 def fasta_documents(pieces: Iterable[str], /, *, name: str) -> Iterator[Document]:
-    """Yield each record as a document of one line, an input as it stands; its header is the field `header`.
+    """Yield each record as a document of one line, a whole input; its header is the field `header`.
 
     The lines of a sequence are joined without spaces. Records without a sequence are left out, and so are lines that
     begin with `;`.
 
     Raises:
-        InputError: a sequence without a header, a record of more than 64 million characters, or no sequence at all.
+        InputError: a sequence has no header, a record has more than 64 million characters, or there is no sequence.
     """
     nothing = f"{name} has no sequence: expected {EXPECTED_FASTA}"
     yield from whole_documents(_records(pieces, name), origin=f"{name}, line", nothing=nothing)
 
 
 def _records(pieces: Iterable[str], name: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Yield the number of each header line, the sequence behind it, and the header."""
+    """Yield the number of each header line, the sequence after it, and the header."""
     header, first, size = "", 0, 0
     lines: list[str] = []
     for number, line in enumerate(split_lines(pieces, name=name), 1):

@@ -1,6 +1,6 @@
 """The features files of Clark et al. 2019's code: JSON objects with `text`, `words` or `tokens`.
 
-The original reads a list of objects (`.json`); JSON Lines, one object a line (`.jsonl`), are read as well.
+The original reads a list of objects (`.json`); JSON Lines, one object per line (`.jsonl`), are read as well.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,18 +20,17 @@ EXPECTED_FEATURES = "JSON objects, each with one of text, words and tokens"
 def feature_documents(pieces: Iterable[str], *, name: str, by_line: bool) -> Iterator[Document]:
     """Yield one document for each entry of a features file, in memory that does not grow with the file.
 
-    An entry has exactly one of `text` (a string: the document's only line, kept as it came and `whole`),
-    `words` and `tokens` (lists of strings). Its other fields, such as `heads` and `relns`, are kept in
-    `Document.fields`.
+    An entry has exactly one of `text` (a string: the document's only line, unchanged and `whole`), `words` and `tokens`
+    (lists of strings). Its other fields, such as `heads` and `relns`, are kept in `Document.fields`.
 
     Args:
-        pieces: the text of the file.
-        name: what errors and `Document.origin` call it.
+        pieces: text of the file.
+        name: name of the file in errors and `Document.origin`.
         by_line: whether it is JSON Lines, in place of one JSON list.
 
     Raises:
-        InputError: malformed JSON (`json_stream`), an entry without exactly one such field, or whose field has the
-            wrong type or is empty.
+        InputError: the JSON is malformed (`json_stream`), or an entry does not have exactly one such field, or its
+            field has the wrong type or is empty.
     """
     values = line_values(split_lines(pieces, name=name), name=name) if by_line else list_values(pieces, name=name)
     for number, value in enumerate(values, 1):
@@ -63,7 +62,7 @@ def _strings(value: Any, field: str, origin: str) -> tuple[str, ...]:
         raise InputError(f"{origin}: expected {field} to be a list of strings, found {_kind(value)}")
     if not value:
         raise InputError(f"{origin}: {field} is an empty list; give at least one string or leave the entry out")
-    # a tokenizer may have a piece that is white space (Gemma's "\n"); a word of white space is none
+    # a token may be white space (Gemma's "\n"), but a word may not
     blank = field == "tokens"
     if not _all_fit(value, blank):
         for item_number, item in enumerate(value, 1):
@@ -72,7 +71,7 @@ def _strings(value: Any, field: str, origin: str) -> tuple[str, ...]:
 
 
 def _all_fit(value: list[Any], blank: bool) -> bool:
-    """Say in one go whether every item passes `_string`: item by item it takes longer than the decoding."""
+    """Return True if every item passes `_string`, checked at once: item by item it takes longer than the decoding."""
     try:
         "".join(value).encode()
     except (TypeError, UnicodeEncodeError):
@@ -87,7 +86,7 @@ def _string(value: Any, field: str, origin: str, *, blank: bool = False) -> str:
         raise InputError(f"{origin}: {field} is empty; fill it in or leave the entry out")
     try:
         value.encode()
-    except UnicodeEncodeError as error:  # JSON can say it, but no tokenizer takes it
+    except UnicodeEncodeError as error:  # JSON can express it, but no tokenizer accepts it
         half = f"\\u{ord(value[error.start]):04x}"
         raise InputError(f"{origin}: {field} has half of a character ({half}); mend or remove it") from None
     return value

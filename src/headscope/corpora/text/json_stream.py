@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 from headscope.corpora.mentions.brackets import printable
 from headscope.errors import InputError
 
-MAX_ENTRY = 16 << 20  # characters; without a limit, an unclosed bracket would pull in the whole file
+MAX_ENTRY = 16 << 20  # characters; without a limit, an unclosed bracket would load the whole file
 _SPACES = re.compile(r"[ \t\n\r]*")
 
 
 class _Refused(ValueError):
-    """A number that Python would read and other readers of JSON would not."""
+    """A number that Python accepts but other readers of JSON do not."""
 
 
 def _refuse_constant(text: str) -> NoReturn:
@@ -32,7 +32,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite
 
 
 class _Window:
-    """The text from the first value that is not decoded yet, and where it stands in the file."""
+    """The text from the first value that is not decoded yet, and its position in the file."""
 
     def __init__(self, pieces: Iterable[str], name: str, line: int = 1) -> None:
         self.text, self.at, self.ended = "", 0, False
@@ -41,7 +41,7 @@ class _Window:
         self._line, self._column = line, 1  # of text[0]
 
     def grow(self) -> None:
-        """Drop what is decoded and double the rest, so that a long entry is decoded a few times only."""
+        """Drop the decoded text and double the rest, so that a long entry is decoded only a few times."""
         self._line, self._column = self._place(self.at)
         parts, size = [self.text[self.at :]], 0
         while size <= len(parts[0]) and not self.ended:
@@ -52,7 +52,7 @@ class _Window:
         self.text, self.at = "".join(parts), 0
 
     def next_character(self) -> str:
-        """Go to the next character that is no white space and return it; `""` at the end."""
+        """Go to the next character that is not white space and return it; `""` at the end."""
         skipped = 0
         while True:
             begun, self.at = self.at, _SPACES.match(self.text, self.at).end()  # type: ignore[union-attr]
@@ -61,7 +61,7 @@ class _Window:
             if self.ended:
                 return ""
             skipped += self.at - begun
-            if skipped > MAX_ENTRY:  # a few bytes of gzip can unpack to spaces without end
+            if skipped > MAX_ENTRY:  # a few bytes of gzip can unpack to endless spaces
                 line, _ = self._place(self.at)
                 raise InputError(
                     f"{self._name}, line {line}: more than 16 million characters of white space end here; remove them"
@@ -69,13 +69,13 @@ class _Window:
             self.grow()
 
     def value(self, entry: int) -> Any:
-        """Decode the value that begins here and step over it; `entry` is its number, for errors."""
+        """Decode the value that begins here and move past it; `entry` is its number, for errors."""
         entry_name = f"{self._name}, entry {entry}"
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.text, self.at)
             except json.JSONDecodeError as error:
-                # A value cut by the window's end fails there, or at the opening quote of the string it is in.
+                # A value cut by the end of the window fails there, or at the opening quote of its last string.
                 cut = error.pos >= len(self.text) - 16 or error.msg.startswith("Unterminated string")
                 if self.ended or not cut:
                     raise self.malformed(entry, error.msg, at=error.pos) from None
@@ -86,7 +86,7 @@ class _Window:
             except RecursionError:
                 raise InputError(f"{entry_name}: nested too deeply; flatten it") from None
             else:
-                # lists, objects and strings are closed; a bare number may go on, after "1" with ".5" or "e+5"
+                # lists, objects and strings are complete; a bare number may continue, after "1" with ".5" or "e+5"
                 if end + 2 < len(self.text) or self.ended or isinstance(value, str | list | dict):
                     self.at = end
                     return value
@@ -98,7 +98,7 @@ class _Window:
             self.grow()
 
     def malformed(self, entry: int, why: str, *, at: int | None = None) -> InputError:
-        """Return the error for JSON that breaks off at `at` (default: here)."""
+        """Return the error for JSON that is malformed at `at` (default: here)."""
         line, column = self._place(self.at if at is None else at)
         where = f"line {line}, column {column}"
         return InputError(f"{self._name}, entry {entry}: malformed JSON at {where} ({why}); mend it there")
@@ -111,11 +111,11 @@ class _Window:
 
 
 def list_values(pieces: Iterable[str], *, name: str) -> Iterator[Any]:
-    """Yield the items of a JSON list whose text comes in pieces; `name` is what errors call the file.
+    """Yield the items of a JSON list whose text arrives in pieces; `name` is the name of the file in errors.
 
     Raises:
-        InputError: anything but one list, malformed JSON (with entry, line and column), NaN or an infinite
-            number, an entry that is nested too deeply or longer than 16 million characters.
+        InputError: the text is anything but one list, malformed JSON (with entry, line and column), has NaN or an
+            infinite number, or an entry that is nested too deeply or longer than 16 million characters.
     """
     window = _Window(pieces, name)
     if (begin := window.next_character()) != "[":
@@ -147,7 +147,7 @@ def _begins(character: str) -> str:
 
 
 def line_values(lines: Iterable[str], *, name: str) -> Iterator[Any]:
-    """Yield the values of JSON Lines, one a line; blank lines are left out. Errors as `list_values`."""
+    """Yield the values of JSON Lines, one per line; blank lines are left out. Errors are those of `list_values`."""
     entry = 0
     for number, line in enumerate(lines, 1):
         window = _Window([line], name, number)

@@ -1,4 +1,4 @@
-"""Parquet: the column of text, a group of rows at a time."""
+"""Parquet: the column of text, read one group of rows at a time."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
@@ -13,9 +13,9 @@ from headscope.corpora.text.column import cell_documents, places_of
 from headscope.errors import InputError
 from headscope.visible import printable, shorten
 
-_ROWS = 512  # held at once
-_ALWAYS_READ = 64 << 20  # bytes of a column in a group of rows
-_MOST_PACKED = 100  # times, by which text is packed
+_ROWS = 512  # rows in memory at once
+_ALWAYS_READ = 64 << 20  # bytes of a column in a group of rows that are accepted in any case
+_MOST_PACKED = 100  # highest accepted compression ratio of text
 _EXPECTED = "a Parquet table with a column of text"
 
 
@@ -27,7 +27,7 @@ def _documents(path: str | Path, /, *, column: str | None, labels: str | None = 
     of_text = columns[index]
     _check_sizes(file, of_text, name)
     if of_text in [file.schema.column(number).path for number in range(len(file.schema))]:
-        # Texts that are written once and named many times stay so: 512 rows may name one of megabytes.
+        # A dictionary-encoded text stays shared in memory: 512 rows may refer to one of several megabytes.
         file = _opened(path, name, shared=[of_text])
     texts = _texts(file, of_text, name)
     fields: Iterable[Mapping[str, Any]] = repeat({})
@@ -52,7 +52,7 @@ def _opened(path: str | Path, name: str, *, shared: list[str] | None = None) -> 
     except pa.ArrowException as error:
         raise _broken(name, error) from None
     except OSError as error:
-        if error.errno is None:  # Arrow's own, of what stands in the file
+        if error.errno is None:  # Arrow's own error about the content of the file
             raise _broken(name, error) from None
         raise unreadable(name, error) from None
 
@@ -69,7 +69,7 @@ def _texts(file: Any, column: str, name: str) -> Iterator[tuple[int, str]]:
 
 
 def _values(file: Any, column: str, name: str) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each row, from 1, and what stands in a column."""
+    """Yield the number of each row, from 1, and its value in a column."""
     import pyarrow as pa
 
     number = 0
@@ -89,7 +89,7 @@ def _values(file: Any, column: str, name: str) -> Iterator[tuple[int, Any]]:
 
 
 def _check_sizes(file: Any, column: str, name: str) -> None:
-    """Refuse a column that unpacks to far more than text does, before any of it is unpacked."""
+    """Raise an error for a column that unpacks to far more than text does, before any of it is unpacked."""
     for group in range(file.metadata.num_row_groups):
         row_group = file.metadata.row_group(group)
         for part in (row_group.column(index) for index in range(row_group.num_columns)):
@@ -103,7 +103,7 @@ def _check_sizes(file: Any, column: str, name: str) -> None:
 
 
 def _longest(cells: Any) -> int:
-    """Return the bytes of the longest text of a batch, before any of them is made; 0 where they are no texts."""
+    """Return the bytes of a batch's longest text, before any text is created; 0 if the values are not text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Plain text: one sentence or one paragraph a line, a blank line between documents."""
+"""Plain text: one sentence or one paragraph per line, a blank line between documents."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,24 +11,24 @@ from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 
 NumberedTexts = Iterable[tuple[int, str, Mapping[str, Any]]]
-"""The number of each line or row, what stands there, and the fields that its document gets."""
-MAX_DOCUMENT = 64_000_000  # characters: a document is held whole, and is the unit of every interval
+"""The number of each line or row, its text, and the fields of its document."""
+MAX_DOCUMENT = 64_000_000  # characters: a document is held in memory whole, and is the unit of every interval
 
 
 def read_text(paths: Paths) -> Iterator[Document]:
     """Yield the documents of plain text files.
 
-    A document is a run of lines that are not blank; each is stripped, and white space inside it becomes one
-    space. A line of white space is blank. Every file begins a new document, and the last document of a file
-    counts with or without a blank line after it. A file without blank lines is one document, however many
-    lines it has: its intervals are then null, since they need documents to draw from.
+    A document is a run of lines that are not blank; each is stripped, and white space inside it becomes one space. A
+    line of white space is blank. Every file begins a new document, and the last document of a file counts with or
+    without a blank line after it. A file without blank lines is one document, however many lines it has: its intervals
+    are then null, because they need documents to resample.
 
     Args:
-        paths: files, directories, or `-`, as `files.expand` takes them.
+        paths: files, directories, or `-`, as in `files.expand`.
 
     Raises:
-        InputError: a file that cannot be read (`files.open_text`), holds blank lines only, or has a
-            document of more than 64 million characters.
+        InputError: a file cannot be read (`files.open_text`), has only blank lines, or has a document of more than 64
+            million characters.
     """
     files = expand(paths)
     yield from distinct(
@@ -37,10 +37,10 @@ def read_text(paths: Paths) -> Iterator[Document]:
 
 
 def text_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
-    """Yield the documents of one file's lines; `name` is what errors and `Document.origin` call the file.
+    """Yield the documents of one file's lines; `name` is the name of the file in errors and `Document.origin`.
 
     Raises:
-        InputError: blank lines only, or a document of more than 64 million characters.
+        InputError: there are only blank lines, or a document has more than 64 million characters.
     """
     nothing = True
     for number, block in _blocks(lines, name):
@@ -51,10 +51,10 @@ def text_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
 
 
 def line_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
-    """Yield each line of one file that is not blank as a document of its own, an input as it stands.
+    """Yield each line of one file that is not blank as a separate document, a whole input.
 
     Raises:
-        InputError: blank lines only.
+        InputError: there are only blank lines.
     """
     nothing = f"{name} has only blank lines: expected {EXPECTED_TEXT}"
     texts: NumberedTexts = ((number, line, {}) for number, line in enumerate(lines, 1))
@@ -62,12 +62,12 @@ def line_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
 
 
 def whole_documents(texts: NumberedTexts, *, origin: str, nothing: str) -> Iterator[Document]:
-    """Yield each text that holds more than white space as a document of one line, an input as it stands.
+    """Yield each text with more than white space as a document of one line, a whole input.
 
     Args:
-        texts: number of the line or row, what stands there, and the fields that the document gets.
-        origin: what `Document.origin` says before the number.
-        nothing: the error where every text is empty.
+        texts: number of the line or row, its text, and the fields of its document.
+        origin: text of `Document.origin` before the number.
+        nothing: error message for the case that every text is empty.
 
     Raises:
         InputError: every text is empty.

@@ -1,1 +1,1 @@
-"""Treebanks: a file a format, and what every tree must obey."""
+"""Treebanks: one file per format, and the rules for every tree."""

@@ -1,4 +1,4 @@
-"""CoNLL-U, the format of Universal Dependencies: ten columns with tabs between them, a word a line.
+"""CoNLL-U, the format of Universal Dependencies: ten tab-separated columns, one word per line.
 
 The format is described at https://universaldependencies.org/format.html.
 """
@@ -22,31 +22,30 @@ GIVE_CONLLU = "give a .conllu file, a directory of them, or - for standard input
 
 
 def read_conllu(paths: Paths, *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
-    """Yield the documents of CoNLL-U files, one held at a time.
+    """Yield the documents of CoNLL-U files, with one in memory at a time.
 
-    Words are the syntactic words (`à` `le`), and ranges such as `3-4` say how they are written (`au`). Empty nodes such
-    as `5.1` are left out, and so are the enhanced columns. `SpaceAfter=No`, else the text as it was written, says where
-    words follow one another without white space. `# newdoc` begins a document; before a file's first one, and in a
-    file without any, each sentence is a document of its own. Every file begins a new document. A tag is the
-    universal one, or the treebank's own where that is missing. A line of white space is blank; the last
-    sentence counts with or without a blank line after it. `Entity=` in the last column gives mentions; a bracket
-    there that matches no other is among a document's `unmatched`.
+    Words are the syntactic words (`à` `le`), and ranges such as `3-4` give their written form (`au`). Empty nodes such
+    as `5.1` are left out, and so are the enhanced columns. `SpaceAfter=No`, or else the original text, shows where
+    words follow one another without white space. `# newdoc` begins a document; before a file's first one, and in a file
+    without any, each sentence is a separate document. Every file begins a new document. A tag is the universal one, or
+    the treebank's own if that is missing. A line of white space is blank; the last sentence counts with or without a
+    blank line after it. `Entity=` in the last column gives mentions; an unmatched bracket there is listed in a
+    document's `unmatched`.
 
     Args:
-        paths: files, directories (their `*.conllu`), or `-`, as `files.expand` takes them.
-        left_out: counts what is left out, by name, as the documents are drawn.
+        paths: files, directories (their `*.conllu`), or `-`, as in `files.expand`.
+        left_out: counter of left-out parts, by name, filled as the documents are drawn.
 
     Raises:
-        InputError: a file that cannot be read (`files.open_text`) or has no sentence, a line that is not a row
-            of CoNLL-U, heads that are no tree (`trees.check_tree`), `Entity=` that is no brackets
-            (`entities.mentions_of`).
+        InputError: a file cannot be read (`files.open_text`) or has no sentence, a line is not a row of CoNLL-U, heads
+            are not a tree (`tree.check_tree`), or `Entity=` is not made of brackets (`brackets.mentions_of`).
     """
     files = expand(paths, suffixes=(".conllu",), what="CoNLL-U file", give=GIVE_CONLLU)
     yield from distinct(document for path in files for document in conllu_file(path, left_out=left_out))
 
 
 def conllu_file(path: InputFile, *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
-    """Yield the documents of one file, equal ones with equal ids. Otherwise as `read_conllu`."""
+    """Yield the documents of one file, equal ones with equal ids; otherwise like `read_conllu`."""
     name = source_name(path)
     lines = split_lines(open_text(path, expected=EXPECTED_CONLLU), name=name)
     yield from conllu_documents(lines, name=name, left_out=left_out)
@@ -55,9 +54,9 @@ def conllu_file(path: InputFile, *, left_out: Counter[str] | None = None) -> Ite
 def conllu_documents(
     lines: Iterable[str], *, name: str, left_out: Counter[str] | None = None
 ) -> Iterator[AnnotatedDocument]:
-    """Yield the documents of one file's lines; `name` is what errors call the file. Otherwise as `read_conllu`."""
+    """Yield the documents of one file's lines; `name` is the file's name in errors. Otherwise like `read_conllu`."""
     sentences: list[ConlluSentence] = []
-    marked = False  # whether a `# newdoc` has come
+    marked = False  # whether a `# newdoc` was read
     left_out = Counter() if left_out is None else left_out
     for block in conllu_blocks(lines, name=name):
         marked = marked or block.begins
@@ -80,7 +79,7 @@ def _document(annotated: list[ConlluSentence], name: str) -> AnnotatedDocument:
 
 
 def _apart(sentence: AnnotatedSentence) -> AnnotatedSentence:
-    """Return a sentence with white space after it: a new paragraph follows, whatever its last row says."""
+    """Return a sentence with white space after it, because a new paragraph follows, whatever its last row says."""
     if not sentence.spaces or sentence.spaces[-1]:
         return sentence
     return replace(sentence, spaces=(*sentence.spaces[:-1], True))
@@ -90,7 +89,7 @@ def _mentions(sentences: list[ConlluSentence], name: str) -> tuple[tuple[Mention
     marks = [mark for each in sentences for mark in each.marks]
     if not any(value for value, _, _ in marks):
         return (), ()
-    from headscope.corpora.mentions.brackets import mentions_of  # most treebanks do without
+    from headscope.corpora.mentions.brackets import mentions_of  # most treebanks do not need it
 
     values, lines, empty = zip(*marks, strict=True)
     origins = [f"{name}, line {number}" for number in lines]

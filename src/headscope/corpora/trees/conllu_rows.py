@@ -16,24 +16,24 @@ _ID = re.compile(r"([0-9]{1,9})(?:([-.])([0-9]{1,9}))?")  # 5, 5-6 or 5.1
 
 @dataclass
 class ConlluBlock:
-    """The lines of a sentence, with what its comments say; most comments say nothing of use here."""
+    """The lines of a sentence, with the content of those comments that are used."""
 
-    begins: bool = False  # a document
+    begins: bool = False  # whether a document begins
     document: str = ""  # the name of the document that begins
     declared: str = ""  # fields of the brackets of mentions
-    paragraph: bool = False  # begins: what is written before it stands apart
+    paragraph: bool = False  # whether a paragraph begins, separated from the text before it
     text: str = ""
     rows: list[tuple[int, str]] = field(default_factory=list)  # number of the line, line
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConlluSentence:
-    """A sentence with what only its document needs.
+    """A sentence with data that only its document needs.
 
     Attributes:
-        sentence: itself.
-        block: what it was read from.
-        marks: `Entity=` of each word and each empty node, the number of its line, whether it is an empty node.
+        sentence: the sentence.
+        block: lines that it was read from.
+        marks: `Entity=` of each word and each empty node, the number of its line, and whether it is an empty node.
     """
 
     sentence: AnnotatedSentence
@@ -45,7 +45,7 @@ def conllu_blocks(lines: Iterable[str], *, name: str) -> Iterator[ConlluBlock]:
     """Yield every run of rows, with the comments before them.
 
     Raises:
-        InputError: a run of more than 100,000 rows.
+        InputError: a run has more than 100,000 rows.
     """
     block = ConlluBlock()
     for number, line in enumerate(lines, 1):
@@ -53,7 +53,7 @@ def conllu_blocks(lines: Iterable[str], *, name: str) -> Iterator[ConlluBlock]:
             if block.rows:
                 yield block
                 block = ConlluBlock(declared=block.declared)
-            block.text = ""  # of comments that no row followed
+            block.text = ""  # from comments without rows after them
         elif line[0] == "#":
             key, _, value = line[1:].partition("=")
             match key.split():
@@ -75,15 +75,15 @@ def conllu_blocks(lines: Iterable[str], *, name: str) -> Iterator[ConlluBlock]:
 
 
 def read_block(block: ConlluBlock, *, name: str, left_out: Counter[str]) -> ConlluSentence:
-    """Return the sentence of a block; count in `left_out` the rows that are no words.
+    """Return the sentence of a block; count in `left_out` the rows that are not words.
 
     Raises:
-        InputError: a row is not one of CoNLL-U or does not go on where the last one stopped; there is no word; the
-            heads are no tree.
+        InputError: a row is not one of CoNLL-U or does not continue the numbering, there is no word, or the heads are
+            not a tree.
     """
-    words: list[list[str]] = []  # their columns
-    lines: list[int] = []  # numbers of the words' lines
-    ranges: list[tuple[str, int, int]] = []  # as written, number of the last word, number of the line
+    words: list[list[str]] = []  # columns of each word
+    lines: list[int] = []  # line numbers of the words
+    ranges: list[tuple[str, int, int]] = []  # range as written, number of the last word, number of the line
     tokens: list[Token] = []
     marks: list[tuple[str, int, bool]] = []
     for number, line in block.rows:

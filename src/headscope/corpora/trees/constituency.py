@@ -1,9 +1,9 @@
 """Word heads from Penn Treebank constituents, by rules of head percolation.
 
-Every constituent has one child that heads it; the heads of the other children depend on that child's head. The
-rules are in the manner of Collins (1999): for each label a list of what to look for, and from which end. Unlike
-his, a noun phrase in coordination is headed by its first conjunct and a possessive by its noun, as in Universal
-Dependencies; a prepositional phrase keeps its preposition, and a verb phrase its auxiliary.
+Every constituent has one head child; the heads of the other children depend on that child's head. The rules follow
+Collins (1999): each label has a list of child labels to look for, and the end to start from. Unlike in his rules, the
+head of a coordinated noun phrase is its first conjunct and that of a possessive its noun, as in Universal
+Dependencies; a prepositional phrase keeps its preposition as head, and a verb phrase its auxiliary.
 """
 
 import re
@@ -19,8 +19,8 @@ _NOUNS = ("NN", "NNS", "NNP", "NNPS", "NX", "NML")
 _VERBS = ("TO", "MD", "VBZ", "VBD", "VBP", "VB", "VBN", "VBG", "VP")
 _CLAUSES = ("S", "SQ", "SINV", "SBAR", "SBARQ", "FRAG")
 
-# label: tiers in order; each says from which end its labels are sought. The first tier that finds a child
-# decides; where none does, the last child that is no punctuation heads. Labels not listed go as clauses.
+# label: tiers in order; each gives the end from which its labels are searched. The first tier that matches a child
+# decides; if none does, the head is the last child that is not punctuation. Unlisted labels use the rules of clauses.
 _Tier = tuple[str, tuple[str, ...]]
 _NOMINAL: tuple[_Tier, ...] = (
     ("last", _NOUNS),
@@ -61,18 +61,18 @@ def syntax_heads(bits: Sequence[str], tags: Sequence[str], *, origins: Sequence[
     """Return the head of every word of a sentence from its parse.
 
     Args:
-        bits: each word's part of the bracketed tree, `*` standing for the word: `(TOP(S(NP*`, `*)`, `(VP*)))`.
-        tags: each word's Penn part of speech.
+        bits: each word's part of the bracketed tree, with `*` for the word: `(TOP(S(NP*`, `*)`, `(VP*)))`.
+        tags: Penn part of speech of each word.
         origins: `file, line N` of each word.
 
     Returns:
         The position of each word's head, from 1; 0 for the one root.
 
     Raises:
-        InputError: a bit that is none, or brackets that do not make one tree.
+        InputError: a bit is malformed, or the brackets do not make one tree.
     """
     heads = [0] * len(bits)
-    open_: list[tuple[str, str, list[tuple[str, int]]]] = []  # label, where it opens, (label, head) of children
+    open_: list[tuple[str, str, list[tuple[str, int]]]] = []  # label, origin, (label, head) of children
     done = ""
     for word, (bit, tag, origin) in enumerate(zip(bits, tags, origins, strict=True), 1):
         parts = _BIT.fullmatch(bit)
@@ -124,9 +124,9 @@ def head_child(label: str, children: Sequence[tuple[str, int]]) -> int:
 
 
 def _first_conjunct(children: Sequence[tuple[str, int]]) -> Sequence[tuple[str, int]]:
-    """Return the children before the first conjunction, or before the first comma where a noun precedes it.
+    """Return the children before the first conjunction, or before the first comma if a noun precedes it.
 
-    A conjunction that comes first (`both ... and`) joins nothing yet.
+    A conjunction at the beginning (`both ... and`) does not join anything yet.
     """
     for at, (name, _) in enumerate(children):
         if name in _CONJUNCTIONS and any(map(_is_word, before := children[:at])):
@@ -142,5 +142,5 @@ def _is_word(child: tuple[str, int]) -> bool:
 
 
 def _plain(label: str) -> str:
-    """Drop function tags and indices: `NP-SBJ-1` is `NP`, `-NONE-` itself."""
+    """Drop function tags and indices: `NP-SBJ-1` becomes `NP`, `-NONE-` is unchanged."""
     return label if label.startswith("-") else re.split("[-=]", label, maxsplit=1)[0]

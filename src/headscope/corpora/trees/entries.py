@@ -19,10 +19,10 @@ EXPECTED_ENTRIES = "JSON objects, each with words, heads and relns"
 def entry_documents(
     pieces: Iterable[str], *, name: str, by_line: bool, left_out: Counter[str]
 ) -> Iterator[AnnotatedDocument]:
-    """Yield a document for each entry of one file; `left_out` counts the fields that it does not hold.
+    """Yield a document for each entry of one file; `left_out` counts the entry's fields that a document cannot hold.
 
     Raises:
-        InputError: as `features.feature_documents` and `tree_of_entry`.
+        InputError: as in `features.feature_documents` and `tree_of_entry`.
     """
     for entry in feature_documents(pieces, name=name, by_line=by_line):
         if others := entry.fields.keys() - {"heads", "relns"}:
@@ -31,11 +31,11 @@ def entry_documents(
 
 
 def tree_of_entry(entry: Document) -> AnnotatedDocument:
-    """Return the sentence that an entry of the original's features holds, as a document of its own.
+    """Return the sentence of an entry of the original's features, as a separate document.
 
     Raises:
-        InputError: it has no `words`, `heads` or `relns`, or they are not a tree: other than as many whole numbers
-            and relations as words, or heads that `trees.check_tree` refuses.
+        InputError: it has no `words`, `heads` or `relns`, or they are not a tree: the numbers of heads, relations and
+            words differ, heads are not whole numbers, or `tree.check_tree` rejects them.
     """
     at, words = entry.origin, entry.words
     if words is None:

@@ -1,4 +1,4 @@
-"""The treebank format of Clark et al. 2019's code: `word head-label`, a word a line.
+"""The treebank format of Clark et al. 2019's code: `word head-label`, one word per line.
 
 A blank line ends a sentence: `the 2-det`, `fox 3-nsubj`, `ran 0-root`. Heads are counted from 1, 0 is the root.
 """
@@ -16,18 +16,18 @@ EXPECTED_LINES = "a word and its head-label on each line (fox 3-nsubj), with a b
 
 
 def relation_line_documents(lines: Iterable[str], *, name: str) -> Iterator[AnnotatedDocument]:
-    """Yield the sentences of a file of `word head-label` lines, each a document: the format marks none.
+    """Yield the sentences of a file of `word head-label` lines, each as a document, because the format marks none.
 
-    The label is what follows the first hyphen, so it may hold others. A line of white space is blank; the last
+    The label is the text after the first hyphen, so it may contain others. A line of white space is blank; the last
     sentence counts with or without a blank line after it (the original's code loses it without).
 
     Args:
-        lines: of the file.
-        name: what errors call it.
+        lines: lines of the file.
+        name: name of the file in errors.
 
     Raises:
-        InputError: there is no sentence, a line is not a word and its head-label, or heads are no tree
-            (`trees.check_tree`).
+        InputError: there is no sentence, a line is not a word and its head-label, or heads are not a tree
+            (`tree.check_tree`).
     """
     empty = True
     for first, block in _blocks(lines, name):

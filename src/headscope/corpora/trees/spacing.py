@@ -1,16 +1,16 @@
-"""How the words of a sentence in CoNLL-U are written: multi-word tokens, and the white space between words."""
+"""Written form of a sentence's words in CoNLL-U: multi-word tokens, and the white space between words."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 
 class Token(NamedTuple):
-    """What is written without a space within: a word, or a range such as `au`, of the words `à` `le`.
+    """A unit written without a space inside: a word, or a range such as `au` for the words `à` `le`.
 
     Attributes:
-        form: as it is written.
+        form: form as it is written.
         last: number of its last word, from 1.
-        apart: whether white space follows it, as far as its row says.
+        apart: whether white space follows it according to its row.
     """
 
     form: str
@@ -19,21 +19,21 @@ class Token(NamedTuple):
 
 
 def closed(miscellany: str) -> bool:
-    """Whether the last column of a row says that no space follows."""
+    """Return True if the last column of a row marks that no space follows."""
     return "SpaceAfter=No" in miscellany and "SpaceAfter=No" in miscellany.split("|")
 
 
 def as_written(tokens: Sequence[Token], words: Sequence[str], *, text: str) -> tuple[tuple[bool, ...], tuple[str, ...]]:
-    """Return whether white space follows each word, and the form that is written for each; nothing where all are plain.
+    """Return whether white space follows each word, and each word's written form; empty tuples if all are plain.
 
-    A range whose words make up its form (`do` `n't`) is written word by word, without white space. Of another range
-    (`au`), the first word has the form, and the others have none. The row of a range says what follows its last word.
-    Where no row says anything, the text as it was written does, if it is made of these tokens.
+    A range whose words make up its form (`do` `n't`) is written word by word, without white space. In any other range
+    (`au`), the first word has the form, and the others have an empty one. The row of a range defines the space after
+    its last word. If no row defines any, the original text does, if it consists of these tokens.
 
     Args:
-        tokens: in order.
-        words: the words of the sentence.
-        text: the sentence as it was written; empty where it is not known.
+        tokens: tokens in order.
+        words: words of the sentence.
+        text: original text of the sentence; empty if it is unknown.
     """
     apart = [token.apart for token in tokens]
     if all(apart) and text:
@@ -52,7 +52,7 @@ def as_written(tokens: Sequence[Token], words: Sequence[str], *, text: str) -> t
 
 
 def _as_in(text: str, forms: Sequence[str]) -> list[bool]:
-    """Return whether a space follows each token in a text; nothing where the text is not made of them."""
+    """Return whether a space follows each token in a text; an empty list if the text does not consist of the tokens."""
     spans, at = [], 0
     for form in forms:
         if not text.startswith(form, at):
@@ -61,6 +61,6 @@ def _as_in(text: str, forms: Sequence[str]) -> list[bool]:
         at = end
         while at < len(text) and text[at].isspace():
             at += 1
-        # What follows the last one is not in the text; sentences stand apart.
+        # The text does not show what follows the last token; sentences are separated by a space.
         spans.append(at > end or at == len(text))
     return spans if at == len(text) else []

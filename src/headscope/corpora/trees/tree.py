@@ -1,23 +1,24 @@
-"""What every dependency tree must obey, whatever format it came in."""
+"""Rules for every dependency tree, whatever its format."""
 
 from collections.abc import Sequence
 
 from headscope.errors import InputError
 
-MAX_ROWS = 100_000  # lines of a sentence: a file without blank lines would be held whole
-_SHOWN = 8  # words of a circle that an error names
+MAX_ROWS = 100_000  # lines of a sentence: a file without blank lines would be read into memory whole
+_SHOWN = 8  # number of words of a cycle that an error lists
 
 
 def check_tree(words: Sequence[str], heads: Sequence[int], *, origins: Sequence[str]) -> None:
-    """Refuse heads that are not one tree over the words.
+    """Raise an error if heads are not one tree over the words.
 
     Args:
-        words: the sentence's words, at least one.
+        words: words of the sentence, at least one.
         heads: position of each word's head, from 1; 0 for the root.
-        origins: where each word stands, for messages: `dev.conllu, line 12`.
+        origins: place of each word, for messages: `dev.conllu, line 12`.
 
     Raises:
-        InputError: a head that is no word of the sentence, or the word itself; no root or two; a circle.
+        InputError: a head is not a word of the sentence, or is the word itself; there is no root or two; or heads form
+            a cycle.
     """
     size, roots = len(words), []
     for word, head in enumerate(heads):
@@ -52,12 +53,12 @@ def check_tree(words: Sequence[str], heads: Sequence[int], *, origins: Sequence[
 
 
 def find_circle(heads: Sequence[int]) -> list[int]:
-    """Return the positions (from 0) of words whose heads run in a circle, each followed by its head.
+    """Return the positions (from 0) of words whose heads form a cycle, each followed by its head.
 
-    The circle that the leftmost word leads into, from its leftmost member; empty where every word leads to a
-    root. Heads are from 1, 0 for a root, and all within the sentence.
+    The cycle is the one that the leftmost word leads into, from its leftmost member; the list is empty if every word
+    leads to a root. Heads are from 1, 0 for a root, and all within the sentence.
     """
-    visit = [0] * len(heads)  # the walk that came by first, from 1
+    visit = [0] * len(heads)  # number of the walk that reached each word first, from 1
     for start in range(len(heads)):
         word = start
         while word >= 0 and not visit[word]:
@@ -73,13 +74,13 @@ def find_circle(heads: Sequence[int]) -> list[int]:
 
 
 def depths(heads: Sequence[int]) -> list[int]:
-    """Return how many steps each word is from its root, 0 for a root; heads are a tree's, from 1 (`check_tree`)."""
+    """Return each word's distance from its root, 0 for a root; heads are those of a tree, from 1 (`check_tree`)."""
     known = [-1] * len(heads)
     for start in range(len(heads)):
         path, at = [], start
         while at >= 0 and known[at] < 0:
             path.append(at)
-            known[at] = 0  # a circle, in a sentence made by hand, ends here too
+            known[at] = 0  # ends a cycle, too, in a sentence that was not checked
             at = heads[at] - 1
         depth = known[at] if at >= 0 else -1
         for word in reversed(path):
@@ -89,7 +90,7 @@ def depths(heads: Sequence[int]) -> list[int]:
 
 
 def read_heads(written: Sequence[str], *, words: Sequence[str], origins: Sequence[str]) -> tuple[int, ...]:
-    """Return heads that were written as text; `origins` as in `check_tree`.
+    """Convert heads that were written as text to numbers; `origins` as in `check_tree`.
 
     Raises:
         InputError: one of them is not a number from 0.
@@ -110,10 +111,10 @@ def read_heads(written: Sequence[str], *, words: Sequence[str], origins: Sequenc
 
 
 def check_relations(relations: Sequence[str], *, words: Sequence[str], origins: Sequence[str]) -> None:
-    """Refuse a relation that is missing or could not be told from what stands beside it in a line.
+    """Raise an error if a relation is missing, or could not be separated from its neighbors in a line.
 
     Raises:
-        InputError: one is empty or `_`, or has white space or control characters in it; `origins` as in `check_tree`.
+        InputError: one is empty or `_`, or contains white space or control characters; `origins` as in `check_tree`.
     """
     for word, relation in enumerate(relations):
         if relation in ("", "_"):
@@ -129,14 +130,14 @@ def check_relations(relations: Sequence[str], *, words: Sequence[str], origins: 
 
 
 def too_long(origin: str) -> InputError:
-    """Return the error for a sentence of more than `MAX_ROWS` lines; `origin` is where it begins."""
+    """Return the error for a sentence of more than `MAX_ROWS` lines that begins at `origin`."""
     return InputError(
         f"{origin}: a sentence of more than 100,000 lines begins here; put a blank line between sentences"
     )
 
 
 def shown(text: str) -> str:
-    """Return how errors quote a text: as Python would, cut when it is long."""
+    """Return a text as errors quote it: like Python's repr, shortened if it is long."""
     return repr(text) if len(text) <= 40 else repr(text[:40]) + "..."
 
 

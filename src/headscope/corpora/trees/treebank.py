@@ -1,4 +1,4 @@
-"""Treebanks from any mixture of files, and from one format to another."""
+"""Treebanks from any mixture of files and formats."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,25 +20,25 @@ SUFFIXES = tuple(TREES)
 
 
 def read_treebank(paths: Paths, *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
-    """Return the documents of treebanks of any format, in order, with ids that are unique over them all.
+    """Return the documents of treebanks of any format, in order, with ids that are unique over all of them.
 
-    The ending says the format, before `.gz` where that follows: `.conllu` is CoNLL-U (`conllu.read_conllu`),
-    `.json` and `.jsonl` are the original's features with `words`, `heads` and `relns`, each entry a document; any
-    other file has `word head-label` lines (`relation_lines.relation_line_documents`). A directory means its `.conllu`
-    files, or without any its other files with these endings and `.txt`: treebanks come with licenses and plain
-    text beside them. Standard input is CoNLL-U, and so is a pipe without such an
-    ending (`<(...)`). Files are opened one after another as the documents are drawn.
+    The ending, without a final `.gz`, gives the format: `.conllu` is CoNLL-U (`conllu.read_conllu`), `.json` and
+    `.jsonl` are the original's features with `words`, `heads` and `relns`, one document per entry; any other file has
+    `word head-label` lines (`relation_lines.relation_line_documents`). A directory is replaced by its `.conllu` files,
+    or if there are none by its other files with these endings and `.txt`, because treebanks are distributed together
+    with licenses and plain text. Standard input is CoNLL-U, and so is a pipe without such an ending (`<(...)`). Files
+    are opened one after another as the documents are drawn.
 
     Args:
-        paths: files, directories, or `-`; looked up at once, before the first document is drawn.
-        left_out: counts what the formats hold and a document does not, by name, as the documents are drawn.
+        paths: files, directories, or `-`; they are checked at once, before the first document is drawn.
+        left_out: counter of parts of the formats that a document cannot hold, by name, filled as documents are drawn.
 
     Raises:
-        InputError: no path, a path that does not exist, and what the readers raise; an entry whose lists are not
-            a tree over its words.
+        InputError: no path is given, a path does not exist, a reader raises it, or an entry's lists are not a tree over
+            its words.
     """
     path_list = [paths] if isinstance(paths, str | Path) else paths
-    list(expand([path for path in path_list if str(path) == "-"]))  # refuses it twice, as one call for all would
+    list(expand([path for path in path_list if str(path) == "-"]))  # raises an error for a repeated standard input
     files = [file for path in path_list for file in _files_of(path)]
     if not files:
         raise InputError(f"the treebank has no file: {GIVE_TREEBANK}")
@@ -51,7 +51,7 @@ def _files_of(path: str | Path) -> list[InputFile]:
 
 
 def form_of(path: str | Path) -> str:
-    """Return the ending that says a file's format, in lower case and without `.gz`; a nameless pipe is CoNLL-U."""
+    """Return the ending that gives a file's format, in lower case and without `.gz`; a nameless pipe is CoNLL-U."""
     ending = Path(Path(path).name.lower().removesuffix(".gz")).suffix
     return ".conllu" if str(path) == "-" or (ending not in SUFFIXES and is_pipe(path)) else ending
 

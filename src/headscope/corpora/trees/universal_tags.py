@@ -1,4 +1,4 @@
-"""Parts of speech as Universal Dependencies names them, whichever tags a treebank has."""
+"""Parts of speech of Universal Dependencies, for treebanks with any tags."""
 
 TAGS = (
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
@@ -27,9 +27,9 @@ _UNIVERSAL = {**{tag: tag for tag in TAGS}, **{penn: tag for tag, penn_tags in _
 
 
 def universal_tag(tag: str) -> str:
-    """Return the universal part of speech of a universal or Penn tag; empty where it is neither.
+    """Return the universal part of speech of a universal or Penn tag; empty if it is neither.
 
-    Penn's tags say less: `IN` is a preposition here, though it may be a subordinating conjunction, and `VB` a verb,
-    though it may be an auxiliary.
+    Penn tags are less specific: `IN` is mapped to a preposition, though it may be a subordinating conjunction, and `VB`
+    to a verb, though it may be an auxiliary.
     """
     return _UNIVERSAL.get(tag, "")

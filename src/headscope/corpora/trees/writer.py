@@ -9,9 +9,9 @@ from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.errors import OptionError
 
 FORMS = (".conllu", ".txt", ".json")
-# What would end a column, a line, or the reading of a file.
+# Characters that would end a column, a line, or the reading of a file.
 _UNFIT_FOR_COLUMN = re.compile(r"[\t\n\r\0]+")
-# The same for lines: what str.split takes for white space, and a mark that readers drop at the beginning.
+# The same for the format of lines: white space of str.split, and a mark that readers drop at the beginning.
 _UNFIT_FOR_LINE = re.compile(r"[\s\0\ufeff]+")
 
 
@@ -19,18 +19,18 @@ def treebank_text(documents: Iterable[AnnotatedDocument], *, form: str) -> Itera
     """Yield a treebank's text, in pieces.
 
     Args:
-        documents: whose sentences all have trees.
+        documents: documents whose sentences all have trees.
         form: `.conllu`, `.txt` (`word head-label` lines) or `.json` (objects with `words`, `heads` and `relns`).
 
     Raises:
-        OptionError: another form.
+        OptionError: `form` is not one of these.
     """
     if form not in FORMS:
         raise OptionError(f"expected one of {', '.join(FORMS)} as the form of a treebank, found {form!r}")
     marks, before = False, "[\n"
     for document in documents:
         if form == ".conllu":
-            # Before the first mark a sentence is a document of its own: no marks until one has several.
+            # Before the first mark each sentence is a document, so no marks are needed until a document has several.
             marks = marks or len(document.sentences) > 1
             yield to_conllu(document, newdoc=marks)
             continue
@@ -42,9 +42,9 @@ def treebank_text(documents: Iterable[AnnotatedDocument], *, form: str) -> Itera
 
 
 def to_conllu(document: AnnotatedDocument, *, newdoc: bool = True) -> str:
-    """Return a document as CoNLL-U: words, tags (as universal ones), heads, relations, spaces and the written text.
+    """Return a document as CoNLL-U: words, tags (as universal ones), heads, relations, spaces and the original text.
 
-    `newdoc` says whether its beginning is marked. Tabs and line ends within a word become `_`. Mentions are not
+    `newdoc` controls whether its beginning is marked. Tabs and line ends within a word become `_`. Mentions are not
     written.
     """
     out = ["# newdoc\n"] if newdoc else []
@@ -64,7 +64,7 @@ def to_conllu(document: AnnotatedDocument, *, newdoc: bool = True) -> str:
 def to_relation_lines(sentence: AnnotatedSentence) -> str:
     """Return a sentence as `word head-label` lines with a blank line after them.
 
-    White space within a word becomes `_`: the format has no place for it.
+    White space within a word becomes `_`, because the format cannot represent it.
     """
     rows = zip(sentence.words, sentence.heads, sentence.relations, strict=True)
     lines = (f"{fit_word(word, form='.txt')} {head}-{relation}\n" for word, head, relation in rows)
@@ -77,14 +77,14 @@ def to_entry(sentence: AnnotatedSentence) -> str:
 
 
 def fit_word(word: str, *, form: str) -> str:
-    """Return a word as a form can hold it, with `_` in place of the white space (and NUL) that it cannot."""
+    """Return a word as a format can represent it, with `_` in place of unsupported white space (and NUL)."""
     if form == ".json":
         return word
     return (_UNFIT_FOR_COLUMN if form == ".conllu" else _UNFIT_FOR_LINE).sub("_", word)
 
 
 def lost_in(document: AnnotatedDocument, *, form: str) -> Counter[str]:
-    """Count what of a document a form has no place for, by name."""
+    """Count the parts of a document that a format cannot represent, by name."""
     lost: Counter[str] = Counter()
     if form != ".conllu":
         lost["tags"] = sum(len(sentence.tags) for sentence in document.sentences)

@@ -1,1 +1,1 @@
-"""How lines, sentences and documents become model inputs."""
+"""Packing of lines, sentences and documents into model inputs."""

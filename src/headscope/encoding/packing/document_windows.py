@@ -1,4 +1,4 @@
-"""Cut documents of sentences into model inputs: whole sentences where they fit."""
+"""Cut documents of sentences into model inputs: whole sentences if they fit."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from headscope.errors import OptionError
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """A stretch of a document that the model reads at once.
+    """A part of a document that the model reads at once.
 
     Attributes:
         segment: the model input; its word ids count from 0 within the window.
         start: position of its first word in the document.
-        words: how many words it has.
+        words: number of its words.
     """
 
     segment: Segment
@@ -30,13 +30,13 @@ class Window:
 
     @property
     def end(self) -> int:
-        """Position in the document of the word after its last."""
+        """Position in the document of the word after the window's last word."""
         return self.start + self.words
 
 
 @dataclass(kw_only=True)
 class WindowCounts(WordCounts):
-    """What became of the documents; filled while `cut_windows` runs.
+    """Counts of documents, windows and words; filled while `cut_windows` runs.
 
     Attributes:
         documents: documents read.
@@ -44,8 +44,8 @@ class WindowCounts(WordCounts):
         tokens: tokens in them, special tokens included.
         sentences: sentences read.
         sentences_cut: sentences longer than a window.
-        words_too_long: words left out, for one alone is longer than a window.
-        words_after_first: words left out, for they follow a document's first window and only that is asked for.
+        words_too_long: words left out because a single word is longer than a window.
+        words_after_first: words left out because they follow a document's first window and only that one is requested.
     """
 
     documents: int = 0
@@ -67,18 +67,18 @@ def cut_windows(
 ) -> Iterator[Window]:
     """Yield a document's windows: as many whole sentences as fit; a longer sentence is cut between words.
 
-    What is left of a cut sentence opens the next window. Words are joined as they are written, and every window is
-    tokenized by itself, so that it reads as a text that begins there.
+    The rest of a cut sentence begins the next window. Words are joined with the spaces between them, and every window
+    is tokenized separately, as a text that begins there.
 
     Args:
         document: sentences of words.
-        encoder: the tokenizer's wrap.
-        max_length: tokens in a window at most, special tokens included.
-        first_only: yield the first window only, as the paper takes.
-        counts: told what became of the document.
+        encoder: wrapper of the tokenizer.
+        max_length: maximum number of tokens in a window, special tokens included.
+        first_only: yield the first window only, as in the paper.
+        counts: counts to update.
 
     Raises:
-        OptionError: `max_length` leaves no room for a word.
+        OptionError: `max_length` is too small for a word.
     """
     counts = WindowCounts() if counts is None else counts
     room = max_length - encoder.special_tokens_single
@@ -97,7 +97,7 @@ def cut_windows(
         end = _whole_sentences(ends, start, start + fitting_words(forms, start, encoder, room, spaces))
         pieces, alignment = encoder.piece_words(forms[start:end], spaces[start:end])
         while len(pieces) > room:
-            # Alone, the words may have more pieces than they had with others behind them: take fewer.
+            # Without the words after them, the words may have more pieces than before: take fewer.
             end = _whole_sentences(ends, start, end - 1)
             pieces, alignment = encoder.piece_words(forms[start:end], spaces[start:end])
         if end == start:
@@ -132,7 +132,7 @@ def cut_windows(
 def fitting_words(
     words: tuple[str, ...], start: int, encoder: Encoder, room: int, spaces: tuple[bool, ...] = ()
 ) -> int:
-    """Return how many words from `start` on have at most `room` pieces together (with more words behind them)."""
+    """Return the number of words from `start` on that fit into `room` pieces (when more words follow them)."""
     taken = room
     while True:
         reach = slice(start, start + taken)
@@ -143,10 +143,10 @@ def fitting_words(
             return int(beyond[0]) if len(beyond) else min(taken, len(words) - start)
         if start + taken >= len(words):
             return len(words) - start
-        taken *= 2  # words without pieces, or many words to a piece: there is room for more
+        taken *= 2  # words without pieces, or many words per piece, leave room for more
 
 
 def _whole_sentences(ends: list[int], start: int, reach: int) -> int:
-    """Return the last sentence's end within reach; `reach` itself where the first sentence goes beyond it."""
+    """Return the last sentence's end within reach; `reach` itself if the first sentence goes beyond it."""
     last = bisect_right(ends, reach) - 1
     return ends[last] if last >= 0 and ends[last] > start else max(start, reach)

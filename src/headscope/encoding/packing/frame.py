@@ -1,4 +1,4 @@
-"""The special tokens around a text, and inputs made of tokens that were not cut from one."""
+"""The special tokens around a text, and inputs made of given tokens instead of a text."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +13,14 @@ from headscope.encoding.tokenizer.pieces import text_places
 
 @dataclass(frozen=True)
 class Frame:
-    """The special tokens that a tokenizer puts around a text: before and after it."""
+    """The special tokens that a tokenizer puts before and after a text."""
 
     before: tuple[int, ...]
     after: tuple[int, ...]
 
     @classmethod
     def of(cls, encoder: Encoder) -> "Frame":
-        """Read them from a text of one letter."""
+        """Read the special tokens from a text of one character."""
         whole = encoder.whole(encoder.pieces(["a"])[0])
         text = text_places(whole)
         ids = list(whole.ids)
@@ -30,7 +30,7 @@ class Frame:
         return len(self.before) + len(self.after)
 
     def segment(self, ids: NDArray[np.int64], *, document: str, index: int, **extra: Any) -> Segment:
-        """Return an input of these tokens, `[token]`, with the special ones around them; it knows of no words."""
+        """Return an input of these tokens, `[token]`, with the special tokens around them and without words."""
         whole = np.concatenate([self.before, ids, self.after]).astype(np.int64)
         return Segment(
             document=document,

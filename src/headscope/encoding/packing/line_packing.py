@@ -19,7 +19,7 @@ Text = tuple[Pieces, Pieces | None, dict[str, Any]]
 """One text or a pair of them, which becomes an input, and the segment's `shortened` and `first_written`."""
 
 NO_PAIR = {"pretraining": "no second line to pair with", "paragraphs": "no second paragraph to pair with"}
-"""Why a document of one line makes no input, for each packing that makes pairs."""
+"""Reason why a document of one line makes no input, for each packing that makes pairs."""
 
 
 @dataclass(kw_only=True)
@@ -53,7 +53,7 @@ class Packer:
             pairs shortened at a random end, as the original's `preprocess_unlabeled.py`; `paragraphs`,
             lines 1 and 2, 3 and 4 ... of each document as pairs, as the paper says; `joined`, lines joined into one
             text until it fills an input, whose end is cut; `single`, each line an input of its own.
-        max_length: tokens in a segment at most, special tokens included.
+        max_length: maximum number of tokens in a segment, special tokens included.
         too_long: the treatment of an input over the limit: `truncate`, `skip` or `error`. Pre-training packing fills
             inputs and cuts the rest; with `skip` or `error` it stops before a line that does not fit.
         seed: the seed of the random cuts, and of the draw under a limit.
@@ -63,7 +63,7 @@ class Packer:
 
     Attributes:
         counts: the counts of documents and segments so far.
-        random: draws the cuts of the single stream; the original then shuffles with it (`headscope segments`).
+        random: generator of the cuts of the single stream; the original then shuffles with it (`headscope segments`).
     """
 
     encoder: Encoder
@@ -82,11 +82,11 @@ class Packer:
         """Yield segments, document by document.
 
         Args:
-            documents: whose lines become segments.
-            max_inputs: the largest number of segments, spread over the documents (`draw_inputs`); all when None.
+            documents: documents to cut into segments.
+            max_inputs: maximum number of segments, spread over the documents (`draw_inputs`); all if None.
 
         Raises:
-            InputError: with `too_long="error"`, for an input over the limit.
+            InputError: an input is over the limit, and `too_long` is `error`.
         """
         before = None
         for segment in self._made(documents) if max_inputs is None else self._drawn(documents, max_inputs):
@@ -103,7 +103,7 @@ class Packer:
             yield from self._segments(document)
 
     def _drawn(self, documents: Iterable[Document], max_inputs: int) -> Iterator[Segment]:
-        """Yield the segments that the seed draws; the documents that they can come from are in memory."""
+        """Yield the segments that the seed draws; the documents that they can come from are kept in memory."""
         inputs = list(self._made(draw_documents(documents, limit=max_inputs, seed=self.seed)))
         positions = ((segment.document, segment.index) for segment in inputs)
         drawn = draw_inputs(positions, limit=max_inputs, seed=self.seed)
@@ -145,7 +145,7 @@ class Packer:
         if shortened is None:
             return
         if shortened:
-            # Cut between words, so that no word keeps half its pieces.
+            # Cut between words, so that no word keeps only some of its pieces.
             keep = self.max_length - self.encoder.special_tokens_single
             while keep > 0 and alignment.word_ids[keep] == alignment.word_ids[keep - 1]:
                 keep -= 1
@@ -219,12 +219,12 @@ class Packer:
             yield text, None, {"shortened": shortened, "first_written": first_written}
 
     def _chunks(self, document: Document, *, special: int, fewest: int) -> Iterator[list[Pieces]]:
-        """Gather lines until they fill an input; where nothing may be cut off, until the next would not fit.
+        """Gather lines until they fill an input; if nothing may be cut off, until the next line would not fit.
 
         Args:
-            document: whose lines are gathered.
-            special: how many special tokens an input has.
-            fewest: how many lines an input has at least, while there are more.
+            document: document of the lines.
+            special: number of special tokens of an input.
+            fewest: minimum number of lines of an input, while there are more.
         """
         room = self.max_length - special
         chunk: list[Pieces] = []
@@ -237,7 +237,7 @@ class Packer:
                     yield chunk
                     chunk = []
             chunk.append(line)
-            # One over-long line of a pair waits for a second: the original drops the rest of the document there.
+            # One over-long line of a pair waits for a second line: the original drops the rest of the document there.
             if cutting and len(chunk) >= fewest and sum(map(len, chunk)) >= room:
                 yield chunk
                 chunk = []
@@ -245,17 +245,17 @@ class Packer:
             yield chunk
 
     def _tokenized(self, document: Document) -> Iterator[Pieces]:
-        """Yield the pieces of each line that has any."""
+        """Yield the pieces of each line that is not empty."""
         most = LETTERS_A_TOKEN * self.max_length
         return filter(len, self.encoder.lines(line[:most] for line in document.lines))
 
     def _readable(self, words: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the words, from the first on, of which an input may have tokens."""
+        """Return the first words of a document, as many as an input may have tokens of."""
         ends = accumulate(map(len, words))
         return words[: next((n for n, end in enumerate(ends, 1) if end >= LETTERS_A_TOKEN * self.max_length), None)]
 
     def _over(self, length: int, document: Document) -> bool | None:
-        """Say whether an input must be cut: False it fits, True cut it, None leave it out."""
+        """Return False if an input fits, True if it must be cut, None if it is left out."""
         if length <= self.max_length:
             return False
         if self.too_long == "error":
@@ -270,10 +270,10 @@ class Packer:
 
 
 def _shorten(first: Pieces, second: Pieces, room: int, draws: Random) -> bool:
-    """Take tokens one by one off a random end of the longer text until both fit, as the original does."""
+    """Remove tokens one by one from a random end of the longer text until both fit, as the original does."""
     excess = len(first) + len(second) - room
     lengths = [len(first), len(second)]
-    heads = [0, 0]  # tokens taken off the front of each text
+    heads = [0, 0]  # tokens removed from the front of each text
     for _ in range(excess):
         longer = 0 if lengths[0] > lengths[1] else 1
         lengths[longer] -= 1

@@ -1,7 +1,8 @@
-"""What `--max-inputs` lets in: some inputs of a corpus, spread over its documents.
+"""The inputs chosen by `--max-inputs`: some inputs of a corpus, spread over its documents.
 
-The first of each document come first, in an order drawn by the seed; a document gives a second only when every other
-has given one. Which of its inputs a document gives first is drawn too, since beginnings are not like the rest.
+First, one input of each document is chosen, in a random order given by the seed; a document gives a second input only
+when every other document has given one. The order of inputs within a document is random, too, because beginnings are
+not like the rest.
 """
 
 from collections import defaultdict
@@ -12,20 +13,20 @@ from heapq import nsmallest
 
 from headscope.corpora.document import Document
 
-_WHOLE = -1  # stands for the index of an input where a document is ranked
-# How many documents are kept to draw inputs from, and how many are read to find these, of how many characters.
+_WHOLE = -1  # in place of the index of an input when a document is ranked
+# Number of documents kept to draw inputs from, and number of documents and characters read to find them.
 _FOR_EACH, _AT_LEAST = 4, 64
 _READ_FOR_EACH, _READ_AT_LEAST = 1000, 100_000
 _CHARACTERS_FOR_EACH, _CHARACTERS_AT_LEAST = 1 << 16, 1 << 26
 
 
 def draw_inputs(positions: Iterable[tuple[str, int]], *, limit: int, seed: int) -> frozenset[tuple[str, int]]:
-    """Return which of the inputs are drawn: `limit` of them, or all.
+    """Return the inputs that are drawn: `limit` of them, or all.
 
     Args:
-        positions: of each input, the id of its document and its index there.
-        limit: how many to draw.
-        seed: of the draw; the order of the documents plays no part in it.
+        positions: document id and index of each input.
+        limit: number of inputs to draw.
+        seed: seed of the random draw, which does not depend on the order of the documents.
     """
     inputs: dict[str, list[int]] = defaultdict(list)
     for document, index in positions:
@@ -41,14 +42,15 @@ def draw_inputs(positions: Iterable[tuple[str, int]], *, limit: int, seed: int) 
 
 
 def read_enough(documents: int, characters: int, *, limit: int | None) -> bool:
-    """Return True if a limit on inputs is drawn from the documents read so far, and from none behind them.
+    """Return True if a limit on inputs is drawn only from the documents read so far.
 
-    A few kilobytes of Parquet hold 20 million rows, or 2,000 of 12 MB, all of which would be read for four inputs.
+    A few kilobytes of Parquet may hold 20 million rows, or 2,000 rows of 12 MB, which would all be read for four
+    inputs.
 
     Args:
-        documents: how many documents of a corpus were read, from its start.
-        characters: how many characters they have.
-        limit: how many inputs are wanted; all when None.
+        documents: number of documents read, from the start of a corpus.
+        characters: number of characters in them.
+        limit: number of requested inputs; all if None.
     """
     if limit is None:
         return False
@@ -58,7 +60,7 @@ def read_enough(documents: int, characters: int, *, limit: int | None) -> bool:
 
 
 def first_documents(documents: Iterable[Document], *, limit: int | None) -> Iterator[Document]:
-    """Yield the documents of a corpus until they are enough for a limit on inputs (`read_enough`)."""
+    """Yield the documents of a corpus until there are enough for a limit on inputs (`read_enough`)."""
     characters = 0
     for number, document in enumerate(documents, 1):
         yield document
@@ -68,14 +70,14 @@ def first_documents(documents: Iterable[Document], *, limit: int | None) -> Iter
 
 
 def characters_of(document: Document) -> int:
-    """Return the number of characters that a model reads of a document."""
+    """Return the number of characters of a document that a model reads."""
     return sum(map(len, document.text()))
 
 
 def draw_documents(documents: Iterable[Document], *, limit: int, seed: int) -> list[Document]:
-    """Return the documents to draw from, as they follow one another: the first in the order of the seed.
+    """Return the documents to draw from, in corpus order: the first ones in the random order of the seed.
 
-    More than one for each input, since a document may give none: its only line may be over the length.
+    There are more documents than inputs, since a document may give none, if its only line is over the length limit.
     """
     drawn = nsmallest(
         _FOR_EACH * limit + _AT_LEAST, enumerate(documents), key=lambda each: (_draw(seed, each[1].id, _WHOLE), each[0])

@@ -1,4 +1,4 @@
-"""Sentences of a treebank into model inputs, one a sentence, their trees among the fields."""
+"""Pack sentences of a treebank into model inputs, one sentence each, with their trees in the fields."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from headscope.encoding.tokenizer.pieces import Pieces
 
 @dataclass(kw_only=True)
 class SentenceCounts(WordCounts):
-    """What became of a treebank; filled while `pack` runs and written to the manifest.
+    """Counts of a treebank; filled while `pack` runs and written to the manifest.
 
     Attributes:
         documents: documents read.
@@ -30,17 +30,17 @@ class SentenceCounts(WordCounts):
 
 @dataclass(eq=False)
 class SentencePacker:
-    """Turn each sentence into a segment whose fields hold `heads` and `relns`, as the original's JSON has them.
+    """Turn each sentence into a segment whose fields hold `heads` and `relns`, as in the original's JSON.
 
     Args:
-        encoder: the tokenizer's wrap.
-        max_length: tokens in a segment at most; longer sentences are left out and counted, since a tree that is
-            cut is none.
-        shuffle: whether the words come in a random order, each with its own arc (a control).
-        seed: of the order.
+        encoder: wrapper of the tokenizer.
+        max_length: maximum number of tokens in a segment; longer sentences are left out and counted, because a cut tree
+            is not a tree.
+        shuffle: whether the words are in random order, each with its own arc (a control).
+        seed: seed of the random order.
 
     Attributes:
-        counts: what became of the treebank so far.
+        counts: counts of the treebank so far.
     """
 
     encoder: Encoder
@@ -90,7 +90,7 @@ class SentencePacker:
         )
 
     def _cut(self, sentence: AnnotatedSentence) -> tuple[Pieces, Alignment] | None:
-        """Return a sentence's pieces, aligned with its words; None where they are over the limit."""
+        """Return a sentence's pieces, aligned with its words; None if they are over the limit."""
         if sum(map(len, sentence.forms)) > LETTERS_A_TOKEN * self.max_length:
             return None
         pieces, alignment = self.encoder.piece_words(sentence.forms, sentence.spaces)
@@ -107,7 +107,7 @@ def shuffled(sentence: AnnotatedSentence, random: Random) -> AnnotatedSentence:
         heads=tuple(new_positions[sentence.heads[old]] for old in order),
         relations=tuple(sentence.relations[old] for old in order),
         tags=tuple(sentence.tags[old] for old in order) if sentence.tags else (),
-        # Words that happen to meet are apart, unless the language writes none apart.
+        # Words that become neighbors are separated by spaces, unless the language does not separate words.
         spaces=sentence.spaces if not any(sentence.spaces[:-1]) else (),
         origin=sentence.origin,
     )

@@ -1,4 +1,4 @@
-"""The tree of a segment, out of its fields: as packers of treebanks put it there, or as saved maps have it."""
+"""The tree of a segment, read from its fields, where packers of treebanks or saved maps put it."""
 
 import re
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no ta
 
 
 def arcs_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> tuple[list[int], list[str]]:
-    """Take heads and relations out of a segment's fields, as treebanks and the original's JSON give them.
+    """Return heads and relations from a segment's fields, in the form of treebanks and the original's JSON.
 
     Raises:
-        InputError: there are none, not one a word, or they are no whole numbers and names.
+        InputError: there are none, not one per word, or they are not whole numbers and names.
     """
     heads, relations = fields.get("heads"), fields.get("relns")
     if heads is None or relations is None:
@@ -35,10 +35,10 @@ def arcs_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> tuple[
 
 
 def tags_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> list[str]:
-    """Take the parts of speech out of a segment's fields; empty where it has none.
+    """Return the parts of speech from a segment's fields; empty if there are none.
 
     Raises:
-        InputError: they are not one a word, or no names.
+        InputError: there is not one per word, or they are not names.
     """
     tags = fields.get("tags")
     if tags is None:
@@ -53,7 +53,7 @@ def tags_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> list[s
 
 
 def _whole_numbers(values: Any) -> bool:
-    """Whether these are numbers of words: -1 or 0 for the root, and none that an array has no place for."""
+    """Return True for numbers of words: -1 or 0 for the root, and none that is too large for an array."""
     return isinstance(values, list | tuple) and all(
         isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31 for value in values
     )

@@ -1,4 +1,4 @@
-"""How a tokenizer cuts the words of a corpus, counted."""
+"""Counts of the words of a corpus, by how a tokenizer splits them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from headscope.encoding.tokenizer.alignment import Alignment
 
 @dataclass(kw_only=True)
 class WordCounts:
-    """Counts of the words of a corpus that gives words.
+    """Counts of the words of a corpus with given words.
 
     Attributes:
-        words: all of them.
-        words_split: those cut into several pieces.
-        words_dropped: those without a piece.
-        words_merged: those that share a piece with another word, and have none of their own.
-        words_shared: those that share the pieces of the word before them, as a multi-word token (`au`) is written.
+        words: all words.
+        words_split: words split into several pieces.
+        words_dropped: words without a piece.
+        words_merged: words that share a piece with another word, and have none of their own.
+        words_shared: words that share the pieces of the previous word, as in a multi-word token (`au`).
     """
 
     words: int = 0
@@ -26,7 +26,7 @@ class WordCounts:
     words_shared: int = 0
 
     def count_words(self, alignment: Alignment, forms: Sequence[str]) -> None:
-        """Count the words of an input by their written forms: the first of those that were aligned."""
+        """Count the words of an input by their written forms; they are the first of the aligned words."""
         words = len(forms)
         self.words += words
         shared = shared_words(forms)

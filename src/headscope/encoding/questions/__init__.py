@@ -1,1 +1,1 @@
-"""What a model is asked to predict where its loss counts."""
+"""The predictions for which a model's loss is computed."""

@@ -1,4 +1,4 @@
-"""Classification: the class that a classifier shall predict of a segment, named by a field of its document."""
+"""Classification: the class that a classifier should predict for a segment, given by a field of its document."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,11 +17,11 @@ _LONGEST = 60
 class ClassOfText:
     """Ask for the class of a segment.
 
-    A label is the name of a class, as the model's configuration writes it, or its number from 0.
+    A label is the name of a class, as in the model's configuration, or its number from 0.
 
     Args:
-        field: of a document, which holds its label.
-        classes: number of each class by its name.
+        field: field of a document that holds its label.
+        classes: number of each class by name.
     """
 
     def __init__(self, field: str, classes: Mapping[str, int]) -> None:
@@ -32,7 +32,7 @@ class ClassOfText:
         """Make a segment's question.
 
         Raises:
-            InputError: its document has no label, or one that names no class; lists the classes.
+            InputError: its document has no label, or an unknown one; lists the classes.
         """
         label = segment.fields.get(self.field)
         number = self._number(label)
@@ -48,7 +48,7 @@ class ClassOfText:
         return Question(segment=segment, targets=np.array([number]), of_whole=True)
 
     def _number(self, label: Any) -> int | None:
-        """Return the number of a class; None for what names none."""
+        """Return the number of a class; None for an unknown label."""
         text = str(label).strip()
         if text in self.classes:
             return self.classes[text]

@@ -17,18 +17,18 @@ SPAN = 3.0  # tokens in a span, on average
 
 
 class Denoising:
-    """Hide spans of a segment from the encoder and ask the decoder to write what was there.
+    """Hide spans of a segment from the encoder, and ask the decoder to write them.
 
     With T5's sentinels a span becomes `<extra_id_0>`, the next `<extra_id_1>` ..., and the decoder writes each
-    sentinel followed by its span, and one more sentinel at the end (Raffel et al. 2020, section 3.1.4). With a mask
-    token alone a span becomes one mask, and the decoder writes the whole text (Lewis et al. 2020, "text infilling",
-    without its empty spans). Special tokens are never hidden. What is drawn depends on the segment's document, its
-    index and the seed alone.
+    sentinel followed by its span, and one more sentinel at the end (Raffel et al. 2020, section 3.1.4). If there is
+    only a mask token, a span becomes one mask, and the decoder writes the whole text (Lewis et al. 2020, "text
+    infilling", without its empty spans). Special tokens are never hidden. The random draws depend only on the segment's
+    document, its index and the seed.
 
     Args:
         tokenizer: a transformers tokenizer.
-        start: the id that the decoder begins with; None for the last token that it writes (mBART).
-        seed: of the draw.
+        start: id with which the decoder begins; None for the last token that it writes (mBART).
+        seed: seed of the random draws.
 
     Raises:
         ModelError: the tokenizer has neither sentinels nor a mask token.
@@ -52,7 +52,7 @@ class Denoising:
         self.seed = seed
 
     def __call__(self, segment: Segment) -> Question | None:
-        """Make a segment's question; None where it holds special tokens only."""
+        """Make a segment's question; None for a segment with only special tokens."""
         places = np.flatnonzero(~np.isin(segment.ids, self.special))
         if not len(places):
             return None
@@ -68,7 +68,7 @@ class Denoising:
         return Question(segment=shown, targets=targets, decoder=decoder)
 
     def _shown(self, segment: Segment, spans: list[slice]) -> Segment:
-        """The segment with one token in place of each span."""
+        """Return the segment with one token in place of each span."""
         keep = np.ones(len(segment), dtype=bool)
         ids, words = segment.ids.copy(), segment.word_ids.copy()
         for number, span in enumerate(spans):
@@ -78,7 +78,7 @@ class Denoising:
         return replace(segment, ids=ids[keep], token_types=segment.token_types[keep], word_ids=words[keep])
 
     def _answer(self, segment: Segment, spans: list[slice]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What T5's decoder writes, and the words that it belongs to."""
+        """Return the tokens that T5's decoder writes, and their word ids."""
         ids: list[int] = []
         words: list[int] = []
         for number, span in enumerate(spans):
@@ -90,16 +90,16 @@ class Denoising:
 
 
 def span_places(number: int, *, share: float, generator: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw which of `number` tokens are in spans, `[token]` bool.
+    """Draw the tokens of `number` tokens that are in spans, `[token]` bool.
 
-    The nearest whole number to `share` of them is hidden, one at least, in spans of 3 on average that do not touch.
+    The nearest whole number to `share` of them is hidden, at least one, in spans of 3 on average that do not touch.
     """
     hidden = min(max(1, round(share * number)), number)
     rest = number - hidden
     spans = min(max(1, round(hidden / SPAN)), rest + 1)
     lengths = 1 + _parts(hidden - spans, spans, generator)
     gaps = _parts(rest - (spans - 1), spans + 1, generator)
-    gaps[1:-1] += 1  # between spans one token at least is shown
+    gaps[1:-1] += 1  # at least one token is shown between spans
     out = np.zeros(number, dtype=bool)
     at = 0
     for gap, length in zip(gaps, lengths):
@@ -109,12 +109,12 @@ def span_places(number: int, *, share: float, generator: np.random.Generator) ->
 
 
 def runs(mask: NDArray[np.bool_]) -> list[slice]:
-    """Return the runs of True in a mask; special tokens between hidden ones part a span in two."""
+    """Return the runs of True in a mask; special tokens between hidden ones split a span in two."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     return [slice(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
 def _parts(total: int, number: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Cut a total into so many whole numbers from 0, every way as likely."""
+    """Split a total into `number` whole numbers from 0, with all splits equally likely."""
     bars = np.sort(generator.choice(total + number - 1, size=number - 1, replace=False))
     return np.diff(np.concatenate([[-1], bars, [total + number - 1]])) - 1

@@ -1,4 +1,4 @@
-"""What a model is asked to predict of a segment: what it reads, and the right answer at each position."""
+"""Prediction questions about segments: the model's input, and the right answer at each position."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +17,11 @@ class Question:
     """A segment with something to predict.
 
     Attributes:
-        segment: what the model reads: the encoder, or the only stack of layers.
-        targets: the right token at each position of the side that predicts (the decoder where there is one), or
-            `NO_TARGET`, `[position]`; or where `of_whole` the right class alone, `[1]`.
-        of_whole: whether one class is asked for the whole segment, and no token.
-        decoder: what the decoder of an encoder-decoder reads.
+        segment: input of the encoder, or of the only stack of layers.
+        targets: the right token at each position of the side that predicts (the decoder if there is one), or
+            `NO_TARGET`, `[position]`; or, if `of_whole`, the right class alone, `[1]`.
+        of_whole: whether one class is predicted for the whole segment, instead of tokens.
+        decoder: input of the decoder of an encoder-decoder.
     """
 
     segment: Segment
@@ -31,16 +31,16 @@ class Question:
 
     @property
     def number(self) -> int:
-        """How many targets there are."""
+        """Number of targets."""
         return int((self.targets != NO_TARGET).sum())
 
 
-# A segment of which nothing can be asked (one token has no next) gives None.
+# Returns None for a segment without anything to predict (a single token has no next token).
 Ask = Callable[[Segment], Question | None]
 
 
 class NextToken:
-    """Ask for the next token at every position but the last."""
+    """Ask for the next token at every position except the last."""
 
     def __call__(self, segment: Segment) -> Question | None:
         """Make a segment's question."""
@@ -50,12 +50,12 @@ class NextToken:
 
 
 class GivenLabels:
-    """Ask an encoder-decoder for labels of the user's own.
+    """Ask an encoder-decoder for labels given by the user.
 
     Args:
-        labels: gives the token ids that the decoder shall write for a segment, its closing token included; none
-            leaves the segment out.
-        start: the id that the decoder begins with; None for the last of the labels (mBART).
+        labels: returns the token ids that the decoder should write for a segment, including its closing token; an empty
+            result leaves the segment out.
+        start: id of the decoder's first token; None for the last of the labels (mBART).
     """
 
     def __init__(self, labels: Callable[[Segment], Sequence[int]], *, start: int | None) -> None:
@@ -72,13 +72,13 @@ class GivenLabels:
 
 
 def written(segment: Segment, targets: NDArray[np.int64], words: NDArray[np.int64], *, start: int | None) -> Segment:
-    """Return what a decoder reads while it writes targets: its start token, then all targets but the last.
+    """Return the decoder's input while it writes targets: its start token, then all targets but the last.
 
     Args:
-        segment: where they come from.
+        segment: segment of the targets.
         targets: token ids, `[position]`.
         words: their word ids, `[position]`.
-        start: the id that the decoder begins with; None for the last of the targets (mBART).
+        start: id of the decoder's first token; None for the last of the targets (mBART).
     """
     return replace(
         segment,
@@ -89,6 +89,6 @@ def written(segment: Segment, targets: NDArray[np.int64], words: NDArray[np.int6
 
 
 def generator_of(segment: Segment, *, seed: int) -> np.random.Generator:
-    """Return the random numbers of one segment: they depend on its document, its index and the seed alone."""
+    """Return the random generator of one segment; it depends only on its document, its index and the seed."""
     name = f"{seed}\n{segment.index}\n{segment.document}".encode()
     return np.random.default_rng(int.from_bytes(blake2b(name, digest_size=16).digest(), "little"))

@@ -1,4 +1,4 @@
-"""Masked language modeling: which tokens of a segment are hidden, and what stands in their place."""
+"""Masked language modeling: the choice of a segment's hidden tokens, and their replacements."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,19 +11,19 @@ from headscope.encoding.segment import Segment
 from headscope.errors import ModelError
 
 SHARE = 0.15
-MASKED, RANDOM = 0.8, 0.1  # of the hidden tokens; the rest are shown as they are
+MASKED, RANDOM = 0.8, 0.1  # shares of the hidden tokens; the rest are left unchanged
 
 
 class MaskedTokens:
-    """Hide 15% of a segment's tokens and ask for them, as BERT was trained (80% mask, 10% random, 10% as they are).
+    """Hide 15% of a segment's tokens and ask for them, as in BERT's training (80% mask, 10% random, 10% unchanged).
 
-    Special tokens are neither hidden nor drawn. Of n other tokens the nearest whole number to 0.15 n is hidden, and
-    one at least. What is drawn depends on the segment's document, its index and the seed alone, so that neither
-    batches nor order change it.
+    Special tokens are neither hidden nor drawn. Of n other tokens the nearest whole number to 0.15 n is hidden, at
+    least one. The random draws depend only on the segment's document, its index and the seed, so that neither batches
+    nor order change them.
 
     Args:
         tokenizer: a transformers tokenizer.
-        seed: of the draw.
+        seed: seed of the random draws.
 
     Raises:
         ModelError: the tokenizer has no mask token.
@@ -42,7 +42,7 @@ class MaskedTokens:
         self.seed = seed
 
     def __call__(self, segment: Segment) -> Question | None:
-        """Make a segment's question; None where it holds special tokens only."""
+        """Make a segment's question; None for a segment with only special tokens."""
         places = np.flatnonzero(~np.isin(segment.ids, self.special))
         if not len(places):
             return None

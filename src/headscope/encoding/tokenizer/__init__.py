@@ -1,1 +1,1 @@
-"""What a tokenizer makes of a text: pieces, the words and characters that they cover, and how they read."""
+"""The output of a tokenizer for a text: pieces, the words and characters that they cover, and their readable names."""

@@ -1,4 +1,4 @@
-"""Which word each piece belongs to, from character offsets, for any fast tokenizer."""
+"""The word of each piece, from character offsets, for any fast tokenizer."""
 
 import re
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from headscope.encoding.segment import NO_WORD
 
 @dataclass(frozen=True)
 class Alignment:
-    """The words of a text against the pieces of a tokenizer.
+    """The alignment of a text's words with the pieces of a tokenizer.
 
     Attributes:
-        word_ids: the word of each piece, `[piece]`; `NO_WORD` for a piece of no word.
-        dropped: words that no piece belongs to (a tokenizer may delete control characters).
-        merged: words that share a piece with the word before them; the piece counts for the first.
+        word_ids: word of each piece, `[piece]`; `NO_WORD` for a piece outside words.
+        dropped: words without a piece (a tokenizer may delete control characters).
+        merged: words that share a piece with the previous word; the piece counts for the first word.
     """
 
     word_ids: NDArray[np.int64]
@@ -32,11 +32,11 @@ class Alignment:
 
 
 def join_words(words: Sequence[str], spaces: Sequence[bool] = ()) -> tuple[str, NDArray[np.int64]]:
-    """Join words as they are written; return the text and each word's first character and end, `[word, 2]`.
+    """Join words with the spaces between them; return the text and each word's first character and end, `[word, 2]`.
 
     Args:
-        words: the words; an empty one shares the characters of the word before it.
-        spaces: whether a space follows each, `[word]`; it does where nothing is said. After the last none does.
+        words: the words; an empty one shares the characters of the previous word.
+        spaces: whether a space follows each word, `[word]`; always if empty. No space follows the last word.
     """
     parts: list[str] = []
     spans: list[tuple[int, int]] = []
@@ -50,9 +50,9 @@ def join_words(words: Sequence[str], spaces: Sequence[bool] = ()) -> tuple[str, 
 
 
 def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]]) -> Alignment:
-    """Give each piece the first word that its characters (spaces apart) overlap.
+    """Assign each piece to the first word that its characters (except spaces) overlap.
 
-    A piece that is only the space before a word goes with that word, where the word has pieces.
+    A piece that is only the space before a word belongs to that word, if the word has pieces.
 
     Args:
         text: the text that was tokenized.
@@ -78,7 +78,7 @@ def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]
         word_ids[piece] = first
         covered[first : last + 1] = True
         merged.update(range(first + 1, last + 1))
-    # Byte-level and SentencePiece tokenizers may cut the space off a word whose start they do not know.
+    # Byte-level and SentencePiece tokenizers may split the space from a word whose start they do not know.
     for piece in reversed(range(len(offsets) - 1)):
         (start, end), following = offsets[piece], piece + 1
         if start < end == offsets[following][0] and text[start:end].isspace():
@@ -93,5 +93,5 @@ def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]
 
 
 def between_spaces(text: str) -> list[tuple[int, int]]:
-    """Return first character and end of what stands between spaces."""
+    """Return first character and end of each stretch between spaces."""
     return [word.span() for word in re.finditer(r"\S+", text)]

@@ -1,4 +1,4 @@
-"""Bounds on what a tokenizer makes of a text: its length after normalizing and decoding, and the time it takes."""
+"""Limits on tokenizers: the length of a text after normalizing and decoding, and the time that tokenizing takes."""
 
 import base64
 import json
@@ -13,46 +13,47 @@ from tokenizers import Tokenizer
 from headscope.errors import InputError, ModelError
 
 MOST_LETTERS, MOST_GROWTH = 1 << 20, 256
-"""Letters of a text after each step of normalizing, or so many times those of a long one; Unicode's largest is 18."""
+"""Maximum characters of a text after each step of normalizing: an absolute number, or a multiple of a long text's
+length; the largest multiple in Unicode is 18."""
 MOST_DECODED = 1000
-"""Letters that a decoder may make of one."""
+"""Maximum characters that a decoder may make of one."""
 SECONDS, LETTERS_A_SECOND = 60.0, 10_000
-"""How long cutting a text may take: a minute, and longer for a long one; tokenizers cut a million letters a second."""
-_CHUNK = 256  # letters that are normalized between two looks at the clock
+"""Maximum time to tokenize a text: a minute, or longer for a long one; tokenizers cut a million characters a second."""
+_CHUNK = 256  # characters that are normalized between two checks of the clock
 _SHORT = 1000
-"""Letters that any tokenizer cuts in no time, unless its file brings patterns, or many steps."""
+"""Length up to which any tokenizer is fast, in characters, unless its file has regular expressions or many steps."""
 MOST_STEPS = 32
 MOST_AROUND = 1000
-"""Special tokens and texts that a template may put around a text."""
+"""Maximum number of special tokens and texts that a template may put around a text."""
 _AGAIN = "use the tokenizer that the model was trained with, as save_pretrained writes it"
 _GROWTH = {"Lowercase": 3, "NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "BertNormalizer": 4, "ByteLevel": 4, "Nmt": 1}
 _MOST_BYTE_LEVELS = 4
-_READ_AT_ONCE = ("a", "b")  # by whoever loads a tokenizer, to see what it writes
+_READ_AT_ONCE = ("a", "b")  # by code that loads a tokenizer, to see its output
 Result = TypeVar("Result")
 
 
 class Normalizing:
-    """The steps of a tokenizer's normalizer, each with how many letters it may make of one.
+    """The steps of a tokenizer's normalizer, each with the number of characters that it may make of one.
 
     Args:
-        definition: what tokenizer.json holds.
+        definition: content of tokenizer.json.
     """
 
     def __init__(self, definition: Mapping[str, Any]) -> None:
         self.steps = [(step, _growth(step)) for step in _flat(definition.get("normalizer"), "normalizers")]
 
     def check(self, text: str) -> None:
-        """Refuse a text of which the normalizer makes more letters than any text has.
+        """Raise an error if the normalizer makes far more characters of a text than any real text has.
 
         Raises:
-            ModelError: says how many, and of how many.
+            ModelError: the result is too long; gives the limit and the length of the text.
         """
         most, longest = max(MOST_LETTERS, MOST_GROWTH * len(text)), len(text)
         for _, growth in self.steps:
             longest = (longest + 1) * growth
         if longest <= most:
             return
-        # What may grow so much is done step by step, a chunk at a time: most such texts do not grow.
+        # Texts that may grow this much are normalized step by step, a chunk at a time: most of them do not grow.
         now, until = text, time.monotonic() + _seconds(len(text))
         for step, growth in self.steps:
             normalizer = _normalizer(step)
@@ -73,10 +74,10 @@ class Normalizing:
 
 
 def check_definition(definition: Mapping[str, Any]) -> None:
-    """Refuse a tokenizer whose file alone makes texts without end: of its added tokens, of bytes, or when it decodes.
+    """Refuse a tokenizer whose file alone makes huge texts: from added tokens, by byte-level steps, or when it decodes.
 
     Raises:
-        ModelError: says which part of it.
+        ModelError: the definition exceeds a limit; names the part of it.
     """
     normalizing = Normalizing(definition)
     added = definition.get("added_tokens")
@@ -105,10 +106,10 @@ def check_definition(definition: Mapping[str, Any]) -> None:
 
 
 def check_characters(texts: Sequence[str]) -> None:
-    """Refuse a text that is none: with half a character of another encoding, which no file of text can hold.
+    """Refuse a text with half a character of another encoding (a lone surrogate), which no text file can hold.
 
     Raises:
-        InputError: says which, and where.
+        InputError: a text has one; gives the character and its position.
     """
     for text in texts:
         try:
@@ -121,22 +122,22 @@ def check_characters(texts: Sequence[str]) -> None:
 
 
 def may_be_slow(definition: Mapping[str, Any]) -> bool:
-    """Return True if a tokenizer's file brings regular expressions or many steps, which take long over a short text."""
+    """Return True if a tokenizer's file has regular expressions or many steps, slow even on short texts."""
     parts = [definition.get(name) for name in ("normalizer", "pre_tokenizer")]
     steps = sum(1 for part, inner in zip(parts, ("normalizers", "pretokenizers")) for _ in _flat(part, inner))
     return steps > MOST_STEPS or any('"Regex"' in json.dumps(part) for part in parts)
 
 
 def within_time(work: Callable[[], Result], *, letters: int, always: bool = True) -> Result:
-    """Return the result of a tokenizer's work, if it comes in time; work that takes longer goes on by itself.
+    """Return the result of a tokenizer's work if it comes in time; work that takes longer goes on in its thread.
 
     Args:
-        work: the work; another thread does it.
-        letters: length of the texts.
-        always: whether short texts may take long, too.
+        work: the work; it runs in another thread.
+        letters: length of the texts, in characters.
+        always: whether short texts are limited, too.
 
     Raises:
-        ModelError: it takes longer than `SECONDS`, or than `LETTERS_A_SECOND` allow for so long a text.
+        ModelError: the work takes longer than `SECONDS` and than `LETTERS_A_SECOND` allows for the length.
     """
     if not always and letters <= _SHORT:
         return work()
@@ -160,7 +161,7 @@ def within_time(work: Callable[[], Result], *, letters: int, always: bool = True
 
 
 def refused_panic(error: BaseException, texts: Sequence[str]) -> ModelError | None:
-    """Return the error for a tokenizer in Rust that gave up; None for any other error."""
+    """Return the error for a tokenizer in Rust that panicked; None for any other error."""
     if type(error).__name__ != "PanicException":
         return None
     return ModelError(
@@ -180,7 +181,7 @@ def _too_slow(letters: int) -> ModelError:
 
 
 def _flat(step: Any, inner: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the steps of a part of a tokenizer, those of sequences in sequences too."""
+    """Yield the steps of a part of a tokenizer, including those of nested sequences."""
     if not isinstance(step, dict):
         return
     if step.get("type") != "Sequence":
@@ -192,14 +193,14 @@ def _flat(step: Any, inner: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _growth(step: Mapping[str, Any]) -> int:
-    """Return how many letters a step makes of one at most."""
+    """Return the maximum number of characters that a step makes of one."""
     kind = step.get("type")
     if kind in ("Prepend", "Append"):
         return 1 + max(len(str(step.get("prepend", ""))), len(str(step.get("append", ""))))
     if kind == "Replace":
         pattern, content = step.get("pattern"), str(step.get("content", ""))
         replaced = pattern.get("String") if isinstance(pattern, dict) else None
-        # A regular expression, like an empty string, may match nothing, between any two letters.
+        # A regular expression, like an empty string, may match the empty string between any two characters.
         return max(1, -(-len(content) // len(replaced))) if replaced else 1 + len(content)
     if kind == "Precompiled":
         return longest_entry(base64.b64decode(str(step.get("precompiled_charsmap", ""))))
@@ -213,7 +214,7 @@ def longest_entry(content: bytes) -> int:
 
 
 def _around(step: Mapping[str, Any]) -> int:
-    """Return how many tokens and texts a template writes for one text, or for a pair."""
+    """Return the number of tokens and texts that a template adds around one text, or around a pair."""
     named = step.get("special_tokens")
     sizes = {
         key: len(each["ids"])
@@ -230,6 +231,6 @@ def _around(step: Mapping[str, Any]) -> int:
 
 
 def _normalizer(step: Mapping[str, Any]) -> Any:
-    """Return one step of a normalizer, made as it is in a whole tokenizer."""
+    """Return one step of a normalizer, built as in a whole tokenizer."""
     model = {"type": "BPE", "vocab": {}, "merges": []}
     return Tokenizer.from_str(json.dumps({"version": "1.0", "normalizer": step, "model": model})).normalizer

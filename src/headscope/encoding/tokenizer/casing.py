@@ -1,4 +1,4 @@
-"""Keep the case of the input, whatever the tokenizer would do with it."""
+"""Keep the case of the input, whatever the tokenizer's normalizer does."""
 
 import copy
 import json
@@ -10,8 +10,8 @@ from tokenizers import Tokenizer
 def keep_case(tokenizer: Any) -> Any:
     """Return a copy of a fast tokenizer that does not lower-case (the original code's `--cased`).
 
-    BERT's normalizer, which strips accents when it lower-cases, keeps those too; a `Lowercase` step is left
-    out. A tokenizer that keeps case already, or has no fast backend, comes back as it was.
+    BERT's normalizer, which strips accents when it lower-cases, keeps accents, too; a `Lowercase` step is
+    removed. A tokenizer that keeps case already, or has no fast backend, is returned unchanged.
     """
     if not getattr(tokenizer, "is_fast", False):
         return tokenizer
@@ -21,13 +21,13 @@ def keep_case(tokenizer: Any) -> Any:
         return tokenizer
     definition["normalizer"] = kept
     cased = copy.deepcopy(tokenizer)
-    # The backend's parts can be set one by one only: take the normalizer over from a whole tokenizer.
+    # Parts of a backend can only be replaced one by one: copy the normalizer from a whole tokenizer.
     cased.backend_tokenizer.normalizer = Tokenizer.from_str(json.dumps(definition)).normalizer
     return cased
 
 
 def _cased(step: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return a normalizer's definition without what changes case."""
+    """Return a normalizer's definition without the steps that change case."""
     if step is None or step["type"] == "Lowercase":
         return None
     if step["type"] == "BertNormalizer" and step["lowercase"]:

@@ -1,4 +1,4 @@
-"""What an encoder needs of a tokenizer: pieces of a text, and the special tokens around them."""
+"""The interface of a tokenizer that an encoder needs: pieces of a text, and the special tokens around them."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class Pieces(Protocol):
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
-        """First character and end of each piece, `[piece]`; empty where they are not told and were not found."""
+        """First character and end of each piece, `[piece]`; empty if neither given by the tokenizer nor found."""
 
     @property
     def words(self) -> PieceWords:
@@ -39,16 +39,16 @@ class Pieces(Protocol):
 
     def __len__(self) -> int: ...
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Keep so many pieces: the first, or with `left` the last."""
+        """Keep `max_length` pieces: the first ones, or the last ones with `left`."""
 
 
 def kept_pieces(number: int, most: int, direction: str) -> slice:
-    """Return which of a number of pieces are kept: the first, or with `left` the last."""
+    """Return the slice of the pieces that are kept: the first ones, or the last ones with `left`."""
     return slice(0, most) if direction == "right" else slice(max(0, number - most), None)
 
 
 def text_places(whole: Pieces) -> NDArray[np.int64]:
-    """Return where the pieces of the text lie among special tokens, ascending; they keep their order, `[piece]`."""
+    """Return the positions of the text's pieces among special tokens, ascending; they keep their order, `[piece]`."""
     return np.flatnonzero(np.array(whole.special_tokens_mask) == 0)
 
 
@@ -57,13 +57,13 @@ Cut = TypeVar("Cut", bound=Pieces)
 
 @runtime_checkable
 class Backend(Protocol[Cut]):
-    """A tokenizer as an encoder uses it."""
+    """The interface of a tokenizer that an encoder uses."""
 
     def pieces(self, texts: Sequence[str]) -> Sequence[Cut]:
-        """Cut texts, without special tokens."""
+        """Cut texts into pieces, without special tokens."""
 
     def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[Cut, list[tuple[int, int]]]:
-        """Cut a text whose words are at `spans`, `[word, 2]`; return its pieces and which characters each covers."""
+        """Cut a text with words at `spans`, `[word, 2]`; return its pieces and the characters that each covers."""
 
     def join(self, parts: Sequence[Cut]) -> Cut:
         """Join pieces of consecutive lines into one text."""
@@ -72,18 +72,18 @@ class Backend(Protocol[Cut]):
         """Add the special tokens around one text or a pair."""
 
     def special_tokens(self, *, pair: bool) -> int:
-        """Return how many special tokens stand around one text or a pair."""
+        """Return the number of special tokens around one text or a pair."""
 
     def id_of(self, token: str) -> int | None:
-        """Return the id of a piece by its name; None where there is none."""
+        """Return the id of a piece by its name; None for an unknown name."""
 
     def unknown_id(self) -> int | None:
-        """Return the id of the piece that stands for unknown text, or None where no text is unknown."""
+        """Return the id of the piece for unknown text, or None if no text is unknown."""
 
 
 @dataclass
 class FastPieces:
-    """Pieces of one text as a backend in Rust made them, with the words of the text, as `Pieces` has them."""
+    """Pieces of one text from a backend in Rust, with the words of the text; the interface is `Pieces`."""
 
     encoding: Encoding
     words: PieceWords
@@ -112,14 +112,14 @@ class FastPieces:
         return len(self.encoding)
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Keep so many pieces: the first, or with `left` the last."""
+        """Keep `max_length` pieces: the first ones, or the last ones with `left`."""
         kept = kept_pieces(len(self), max_length, direction)
         self.encoding.truncate(max_length, stride=stride, direction=direction)
         self.words = self.words.part(kept)
 
 
 class FastBackend:
-    """The backend in Rust of a fast tokenizer, which says what each piece covers.
+    """The backend in Rust of a fast tokenizer, which returns the characters that each piece covers.
 
     Args:
         tokenizer: a transformers tokenizer with a fast backend.
@@ -127,7 +127,7 @@ class FastBackend:
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
-        # A copy of our own: files often switch padding or truncation on, and a user's tokenizer stays as it is.
+        # Work on a copy: files often switch padding or truncation on, and the user's tokenizer must not change.
         definition = tokenizer.backend_tokenizer.to_str()
         self._backend: Tokenizer = Tokenizer.from_str(definition)
         self._normalizing = Normalizing(json.loads(definition))
@@ -137,7 +137,7 @@ class FastBackend:
         self._backend.no_truncation()
 
     def pieces(self, texts: Sequence[str]) -> list[FastPieces]:
-        """Cut texts, without special tokens."""
+        """Cut texts into pieces, without special tokens."""
         return [
             FastPieces(encoding, self._words(text, encoding.ids, encoding.offsets))
             for text, encoding in zip(texts, self._cut(texts), strict=True)
@@ -159,12 +159,12 @@ class FastBackend:
             raise refused from None
 
     def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[FastPieces, list[tuple[int, int]]]:
-        """Cut a text; the tokenizer says which characters each piece covers."""
+        """Cut a text into pieces; the tokenizer returns the characters that each piece covers."""
         (encoding,) = self._cut([text])
         return FastPieces(encoding, PieceWords.none(len(encoding))), encoding.offsets
 
     def join(self, parts: Sequence[FastPieces]) -> FastPieces:
-        """Join pieces of consecutive lines into one text; its words are counted on."""
+        """Join the pieces of consecutive lines into one text, with consecutive word numbers."""
         encoding = Encoding.merge([part.encoding for part in parts], growing_offsets=True)
         return FastPieces(encoding, joined_words([part.words for part in parts]))
 
@@ -176,16 +176,16 @@ class FastBackend:
         return FastPieces(encoding, words.among(len(encoding), places))
 
     def special_tokens(self, *, pair: bool) -> int:
-        """Return how many special tokens stand around one text or a pair."""
+        """Return the number of special tokens around one text or a pair."""
         return int(self._backend.num_special_tokens_to_add(pair))
 
     def id_of(self, token: str) -> int | None:
-        """Return the id of a piece by its name; None where there is none."""
+        """Return the id of a piece by its name; None for an unknown name."""
         token_id: int | None = self._backend.token_to_id(token)
         return token_id
 
     def unknown_id(self) -> int | None:
-        """Return the id of the piece for unknown text; tokenizers that fall back to bytes know everything."""
+        """Return the id of the piece for unknown text; None for tokenizers that fall back to bytes."""
         model = self._backend.model
         if getattr(model, "byte_fallback", False) or "ByteLevel(" in str(self._backend.pre_tokenizer):
             return None

@@ -1,4 +1,4 @@
-"""A tokenizer without a fast backend: pieces by its own Python code, and what they cover found from them."""
+"""A tokenizer without a fast backend: pieces come from its own Python code, and their offsets are found from them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,13 +20,13 @@ Found = tuple[Spans, PieceWords]
 
 @dataclass
 class SlowPieces:
-    """Pieces of one text, as `Pieces` has them.
+    """Pieces of one text, with the interface of `Pieces`.
 
-    What they cover is found when it is asked for: most of what is measured needs no words.
+    Offsets and words are found on first use: most measures need no words.
 
     Attributes:
-        ids, type_ids, special_tokens_mask: as `Pieces`.
-        find: finds offsets and words; they are asked for as long as nothing was cut off, or before.
+        ids, type_ids, special_tokens_mask: as in `Pieces`.
+        find: finds offsets and words; called before anything is cut off, or for the pieces before the cut.
     """
 
     ids: list[int]
@@ -40,19 +40,19 @@ class SlowPieces:
 
     @property
     def offsets(self) -> Spans:
-        """First character and end of each piece; empty where they could not be found."""
+        """First character and end of each piece; empty if they could not be found."""
         return self._found[0]
 
     @property
     def words(self) -> PieceWords:
-        """The words of the text; none where they could not be found."""
+        """The words of the text; none if they could not be found."""
         return self._found[1]
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Keep so many pieces: the first, or with `left` the last."""
+        """Keep `max_length` pieces: the first ones, or the last ones with `left`."""
         kept = kept_pieces(len(self), max_length, direction)
         before = replace(self)
         self.find = lambda: (before.offsets[kept], before.words.part(kept))
@@ -62,7 +62,7 @@ class SlowPieces:
 
 
 class SlowBackend:
-    """A transformers tokenizer in Python, which does not say what its pieces cover.
+    """A transformers tokenizer in Python, which does not return the offsets of its pieces.
 
     Args:
         tokenizer: as `AutoTokenizer` returns it.
@@ -76,17 +76,17 @@ class SlowBackend:
         self._words = WordFinder(tokenizer)
 
     def pieces(self, texts: Sequence[str]) -> list[SlowPieces]:
-        """Cut texts, without special tokens."""
+        """Cut texts into pieces, without special tokens."""
         return [self._cut(text) for text in texts]
 
     def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[SlowPieces, Spans]:
-        """Cut a text whose words are at `spans`; no offsets where pieces cannot be traced to the words."""
+        """Cut a text with words at `spans` into pieces; offsets are empty if pieces cannot be traced to the words."""
         pieces = self._cut(text)
         ends = spans[:, 1].tolist()
         return pieces, self._traced(text, pieces.ids, ends)
 
     def join(self, parts: Sequence[SlowPieces]) -> SlowPieces:
-        """Join pieces of consecutive lines into one text; its words are counted on."""
+        """Join the pieces of consecutive lines into one text, with consecutive word numbers."""
 
         def find() -> Found:
             offsets, after = Spans(), 0
@@ -99,9 +99,9 @@ class SlowBackend:
         return SlowPieces(ids=[number for part in parts for number in part.ids], find=find)
 
     def whole(self, first: SlowPieces, second: SlowPieces | None) -> SlowPieces:
-        """Add the special tokens around one text or a pair, where the tokenizer's own code has them."""
+        """Add the special tokens around one text or a pair, where the tokenizer's own code puts them."""
         texts = [first] if second is None else [first, second]
-        # Numbers below 0 stand for the pieces: what is made of them tells where each has gone.
+        # Numbers below 0 represent the pieces: their positions in the result show where each piece went.
         bases = [-1, -1 - len(first)]
         stand_ins = [list(range(base, base - len(text), -1)) for base, text in zip(bases, texts)]
         pieces = [(sequence, index) for sequence, text in enumerate(texts) for index in range(len(text))]
@@ -128,21 +128,21 @@ class SlowBackend:
         )
 
     def special_tokens(self, *, pair: bool) -> int:
-        """Return how many special tokens stand around one text or a pair."""
+        """Return the number of special tokens around one text or a pair."""
         nothing: list[list[int]] = [[], []] if pair else [[]]
         return len(self._tokenizer.build_inputs_with_special_tokens(*nothing))
 
     def id_of(self, token: str) -> int | None:
-        """Return the id of a piece by its name; None where there is none."""
+        """Return the id of a piece by its name; None for an unknown name."""
         return self._ids.get(token)
 
     def unknown_id(self) -> int | None:
-        """Return the id of the piece that stands for unknown text, or None where no text is unknown."""
+        """Return the id of the piece for unknown text, or None if no text is unknown."""
         token_id = self._tokenizer.unk_token_id
         return None if token_id is None else int(token_id)
 
     def _numbers(self, text: str) -> list[int]:
-        # A text longer than the model reads is no news: it is cut later.
+        # verbose=False: the warning about texts longer than the model reads is not needed, since texts are cut later.
         def cut() -> list[int]:
             encoded = self._tokenizer(text, add_special_tokens=False, verbose=False)
             return [int(number) for number in encoded["input_ids"]]
@@ -160,7 +160,7 @@ class SlowBackend:
         return SlowPieces(ids=ids, find=find)
 
     def _traced(self, text: str, ids: list[int], ends: list[int]) -> Spans:
-        """Return which characters each piece covers; those of a whole word where it is cut by itself. Empty: unknown.
+        """Return the characters covered by each piece; empty if unknown. Pieces of a word cut alone cover all of it.
 
         Args:
             text: the text.
@@ -183,7 +183,7 @@ class SlowBackend:
         return spans if taken == len(ids) else []
 
     def _within(self, text: str, ids: list[int], start: int, ends: list[int]) -> Spans | None:
-        """Trace the pieces of a stretch without spaces: by spelling, or word by word."""
+        """Trace the pieces of a stretch without spaces, by spelling or word by word."""
         spans_by_spelling = spelled(text[start : ends[-1]], self._named(ids))
         if spans_by_spelling is not None:
             return [(start + first, start + last) for first, last in spans_by_spelling]

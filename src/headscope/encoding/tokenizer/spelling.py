@@ -1,8 +1,8 @@
-"""Which characters each piece of a text covers, found by spelling: for tokenizers that do not say so themselves.
+"""Character offsets of the pieces of a text, found by spelling: for tokenizers that do not return them.
 
-Pieces written one after another are the text again, but for white space, marks, and what the tokenizer does to every
-letter (case, accents, compatibility forms). Where they are, letter by letter, it is known which letters a piece covers;
-where they are not, nothing is claimed.
+The concatenated pieces equal the text, except for white space, marks, and changes that the tokenizer makes to every
+character (case, accents, compatibility forms). If they match character by character, the characters of each piece are
+known; if they do not, no offsets are returned.
 """
 
 import unicodedata
@@ -17,7 +17,7 @@ def _nothing(token: str) -> str:
     return token.replace(_BLOCK, " ")
 
 
-# How tokenizers mark what goes on, and what a piece reads without the mark.
+# How tokenizers mark continuations, and the text of a piece without the mark.
 _MARKS: dict[str, Callable[[str], str]] = {
     "@@": lambda token: token.removesuffix("@@"),
     "</w>": lambda token: token.removesuffix("</w>"),
@@ -26,7 +26,7 @@ _MARKS: dict[str, Callable[[str], str]] = {
 
 
 def without_marks(vocabulary: Sequence[str]) -> Callable[[str], str]:
-    """Return how a tokenizer's pieces read without its marks: those that a hundredth of its vocabulary has."""
+    """Return the function that removes a tokenizer's marks from pieces: marks in at least 1% of its vocabulary."""
     for mark, reads in _MARKS.items():
         marked = sum(mark in token and token != mark for token in vocabulary)
         if marked and marked * 100 >= len(vocabulary):
@@ -35,12 +35,12 @@ def without_marks(vocabulary: Sequence[str]) -> Callable[[str], str]:
 
 
 def spelled(text: str, pieces: Sequence[str | None]) -> list[tuple[int, int]] | None:
-    """Return which characters each piece covers, or None where the pieces do not spell the text.
+    """Return the characters that each piece covers, or None if the pieces do not spell the text.
 
     Args:
         text: the text.
-        pieces: each piece without marks, white space included; None for one that stands for unknown text. At most one
-            of these can be placed: it covers what the others leave.
+        pieces: each piece without marks, white space included; None for the piece of unknown text. At most one of
+            these can be placed: it covers what the others leave.
     """
     for reading in _READINGS:
         spans = _matched(text, pieces, reading)
@@ -54,7 +54,7 @@ def _matched(text: str, pieces: Sequence[str | None], reading: "_Reading") -> li
     places = [(unit, index) for index, letter in enumerate(text) for unit in of_text(letter) if not spaces(unit)]
     units_of_pieces = [None if piece is None else [u for u in of_piece(piece) if not spaces(u)] for piece in pieces]
     if any(piece and not units and not spaces(piece) for units, piece in zip(units_of_pieces, pieces)):
-        return None  # an accent of its own, say: it would belong nowhere
+        return None  # for example a lone accent, which would belong to no character
     left = len(places) - sum(len(units) for units in units_of_pieces if units is not None)
     if units_of_pieces.count(None) > 1 or (left < 1 if None in units_of_pieces else left != 0):
         return None
@@ -68,7 +68,7 @@ def _matched(text: str, pieces: Sequence[str | None], reading: "_Reading") -> li
 
 
 def _with_spaces(spans: Sequence[tuple[int, int] | None], length: int) -> list[tuple[int, int]]:
-    """Give pieces of white space the spaces that they stand between; a mark without a space goes with what follows."""
+    """Assign the spaces around them to pieces of white space; a mark without a space goes with the next piece."""
     out: list[tuple[int, int]] = []
     index = before = 0
     while index < len(spans):
@@ -111,16 +111,16 @@ def _bare(text: str) -> str:
 
 
 def _bytes(text: str) -> str:
-    """Write a text's bytes as letters: tokenizers of bytes name each by the letter of its number."""
+    """Write each byte of a text as the character of its number, as byte tokenizers name their tokens."""
     return text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
 def _ascii_space(text: str) -> bool:
-    return text.isascii() and text.isspace()  # among bytes, a no-break space is half of an `à`
+    return text.isascii() and text.isspace()  # as a byte, a no-break space is half of an `à`
 
 
 class _Reading(NamedTuple):
-    """How the letters of a text and of pieces are compared."""
+    """How the characters of a text and of pieces are compared."""
 
     of_text: Callable[[str], str]
     of_piece: Callable[[str], str]

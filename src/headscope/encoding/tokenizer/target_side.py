@@ -1,4 +1,4 @@
-"""The tokenizer of a decoder's text: translation models cut the target with pieces or a language code of its own."""
+"""The tokenizer of a decoder's text: translation models may use other pieces or a language code for the target."""
 
 import copy
 from typing import Any
@@ -9,10 +9,10 @@ from headscope.errors import ModelError
 def target_tokenizer(tokenizer: Any) -> Any:
     """Return a tokenizer that cuts texts as `tokenizer(text_target=...)` does.
 
-    It is the tokenizer itself where source and target are cut alike, else a copy: the caller's stays in source mode.
+    This is the tokenizer itself if source and target are cut alike, else a copy: the caller's stays in source mode.
 
     Raises:
-        ModelError: the tokenizer needs to know the target's language, and does not.
+        ModelError: the tokenizer needs the target's language, and it is not set.
     """
     if not hasattr(tokenizer, "_switch_to_target_mode"):
         return tokenizer
@@ -29,12 +29,12 @@ def target_tokenizer(tokenizer: Any) -> Any:
             f"{type(tokenizer).__name__} does not cut a target text (tgt_lang is {tokenizer.tgt_lang!r}); set the "
             "language of the decoder's text: tokenizer.tgt_lang, or tgt_lang in tokenizer_config.json"
         ) from error
-    target._in_target_context_manager = True  # a call does not switch it back
+    target._in_target_context_manager = True  # prevents a call from switching it back
     return target
 
 
 def target_note(tokenizer: Any) -> str | None:
-    """Return a note where the tokenizer gives the target the language code of the source, else None."""
+    """Return a note if the tokenizer gives the target the language code of the source, else None."""
     source = getattr(tokenizer, "src_lang", None)
     if source is None or getattr(tokenizer, "tgt_lang", source) is not None:
         return None

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from headscope.encoding.segment import NO_WORD
 
 LONGEST = 64
-"""Letters of a word; a longer stretch without spaces (a protein, Thai) has the tokens as its words."""
+"""Maximum characters of a word; in a longer stretch without spaces (a protein, Thai) each token is a word."""
 ACROSS = "some words are the tokenizer's: a token reaches across words, which are one"
 LONG = f"some words are the tokenizer's: each token of a stretch of over {LONGEST} letters without spaces is a word"
 UNTRACED = "words are not known: nothing tells which characters the tokens cover"
-# Each of these is a word of its own: hiragana and ideographs.
+# Each character of these ranges is a word: hiragana and ideographs.
 _ALONE = "\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _BRACKETED = re.compile(r"<.*>|\[.*\]")
-# Joiners, which belong to the letters around them as combining marks do.
+# Joiners, which belong to the characters around them as combining marks do.
 _JOINERS = "\u00ad\u200c\u200d\u2060\ufe0e\ufe0f"
 
 
@@ -39,10 +39,10 @@ def _pattern() -> re.Pattern[str]:
 
 
 def text_words(text: str) -> NDArray[np.int64]:
-    """Return first character and end of each word of a text, `[word, 2]`.
+    """Return the first character and the end of each word of a text, `[word, 2]`.
 
     A word is a run of letters, digits and combining marks, with apostrophes and periods between letters, and commas
-    between digits (`didn't`, `18th`, `3.14`); or a run of other characters (`?"`). A hyphen is of the second kind.
+    between digits (`didn't`, `18th`, `3.14`); or a run of other characters (`?"`). Hyphens belong to the second kind.
     """
     spans = [match.span() for match in _pattern().finditer(text)]
     return np.array(spans, dtype=np.int64).reshape(-1, 2)
@@ -50,12 +50,12 @@ def text_words(text: str) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class PieceWords:
-    """The words of a text against the pieces of a tokenizer.
+    """The words of a text, and the word of each piece of a tokenizer.
 
     Attributes:
-        ids: the word of each piece, from 0; `NO_WORD` for special tokens and pieces of no word, `[piece]`.
-        spans: first character and end of each word, `[word, 2]`; empty where lines were joined.
-        note: says why some words are the tokenizer's (`ACROSS`, `LONG`, `UNTRACED`); empty where none is.
+        ids: index of each piece's word, from 0; `NO_WORD` for special tokens and pieces outside words, `[piece]`.
+        spans: first character and end of each word, `[word, 2]`; empty if lines were joined.
+        note: reason why some words are the tokenizer's (`ACROSS`, `LONG`, `UNTRACED`); empty if none is.
     """
 
     ids: NDArray[np.int64]
@@ -64,17 +64,17 @@ class PieceWords:
 
     @classmethod
     def none(cls, pieces: int, *, note: str = "") -> "PieceWords":
-        """Return the words of pieces that are of no word."""
+        """Return the words of pieces that do not belong to a word."""
         return cls(np.full(pieces, NO_WORD, dtype=np.int64), note=note)
 
     def part(self, kept: slice) -> "PieceWords":
-        """Return the words of some of the pieces."""
+        """Return the words of some pieces."""
         return replace(self, ids=self.ids[kept])
 
     def among(self, pieces: int, places: NDArray[np.int64]) -> "PieceWords":
-        """Return the words of pieces among others, which are of no word, at their places there, `[piece]`.
+        """Return the words of pieces that are placed among pieces without a word, at the given positions, `[piece]`.
 
-        Where a template writes a text twice, which `Encoder` refuses, there are more places than pieces of the text.
+        If a template writes a text twice, which `Encoder` refuses, there are more positions than pieces of the text.
         """
         ids = np.full(pieces, NO_WORD, dtype=np.int64)
         known = self.ids[: len(places)]
@@ -83,7 +83,7 @@ class PieceWords:
 
 
 def joined_words(parts: Sequence[PieceWords]) -> PieceWords:
-    """Return the words of texts that are joined, counted on from one to the next."""
+    """Return the words of texts that are joined, with consecutive numbers."""
     if len(parts) == 1:
         return parts[0]
     ids, following = [], 0
@@ -94,20 +94,20 @@ def joined_words(parts: Sequence[PieceWords]) -> PieceWords:
 
 
 def special_ids(tokenizer: Any) -> frozenset[int]:
-    """Return the ids of the tokenizer's special tokens; the piece for unknown text is not one."""
+    """Return the ids of the tokenizer's special tokens, except the piece for unknown text."""
     return frozenset(int(i) for i in getattr(tokenizer, "all_special_ids", ())) - {tokenizer.unk_token_id}
 
 
 class WordFinder:
-    """Finds the words of a tokenizer's texts.
+    """Find the words of a tokenizer's texts.
 
     Args:
-        tokenizer: of transformers.
+        tokenizer: a transformers tokenizer.
     """
 
     def __init__(self, tokenizer: Any) -> None:
         self._special = special_ids(tokenizer)
-        # A tokenizer of single letters that knows no space (ESM): each is a word.
+        # In a tokenizer of single letters without a space (ESM), each letter is a word.
         letters = [name for name in tokenizer.get_vocab() if not _BRACKETED.fullmatch(str(name))]
         self._piecewise = all(len(name) == 1 and not name.isspace() and not name.islower() for name in letters)
 
@@ -116,8 +116,8 @@ class WordFinder:
 
         Args:
             text: the text.
-            ids: its pieces.
-            offsets: first character and end of each; empty where nothing tells what they cover.
+            ids: ids of the text's pieces.
+            offsets: first character and end of each piece; empty if they are not known.
         """
         if len(offsets) < len(ids):
             return PieceWords.none(len(ids), note=UNTRACED)
@@ -130,12 +130,12 @@ class WordFinder:
 def piece_words(
     text: str, offsets: Sequence[tuple[int, int]], *, special: NDArray[np.bool_], piecewise: bool = False
 ) -> PieceWords:
-    """Give each piece the word that it covers; words that share a piece are one.
+    """Assign to each piece the word that it covers; words that share a piece are joined to one.
 
     Args:
         text: the text that was tokenized.
         offsets: first character and end of each piece.
-        special: which pieces are special tokens that the text has as written, `[piece]`.
+        special: whether each piece is a special token written in the text, `[piece]`.
         piecewise: whether each piece is a word (amino acids).
     """
     bounds = np.array(offsets, dtype=np.int64).reshape(-1, 2)
@@ -154,7 +154,7 @@ def piece_words(
         spans, number = _joined(spans, first[across], last[across])
         first = number[first.clip(max=len(number) - 1)]
     ids = np.where(covers, first, NO_WORD)
-    # The space before a word, where it is a piece of its own, goes with the word.
+    # If the space before a word is a separate piece, it belongs to the word.
     for piece in np.flatnonzero(~(covers | special)[:-1])[::-1].tolist():
         if ends[piece] == starts[piece + 1] and not text[starts[piece] : ends[piece]].strip():
             ids[piece] = ids[piece + 1]
@@ -164,7 +164,7 @@ def piece_words(
 def _joined(
     spans: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Join the words from each `first` to its `last`; return the spans of what is left, and each word's new number."""
+    """Join the words from each `first` to its `last`; return the remaining spans, and each old word's new number."""
     enters = np.zeros(len(spans) + 1, dtype=np.int64)
     np.add.at(enters, first + 1, 1)
     np.add.at(enters, last + 1, -1)
@@ -177,7 +177,7 @@ def _joined(
 def _with_pieces(
     text: str, spans: NDArray[np.int64], long: NDArray[np.bool_], pieces: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Put pieces in place of some words, cut to the word; a combining mark stays with what it marks."""
+    """Replace some words by pieces, cut to the word; a combining mark stays with the character that it modifies."""
     out = spans[~long].tolist()
     for word_start, word_end in spans[long].tolist():
         inside = pieces[(pieces[:, 0] < word_end) & (pieces[:, 1] > word_start)].clip(word_start, word_end)

@@ -1,7 +1,7 @@
-"""Tokens given as a tokenizer names them: readable text, words and special tokens, told by their marks alone.
+"""Reading of token names: readable text, words and special tokens, recognized by their marks alone.
 
-A token may be a piece of a character: tokenizers of bytes cut `Ä` into its bytes C3 and 84, and name each by another
-letter. Such a piece has no text of its own. A character belongs to the token that completes it.
+A token may be a piece of a character: byte tokenizers cut `Ä` into its bytes C3 and 84, and name each byte by another
+character. Such a piece has no text of its own. A character belongs to the token that completes it.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _SPECIAL = re.compile(r"\[(?:CLS|SEP|PAD|MASK)\]|</?s>|<(?:pad|mask|cls|sep|bos|
 _END_OF_WORD = "</w>"
 # SentencePiece's tokens for the bytes of characters that no piece covers.
 _BYTE_NAMES = {f"<0x{byte:02X}>": bytes([byte]) for byte in range(256)}
-_MOST_BYTES = 4  # of a character in UTF-8
+_MOST_BYTES = 4  # bytes of a character in UTF-8
 SPECIAL_NAMES = ("[CLS]", "[SEP]")
-"""BERT's, for whoever has none."""
+"""BERT's special tokens, for tokenizers that have none."""
 
 
 class NamedTokens(NamedTuple):
-    """What tokens' names tell.
+    """The text, words and special tokens found from token names.
 
     Attributes:
-        tokens: each without its marks, `[token]`.
-        words: the word of each, from 0, None for a special token, `[token]`; `()` where no mark tells.
+        tokens: each token without its marks, `[token]`.
+        words: index of each token's word, from 0, None for a special token, `[token]`; `()` without marks.
         text: each word as text, `[word]`.
         special: positions of special tokens, ascending.
     """
@@ -44,7 +44,7 @@ class NamedTokens(NamedTuple):
 
 
 def named_special(cls: str | None, sep: str | None) -> tuple[str, str]:
-    """Return the names of the special tokens before and after the words, BERT's where they have none."""
+    """Return the names of the special tokens before and after the words; BERT's if there are none."""
     return cls or SPECIAL_NAMES[0], sep or SPECIAL_NAMES[1]
 
 
@@ -52,7 +52,7 @@ def named_tokens(tokens: Sequence[str]) -> NamedTokens:
     """Read tokens such as `##ing`, `Ġthe`, `▁the`, `the</w>` and `[CLS]`.
 
     Args:
-        tokens: as `convert_ids_to_tokens` names them, or any others.
+        tokens: names as `convert_ids_to_tokens` returns them, or any others.
     """
     special = tuple(index for index, token in enumerate(tokens) if _SPECIAL.fullmatch(token))
     starts = _starts(tokens)
@@ -80,17 +80,18 @@ def named_tokens(tokens: Sequence[str]) -> NamedTokens:
 
 
 def joined_tokens(tokens: Sequence[str]) -> list[int]:
-    """Return the places of tokens that go on with the word of the token before them, from 0, ascending.
+    """Return the positions of tokens that continue the word of the previous token, from 0, ascending.
 
     Args:
-        tokens: one after another in a text, as `convert_ids_to_tokens` names them; what no mark tells is not joined.
+        tokens: consecutive tokens of a text, as `convert_ids_to_tokens` names them; without a mark, no token continues
+            a word.
     """
     words = named_tokens(tokens).words
     return [index for index in range(1, len(words)) if words[index] is not None and words[index] == words[index - 1]]
 
 
 def _starts(tokens: Sequence[str]) -> list[bool]:
-    """Return whether each token begins a word; nothing where no mark tells."""
+    """Return True for each token that begins a word; an empty list without marks."""
     if any(token.startswith("##") for token in tokens):
         return [not token.startswith("##") for token in tokens]
     if any(token.startswith((_SPACE, _BLOCK)) for token in tokens):
@@ -101,7 +102,7 @@ def _starts(tokens: Sequence[str]) -> list[bool]:
 
 
 def _readable(tokens: Sequence[str]) -> list[str]:
-    """Return tokens without their marks; bytes that byte-level BPE writes as other letters become text again."""
+    """Return tokens without their marks; bytes that byte-level BPE writes as other characters become text again."""
     byte_level = any(_SPACE in token or _NEW_LINE in token for token in tokens)
     out = []
     for token in tokens:
@@ -120,8 +121,8 @@ class CharacterPiece(NamedTuple):
 
     Attributes:
         text: the character, or the few characters that its tokens complete together.
-        number: which of its tokens this is, from 1.
-        tokens: the number of its tokens.
+        number: number of this piece among the tokens of the character, from 1.
+        tokens: number of tokens of the character.
     """
 
     text: str
@@ -130,7 +131,7 @@ class CharacterPiece(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Its name for a reader, `byte 3 of 3 of 我`; a `part` where a token is not one byte."""
+        """Its name for a reader, `byte 3 of 3 of 我`; `part` instead of `byte` if a token is not one byte."""
         unit = "byte" if len(self.text.encode("utf-8", "surrogatepass")) == self.tokens else "part"
         return f"{unit} {self.number} of {self.tokens} of {self.text}"
 
@@ -140,7 +141,7 @@ def _characters(pieces: Sequence[bool], text_between: Callable[[int, int], str])
 
     Args:
         pieces: whether each token is a piece of a character.
-        text_between: the text of the tokens from one position to before another, empty where a character is incomplete.
+        text_between: text of the tokens from one position to before another, empty if a character is incomplete.
     """
     characters: dict[int, CharacterPiece] = {}
     at = 0
@@ -159,7 +160,7 @@ def _characters(pieces: Sequence[bool], text_between: Callable[[int, int], str])
 
 
 def _byte_level_characters(tokens: Sequence[str]) -> dict[int, CharacterPiece]:
-    """Return the characters of which tokens of byte-level BPE are pieces, by position."""
+    """Return the characters whose pieces are tokens of byte-level BPE, by position."""
     if not any(_SPACE in token or _NEW_LINE in token for token in tokens):
         return {}
     table = _bytes()
@@ -176,7 +177,7 @@ def _byte_level_characters(tokens: Sequence[str]) -> dict[int, CharacterPiece]:
 
 
 def text_of_bytes(token: str) -> str:
-    """Undo byte-level BPE's alphabet; a piece of a character stays as it is named."""
+    """Undo byte-level BPE's alphabet; a piece of a character keeps its name."""
     table = _bytes()
     try:
         return bytes(table[character] for character in token).decode("utf-8")
@@ -187,9 +188,9 @@ def text_of_bytes(token: str) -> str:
 def piece_bytes(vocabulary: Sequence[str]) -> list[bytes]:
     """Return the UTF-8 bytes of the text of each token, with its white space and without the tokenizer's marks.
 
-    Bytes come from the alphabet of byte-level BPE, from names such as `<0xC3>` (SentencePiece), or from the letter of
-    each byte's number (ByT5). All tokens together show which of these the tokenizer has, so that `Ġ` is a space of
-    byte-level BPE and a letter of Maltese elsewhere.
+    Bytes come from the alphabet of byte-level BPE, from names such as `<0xC3>` (SentencePiece), or from the character
+    of each byte's number (ByT5). The whole vocabulary shows which of these the tokenizer uses, so that `Ġ` is a space
+    in byte-level BPE and a Maltese letter elsewhere.
 
     Args:
         vocabulary: the name of each token.
@@ -199,7 +200,7 @@ def piece_bytes(vocabulary: Sequence[str]) -> list[bytes]:
 
 
 def piece_text(piece: bytes) -> str:
-    """Return the text of a token's bytes; empty where they are pieces of a character."""
+    """Return the text of a token's bytes; empty if they are pieces of a character."""
     try:
         return piece.decode("utf-8")
     except UnicodeDecodeError:
@@ -231,7 +232,7 @@ def _reader(vocabulary: Sequence[str]) -> Callable[[str], bytes]:
 
 @cache
 def _bytes() -> dict[str, int]:
-    """Return which byte each letter of byte-level BPE stands for: bytes that print are themselves, others move up."""
+    """Return the byte of each character of byte-level BPE: printable bytes are themselves, others are moved up."""
     printed = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     table = {chr(byte): byte for byte in printed}
     others = [byte for byte in range(256) if byte not in set(printed)]
@@ -240,10 +241,10 @@ def _bytes() -> dict[str, int]:
 
 
 def readable_tokens(tokenizer: Any, ids: NDArray[np.int64]) -> list[str]:
-    """Name tokens for display: without byte-level marks, with WordPiece's `##` kept, white space as it is.
+    """Name tokens for display: without byte-level marks, with WordPiece's `##` kept, white space unchanged.
 
     A piece of a character (byte-level tokenizers cut emoji) is named by it, `byte 3 of 3 of 我`, and keeps its
-    raw name where the rest of the character is missing. An id beyond the tokenizer's is `⟨98⟩`.
+    raw name if the rest of the character is missing. An id outside the vocabulary is `⟨98⟩`.
     """
     numbers = [int(i) for i in ids]
     named, pieces = [], []
@@ -255,7 +256,7 @@ def readable_tokens(tokenizer: Any, ids: NDArray[np.int64]) -> list[str]:
         raw = str(raw)
         is_plain = raw.isascii() and not raw.startswith((_SPACE, _BLOCK, _NEW_LINE))
         decoded = raw if is_plain else tokenizer.decode([number])
-        text = decoded.strip() or decoded  # a token of white space is that white space
+        text = decoded.strip() or decoded  # a token of white space keeps it
         named.append(text if text and "\ufffd" not in text else raw)
         # A tokenizer writes an incomplete character as U+FFFD, or not at all (ByT5).
         is_byte = _BYTE_NAMES.get(raw, b"")[:1] >= b"\x80"
@@ -271,11 +272,11 @@ def readable_tokens(tokenizer: Any, ids: NDArray[np.int64]) -> list[str]:
 
 
 def joined_pieces(tokenizer: Any, ids: NDArray[np.int64]) -> list[int]:
-    """Return the places of tokens that go on with the word of the token before them, from 0, ascending.
+    """Return the positions of tokens that continue the word of the previous token, from 0, ascending.
 
     Args:
-        tokenizer: of transformers.
-        ids: of tokens one after another in a text.
+        tokenizer: a transformers tokenizer.
+        ids: ids of consecutive tokens of a text.
     """
     raw = tokenizer.convert_ids_to_tokens([int(i) for i in ids])
     return joined_tokens(["" if token is None else str(token) for token in raw])

@@ -1,4 +1,4 @@
-"""How much of a corpus its tokenizer knows: numbers of pieces that all stand for unknown say nothing of the text."""
+"""The share of a corpus that its tokenizer knows: results on pieces that are all unknown say nothing about the text."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -14,45 +14,46 @@ if TYPE_CHECKING:
 
 WORTH_A_NOTE, TOO_MUCH = 0.2, 0.9
 EARLY = 300
-"""Segments after which a corpus that is unknown is refused, however long it goes on."""
+"""Number of segments after which a corpus of unknown pieces is refused, however long it is."""
 _MARK = "\u2581"
-_SAMPLE = 2000  # letters of it, to find out why
+_SAMPLE = 2000  # characters of the text, to find the cause
 
 
 class KnownPieces:
-    """Counts the unknown pieces of one corpus as its segments pass, and refuses what is all but unknown.
+    """Count the unknown pieces of one corpus as its segments pass, and refuse a corpus of mostly unknown pieces.
 
     Args:
-        encoder: which made the segments.
-        what: the corpus, for people: `text`, `treebank` ...
+        encoder: encoder that made the segments.
+        what: name of the corpus in messages: `text`, `treebank` ...
 
     Attributes:
-        segments: segments that passed.
-        pieces: their pieces, special tokens and bare marks of a word's start left out.
-        unknown: those of them that stand for unknown text.
-        first_written: segments whose text begins with the tokenizer's first tokens as written.
+        segments: number of segments that passed.
+        pieces: number of their pieces, without special tokens and bare marks of a word's start.
+        unknown: number of these pieces that represent unknown text.
+        first_written: number of segments whose text begins with the tokenizer's first tokens as written.
     """
 
     def __init__(self, encoder: "Encoder", what: str) -> None:
         self.encoder, self.what = encoder, what
         self.segments = self.pieces = self.unknown = self.first_written = 0
         self._sample = ""
-        # SentencePiece's mark of a word's start stands alone before what is unknown, and says as little.
+        # SentencePiece's mark of a word's start is a separate piece before an unknown piece, and says nothing about the
+        # text.
         mark = encoder.tokenizer.convert_tokens_to_ids(_MARK)
         empty = {mark, *encoder.tokenizer.all_special_ids} - {encoder.unknown_id, None}
         self._empty = np.array(sorted(empty), dtype=np.int64)
 
     def watch(self, segments: Iterator[Segment]) -> Iterator[Segment]:
-        """Yield segments as they come, counted.
+        """Yield segments as they come, and count them.
 
         Raises:
-            InputError: 9 of 10 pieces are unknown: of the first 300 segments, or of all.
+            InputError: 9 of 10 pieces are unknown, in the first 300 segments or in all of them.
         """
         yield from self.early(segments)
         self.check()
 
     def early(self, segments: Iterator[Segment]) -> Iterator[Segment]:
-        """Yield some of the segments as they come, counted; others follow.
+        """Yield some of the segments as they come, and count them; others follow.
 
         Raises:
             InputError: 9 of 10 pieces of the first 300 segments are unknown.
@@ -64,7 +65,7 @@ class KnownPieces:
             yield segment
 
     def add(self, segment: Segment) -> None:
-        """Count a segment that the encoder just made."""
+        """Count a segment that the encoder has just made."""
         self.segments += 1
         self.first_written += segment.first_written
         if self.encoder.unknown_id is None:
@@ -77,14 +78,14 @@ class KnownPieces:
 
     @property
     def share(self) -> float:
-        """Unknown pieces of all, as a fraction."""
+        """Fraction of pieces that are unknown."""
         return self.unknown / self.pieces if self.pieces else 0.0
 
     def check(self) -> None:
-        """Refuse a corpus of which the tokenizer knows next to nothing.
+        """Refuse a corpus whose text is almost entirely unknown to the tokenizer.
 
         Raises:
-            InputError: says how much, and the likely cause.
+            InputError: too many pieces are unknown; gives their share, and the likely cause.
         """
         if self.share >= TOO_MUCH:
             raise InputError(
@@ -93,13 +94,13 @@ class KnownPieces:
             )
 
     def note(self) -> str | None:
-        """Return a sentence for the user where much is unknown, else None."""
+        """Return a message for the user if many pieces are unknown, else None."""
         if self.share < WORTH_A_NOTE:
             return None
         return f"{self.what}: {self._count()}, so that numbers say little of it; {self._cause()}"
 
     def notes(self) -> list[str]:
-        """Return sentences for the user: much is unknown, or first tokens that are written are read once."""
+        """Return messages for the user: many pieces are unknown, or first tokens in the text are read only once."""
         return list(filter(None, [self.note(), self._first_note()]))
 
     def _first_note(self) -> str | None:
@@ -117,7 +118,7 @@ class KnownPieces:
         return f"{self.unknown:,} of {self.pieces:,} pieces ({self.share:.0%}) are {name}, unknown"
 
     def _cause(self) -> str:
-        """Try what mends it: other case, else it is the vocabulary."""
+        """Return the likely cause: the case of the text, if another case is known better; else the vocabulary."""
         for changed, cause in (
             (self._sample.lower(), "its vocabulary is lower-case (use its own lower-casing, without --cased)"),
             (self._sample.upper(), "its vocabulary is upper-case"),

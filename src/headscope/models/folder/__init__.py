@@ -1,1 +1,1 @@
-"""A model folder, looked at before a library reads it: no code, no pickle, nothing that takes for ever."""
+"""Checks of a model folder before a library reads it: no code, no pickle, nothing that takes forever."""

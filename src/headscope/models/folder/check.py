@@ -1,4 +1,4 @@
-"""A model folder, looked at before transformers is: what it lacks, and what must not be loaded, in plain words."""
+"""Check a model folder before transformers reads it: name what is missing, and refuse what must not be loaded."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from headscope.models.folder.shown import shown
 from headscope.models.folder.tokenizer_files import check_tokenizer
 from headscope.models.folder.weight_files import INDEX, WEIGHTS, WeightFiles, read_headers
 
-# The small JSON files, each with the bytes that it may have.
+# The small JSON files, each with its maximum size in bytes.
 _JSON = {
     "config.json": MOST_BYTES,
     "tokenizer_config.json": MOST_TOKENIZER,
@@ -21,20 +21,20 @@ _JSON = {
 
 
 def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | None:
-    """Refuse a folder that holds no model, or one that cannot be read without harm.
+    """Refuse a folder that has no model, or cannot be read safely.
 
-    Nothing of it is loaded: headers and small files are read, each within a bound.
+    Nothing in it is loaded: headers and small files are read, each up to a limit.
 
     Args:
         folder: the folder.
-        weights: whether the weights are wanted too.
-        name: how the user calls the model.
+        weights: whether the weights are needed, too.
+        name: name of the model as given by the user.
 
     Returns:
-        What the weights' headers say, where they are wanted.
+        A summary of the weights' headers, if the weights are needed; else None.
 
     Raises:
-        ModelError: what is missing or wrong, what was expected, and what to do.
+        ModelError: the folder is refused; gives the error, the expected content, and what to do.
     """
     check_files(folder)
     has_adapter = (folder / "adapter_config.json").is_file()
@@ -45,7 +45,7 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
             f"{alone if has_adapter else ''}"
         )
     if has_adapter:
-        # transformers reads one where peft is installed, pickles and all, and passes over it where it is not.
+        # If peft is installed, transformers reads an adapter, including pickles; if it is not, the adapter is ignored.
         raise ModelError(
             f"{shown(name)} holds an adapter beside its model (adapter_config.json), which is not read; merge it with "
             "peft's merge_and_unload and save the whole, or take it out of the folder"

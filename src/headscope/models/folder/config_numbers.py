@@ -1,4 +1,4 @@
-"""The sizes that a configuration names, within bounds: each stands for work that transformers does before any check."""
+"""Limits on the sizes in a configuration: each size causes work that transformers does before any check."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from headscope.models.folder.shown import a_kind, shown
 MOST_LAYERS = 1000
 MOST_LABELS = 100_000
 _SHARED = 64  # layers that may share their weights, as ALBERT's do
-# What each number is the size of, with the names that families have for it.
+# The quantity of each number, with its names in different families.
 _LAYERS = frozenset({
     "num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "num_encoder_layers",
     "encoder_layers", "decoder_layers", "num_hidden_groups", "inner_group_num", "num_blocks", "depth",
@@ -31,23 +31,23 @@ _MOST = {
     "num_labels": MOST_LABELS,
 }
 _POSITIONS = ("max_position_embeddings", "n_positions")
-# Names that are the user's own are no sizes, whatever they read like, nor is what says how weights were quantized.
+# Names chosen by the user are not sizes, whatever they look like, and neither are the settings of quantization.
 _NAMES = ("id2label", "label2id", "task_specific_params", "quantization_config")
 
 
 def check_numbers(config: Mapping[str, Any], *, file: str, tensors: int | None = None) -> None:
-    """Refuse a configuration whose sizes cannot be a model's.
+    """Refuse a configuration with sizes that no model can have.
 
     Args:
-        config: what config.json holds.
-        file: its path, for people.
-        tensors: how many tensors the weights hold, where they were looked at: a layer that shares none has one.
+        config: content of config.json.
+        file: path of the file, for messages.
+        tensors: number of tensors in the weights, if it is known: a layer that shares no weights has at least one.
 
     Raises:
-        ModelError: names the size, what it is, and what was expected.
+        ModelError: a size is out of range; gives its name, its value, and the expected range.
     """
     for key, value in _sizes(config):
-        # Some families give each layer a size of its own.
+        # Some families have a separate size for each layer.
         for each in value if isinstance(value, list) else [value]:
             _check(key, each, file)
             if key in _LAYERS and tensors is not None and each > tensors + _SHARED:
@@ -73,7 +73,7 @@ def _check(key: str, value: Any, file: str) -> None:
         )
     least = 1 if key in _POSITIONS else 0
     if not least <= value <= _MOST[key]:
-        # A number of a thousand digits is none that a message can hold.
+        # A number of a thousand digits is too long for a message.
         shown_value = f"{value:,}" if value.bit_length() < 128 else f"a number of {value.bit_length():,} bits"
         raise ModelError(
             f"{shown(file)}: {key} is {shown_value}; expected a whole number from {least} to {_MOST[key]:,}: save the "
@@ -82,7 +82,7 @@ def _check(key: str, value: Any, file: str) -> None:
 
 
 def _sizes(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield every size that is named, here and in the parts of a model of several."""
+    """Yield every size of a configuration, including those of its parts."""
     for key, inner in value.items():
         if key in _MOST:
             yield key, inner

@@ -1,4 +1,4 @@
-"""How large a model its configuration makes, known before any memory is taken for it."""
+"""The size of the model that a configuration defines, known before any memory is allocated for it."""
 
 from pathlib import Path
 from typing import Any
@@ -9,14 +9,14 @@ from headscope.models.folder.weight_files import WeightFiles
 
 _SPARE = 1 << 24
 """Numbers that may be missing from any checkpoint: a small model's head, tables of positions."""
-_PACKED = 32  # numbers that one of a quantized checkpoint may stand for
+_PACKED = 32  # one number of a quantized checkpoint may represent this many
 
 
 def read_config(folder: Path) -> Any:
-    """Read a folder's configuration as its family's.
+    """Read a folder's configuration with the class of its family.
 
     Raises:
-        ModelError: it names a part that is no configuration.
+        ModelError: the configuration names a part that is not a configuration.
     """
     from transformers import AutoConfig, PreTrainedConfig
 
@@ -30,19 +30,19 @@ def read_config(folder: Path) -> Any:
 
 
 def check_implied(auto: Any, config: Any, folder: Path, weight_files: WeightFiles) -> None:
-    """Refuse a configuration that makes a far larger model than the weights beside it.
+    """Refuse a configuration that defines a far larger model than its folder's weights.
 
-    transformers makes what a checkpoint lacks, or has in another shape, before it says so. Here the model is made
-    without memory, and counted.
+    transformers allocates what a checkpoint lacks, or has in another shape, before it reports it. Here the model is
+    built on the meta device, without memory, and its numbers are counted.
 
     Args:
         auto: one of transformers' auto classes.
-        config: the configuration; a model that is kept must not share it.
+        config: the configuration; it must not be shared with a model that is kept.
         folder: the model folder, checked.
-        weight_files: what its weights' headers say.
+        weight_files: summary of the headers of the weight files.
 
     Raises:
-        ModelError: says both numbers.
+        ModelError: the model is too large; gives both numbers.
     """
     import torch
 
@@ -51,7 +51,7 @@ def check_implied(auto: Any, config: Any, folder: Path, weight_files: WeightFile
     parts = [*model.parameters(), *model.buffers()]
     numbers = sum(part.numel() for part in parts)
     packed = _PACKED if getattr(config, "quantization_config", None) is not None else 1
-    # A head may be as large as the embeddings, so twice what is there is no surprise.
+    # A head may be as large as the embeddings, so twice the checkpoint's numbers is acceptable.
     if numbers > 2 * packed * weight_files.numbers + _SPARE:
         raise ModelError(
             f"{shown(folder / 'config.json')} makes a model of {numbers:,} numbers, and the weights beside it hold "

@@ -1,4 +1,4 @@
-"""The small JSON files of a model folder: objects within bounds, of text that can be written again."""
+"""The small JSON files of a model folder: objects within limits, with text that can be written again."""
 
 import json
 from pathlib import Path
@@ -9,9 +9,9 @@ from headscope.models.folder.shown import a_kind, shown
 from headscope.storage.bounded import UnreadableFileError, read_json
 
 MOST_BYTES = 4 << 20
-"""A configuration of 100,000 labels takes as much; real ones take kilobytes."""
+"""Maximum size, enough for a configuration of 100,000 labels; real ones take kilobytes."""
 MOST_TOKENIZER = 16 << 20
-"""An older tokenizer_config.json holds each added token."""
+"""Maximum size of tokenizer_config.json; older ones hold each added token."""
 
 
 def read_object(path: Path, *, most: int = MOST_BYTES, again: str = "save the model again") -> dict[str, Any]:
@@ -19,11 +19,11 @@ def read_object(path: Path, *, most: int = MOST_BYTES, again: str = "save the mo
 
     Args:
         path: the file.
-        most: bytes that it may have.
-        again: what the reader can do about a broken one.
+        most: maximum size in bytes.
+        again: advice to the user about a broken file.
 
     Raises:
-        ModelError: it is no regular file, too large, not JSON, nested too deeply, or holds something else.
+        ModelError: the file is not a regular file, too large, not JSON, nested too deeply, or not an object.
     """
     try:
         value = read_json(path, most=most)
@@ -35,15 +35,15 @@ def read_object(path: Path, *, most: int = MOST_BYTES, again: str = "save the mo
 
 
 def check_text(path: Path, value: Any, *, again: str = "save the model again") -> None:
-    """Refuse half a character (a lone surrogate), which JSON can name and no file of text can hold.
+    """Refuse half a character (a lone surrogate), which JSON can express but no text file can hold.
 
     Args:
-        path: the file, for people.
-        value: its content.
-        again: what the reader can do about it.
+        path: path of the file, for messages.
+        value: content of the file.
+        again: advice to the user about it.
 
     Raises:
-        ModelError: says which.
+        ModelError: there is one; gives its code.
     """
     text = json.dumps(value, ensure_ascii=False)
     try:

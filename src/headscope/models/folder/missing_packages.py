@@ -1,4 +1,4 @@
-"""Which package a tokenizer's files are read with, where it is not installed: transformers often names another."""
+"""The package needed to read a tokenizer's files, if it is not installed: transformers often names another one."""
 
 import re
 from importlib.util import find_spec
@@ -8,21 +8,21 @@ from headscope.errors import ModelError
 from headscope.installing import how_to_install_packages
 from headscope.models.folder.shown import shown
 
-# Module -> what pip calls it.
+# Module -> its name for pip.
 _SENTENCE_PIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}
 _TIKTOKEN = {"tiktoken": "tiktoken"}
-# What single tokenizers in Python ask for, as their errors name it.
+# Packages needed by single tokenizers in Python, as their errors name them.
 _OTHERS = ("fugashi", "ipadic", "unidic", "unidic_lite", "rhoknp", "sacremoses", "jieba", "rjieba", "ftfy", "emoji")
 _TIKTOKEN_LINE = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
 
 
 def missing_package(folder: Path, error: BaseException, *, name: str) -> ModelError | None:
-    """Return what to install, where a tokenizer could not be read for want of a package; else None.
+    """Return an error that says what to install if a tokenizer needs a missing package; else None.
 
     Args:
         folder: the model folder.
-        error: what transformers raised.
-        name: how the user calls the model.
+        error: error of transformers.
+        name: name of the model as given by the user.
     """
     if not (folder / "tokenizer.json").is_file():
         for path in sorted((*folder.glob("*.model"), *folder.glob("*.spm"))):
@@ -46,11 +46,11 @@ def missing_package(folder: Path, error: BaseException, *, name: str) -> ModelEr
 def _installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # the package that the module lies in
+    except ModuleNotFoundError:  # the package of the module is missing
         return False
 
 
 def _is_tiktoken(path: Path) -> bool:
-    """Whether a file has lines of a piece and its number, as tiktoken's; SentencePiece's is binary."""
+    """Return True if a file has lines of a piece and its number, as tiktoken's files do; SentencePiece's are binary."""
     with path.open("rb") as file:
         return _TIKTOKEN_LINE.fullmatch(file.readline(4096)) is not None

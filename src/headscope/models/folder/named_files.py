@@ -1,4 +1,4 @@
-"""Keys of a model folder's JSON files by which transformers opens files that are not checked: one list."""
+"""Keys of a model folder's JSON files with which transformers opens unchecked files: one list."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +11,8 @@ from headscope.models.folder.shown import shown
 _REFUSED = {
     # Versions of the configuration, and a file of weights, which may be a pickle.
     "config.json": ("configuration_files", "transformers_weights"),
-    # Versions of tokenizer.json, which may lie outside of the folder; arguments of a tokenizer's class that are paths,
-    # or take the place of a vocabulary that was checked; and what SentencePiece, MeCab and Sudachi open.
+    # Versions of tokenizer.json, which may be outside of the folder; arguments of a tokenizer's class that are paths,
+    # or replace a vocabulary that was checked; and files opened by SentencePiece, MeCab and Sudachi.
     "tokenizer_config.json": (
         *("fast_tokenizer_files", "gguf_file", "init_inputs", "vocab", "merges", "sp_model_kwargs.model_file"),
         *("sp_model_kwargs.model_proto", "mecab_kwargs.mecab_option", "sudachi_kwargs.sudachi_config_path"),
@@ -24,14 +24,14 @@ _AGAIN = "save the tokenizer again with save_pretrained"
 
 
 def refuse_named_files(folder: Path, contents: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse files that name others to be opened.
+    """Refuse files that name other files to open.
 
     Args:
         folder: the model folder.
-        contents: content of each of its JSON files, by its name.
+        contents: content of each of its JSON files, by file name.
 
     Raises:
-        ModelError: names the file and its key.
+        ModelError: a file names others; gives the file and its key.
     """
     for file, keys in _REFUSED.items():
         for key in keys:
@@ -44,7 +44,7 @@ def refuse_named_files(folder: Path, contents: Mapping[str, Mapping[str, Any]]) 
                     f"{shown(folder / file)} names other files to read ({key}); only the files that save_pretrained "
                     f"writes are read: take {key} out, or {_AGAIN if file != 'config.json' else 'save the model again'}"
                 )
-    # transformers takes whatever stands here over what it found in the folder.
+    # For transformers, any entry here takes precedence over the files in the folder.
     for key, value in contents.get("special_tokens_map.json", {}).items():
         if not key.endswith(_TOKENS) and value is not None:
             raise ModelError(
@@ -56,9 +56,9 @@ def refuse_named_files(folder: Path, contents: Mapping[str, Mapping[str, Any]]) 
 
 
 def without_paths(folder: Path) -> dict[str, None]:
-    """Return the options by which transformers reads the folder's own files, not those that its configuration names.
+    """Return the options with which transformers reads the folder's own files, not those named in its configuration.
 
-    Many a tokenizer_config.json holds the paths of its author's machine.
+    Many tokenizer_config.json files hold paths on their author's machine.
     """
     path = folder / "tokenizer_config.json"
     keys = read_object(path, most=MOST_TOKENIZER) if path.is_file() else {}
@@ -66,7 +66,7 @@ def without_paths(folder: Path) -> dict[str, None]:
 
 
 def _check_templates(templates: Any, path: Path) -> None:
-    """Refuse chat templates that are no texts, and names that are paths: each is saved in a file of its name."""
+    """Refuse chat templates that are not texts, and names that are paths: each is saved in a file of its name."""
     named: list[tuple[Any, Any]] = [("default", templates)]
     if isinstance(templates, dict):
         named = list(templates.items())

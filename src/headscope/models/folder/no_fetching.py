@@ -1,4 +1,4 @@
-"""Nothing is fetched while a folder is loaded: what its files name on the hub is nothing that the user named."""
+"""Prevent downloads while a folder is loaded: hub names in its files were not chosen by the user."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ _offline: Any = None
 
 @contextmanager
 def nothing_fetched() -> Iterator[None]:
-    """Let this thread find the hub out of reach, as in offline mode; others fetch on as before."""
+    """Make the hub unreachable for this thread, as in offline mode; other threads fetch as before."""
     global _inside, _offline
     from huggingface_hub import constants
 

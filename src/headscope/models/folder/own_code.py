@@ -1,4 +1,4 @@
-"""Models that come with code of their own: refused, since none of it is ever run."""
+"""Models that come with their own code: refused, since no such code is ever run."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,22 +6,22 @@ from typing import Any
 from headscope.errors import ModelError
 from headscope.models.folder.shown import shown
 
-# What names the program of the attention; `org/name` is one that transformers fetches from the hub and runs.
+# Options that select an implementation; `org/name` is one that transformers fetches from the hub and runs.
 _PROGRAMS = ("attn_implementation", "experts_implementation")
 
 
 def refuse_own_code(config: Mapping[str, Any], tokenizer: Mapping[str, Any], *, name: str) -> None:
-    """Refuse a model that cannot be had without its own code.
+    """Refuse a model that cannot be loaded without its own code.
 
-    A family that transformers knows is loaded with transformers' own classes, whatever `auto_map` says beside it.
+    A family that transformers knows is loaded with transformers' own classes, whatever `auto_map` contains.
 
     Args:
-        config: what config.json holds.
-        tokenizer: what tokenizer_config.json holds; empty where there is none.
-        name: how the user calls the model.
+        config: content of config.json.
+        tokenizer: content of tokenizer_config.json; empty if there is none.
+        name: name of the model as given by the user.
 
     Raises:
-        ModelError: the family or the tokenizer is one of the folder's own, or a program from the hub is to be run.
+        ModelError: the family or the tokenizer needs the folder's own code, or code from the hub would be run.
     """
     from transformers import CONFIG_MAPPING
 
@@ -38,15 +38,15 @@ def refuse_own_code(config: Mapping[str, Any], tokenizer: Mapping[str, Any], *, 
 
 
 def refuse_other_classes(config: Mapping[str, Any], tokenizer: Mapping[str, Any], *, name: str) -> None:
-    """Refuse a tokenizer's class that is not one: transformers would load a model, pickles and all, or a pair.
+    """Refuse a tokenizer class that is not a tokenizer: transformers would load a model, including pickles, or a pair.
 
     Args:
-        config: what config.json holds.
-        tokenizer: what tokenizer_config.json holds; empty where there is none.
-        name: how the user calls the model.
+        config: content of config.json.
+        tokenizer: content of tokenizer_config.json; empty if there is none.
+        name: name of the model as given by the user.
 
     Raises:
-        ModelError: names the class.
+        ModelError: the class is not a tokenizer; names the class.
     """
     from transformers import PreTrainedTokenizerBase
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES, tokenizer_class_from_name
@@ -62,7 +62,7 @@ def refuse_other_classes(config: Mapping[str, Any], tokenizer: Mapping[str, Any]
         try:
             cls = tokenizer_class_from_name(class_name)
         except (ImportError, RuntimeError):
-            continue  # the tokenizer's own error says which package is lacking
+            continue  # the tokenizer's own error names the missing package
         is_tokenizer = isinstance(cls, type) and issubclass(cls, PreTrainedTokenizerBase)
         if cls is not None and not is_tokenizer and not isinstance(cls, DummyObject):
             raise ModelError(
@@ -73,7 +73,7 @@ def refuse_other_classes(config: Mapping[str, Any], tokenizer: Mapping[str, Any]
 
 
 def _values(key: str, value: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the values of a key, here and in the parts of a model of several."""
+    """Yield the values of a key in a configuration, including its parts."""
     for each, inner in value.items():
         if each == key:
             yield inner
@@ -82,7 +82,7 @@ def _values(key: str, value: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def own_code(name: str, why: str = "") -> ModelError:
-    """Return the refusal of a model with code of its own."""
+    """Return the error for a model with its own code."""
     reason = f" ({why})" if why else ""
     return ModelError(
         f"{shown(name)} is refused: it needs code of its own{reason}, which is never run; expected a family of "
@@ -91,7 +91,7 @@ def own_code(name: str, why: str = "") -> ModelError:
 
 
 def _references(auto_map: Any, *, legacy: str = "") -> Iterator[tuple[str, str]]:
-    """Yield which class stands for which auto class; an old tokenizer's map is a list."""
+    """Yield the class that replaces each auto class; an old tokenizer's map is a list."""
     if legacy and isinstance(auto_map, list):
         auto_map = {legacy: auto_map}
     for auto, classes in auto_map.items() if isinstance(auto_map, dict) else ():
@@ -101,7 +101,7 @@ def _references(auto_map: Any, *, legacy: str = "") -> Iterator[tuple[str, str]]
 
 
 def _known_tokenizer(named: Any) -> bool:
-    """Whether transformers has a tokenizer of this name; without a name the family says which one it is."""
+    """Return True if transformers has a tokenizer of this name; without a name, the family determines the tokenizer."""
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
     if named is None:
@@ -113,7 +113,7 @@ def _known_tokenizer(named: Any) -> bool:
 
 
 def _programs(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield what names a program of the hub, here and in the parts of a model of several."""
+    """Yield options that name an implementation on the hub, in a configuration and its parts."""
     for key, inner in value.items():
         if key.strip("_").removesuffix("_internal") in _PROGRAMS:
             named = inner.values() if isinstance(inner, dict) else [inner]

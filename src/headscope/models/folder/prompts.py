@@ -1,4 +1,4 @@
-"""No library asks anything while it loads a model: whoever pipes text in would answer without knowing it."""
+"""Prevent libraries from asking questions while they load a model: text piped in would be taken as the answer."""
 
 import io
 import sys
@@ -13,7 +13,7 @@ _LOADING: Counter[int] = Counter()
 
 
 class _Input:
-    """Standard input as it is, but empty for the threads that load a model."""
+    """Standard input unchanged, but empty for the threads that load a model."""
 
     def __init__(self, real: Any) -> None:
         self.real = real
@@ -28,9 +28,9 @@ class _Input:
 
 @contextmanager
 def nothing_asks() -> Iterator[None]:
-    """Let this thread find standard input at its end: a question gets no answer, and fails.
+    """Make standard input empty for this thread: a question gets no answer, and fails.
 
-    Other threads read on as before; the last thread to leave puts the real one back, also after an error.
+    Other threads read as before; the last thread to leave restores the real input, also after an error.
     """
     thread = threading.get_ident()
     with _LOCK:
@@ -44,6 +44,6 @@ def nothing_asks() -> Iterator[None]:
             _LOADING[thread] -= 1
             if not _LOADING[thread]:
                 del _LOADING[thread]
-            # Someone else may have put another one there meanwhile: that is theirs.
+            # If other code replaced it meanwhile, that replacement stays.
             if not _LOADING and isinstance(sys.stdin, _Input):
                 sys.stdin = sys.stdin.real

@@ -1,4 +1,4 @@
-"""The files of a tokenizer, within bounds: transformers takes minutes and gigabytes over some that look small."""
+"""The files of a tokenizer, within limits: transformers takes minutes and gigabytes for some that look small."""
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,28 +13,28 @@ from headscope.models.folder.shown import a_kind, shown
 from headscope.models.folder.vocabulary_files import check_lengths, check_vocabulary
 
 DEFINITION = "tokenizer.json"
-# Letters and bytes: what they are need not be written down, only which of them it is.
+# Tokenizers of characters and bytes, which need no vocabulary file, only the name of their class.
 _WITHOUT_FILES = ("ByT5Tokenizer", "PerceiverTokenizer", "CanineTokenizer")
 MOST_ADDED = 100_000
-MOST_IDS = 1 << 21  # a token is made for each id below that of an added one
-# A token of megabytes takes the tokenizer minutes; the tables that normalizers carry take 400 kB.
+MOST_IDS = 1 << 21  # a token is made for each id below that of an added token
+# A token of megabytes takes the tokenizer minutes; the tables in normalizers take 400 kB.
 _LONG, _MOST_IN_LONG = 1000, 4 << 20
 _ADDED = ("added_tokens", "added_tokens_decoder", "additional_special_tokens", "extra_special_tokens")
-# How many tokens a tokenizer's class makes.
+# Settings with the number of tokens that a tokenizer's class makes.
 _MADE = ("extra_ids", "offset", "num_madeup_words")
 _AGAIN = "save the tokenizer again with save_pretrained"
 
 
 def check_tokenizer(folder: Path, contents: Mapping[str, Mapping[str, Any]], *, name: str) -> None:
-    """Refuse a folder without a tokenizer, or with one that no model needs.
+    """Refuse a folder without a tokenizer, or with a tokenizer beyond the limits of any model.
 
     Args:
         folder: the model folder; each of its files is checked (`check_files`).
-        contents: content of each of its small JSON files, by its name.
-        name: how the user calls the model.
+        contents: content of each of its small JSON files, by file name.
+        name: name of the model as given by the user.
 
     Raises:
-        ModelError: names the file, what is wrong with it, and what to do.
+        ModelError: the tokenizer is refused; names the file, the error, and what to do.
     """
     config = contents.get("tokenizer_config.json", {})
     if config.get("tokenizer_class") not in _WITHOUT_FILES and not any((folder / n).is_file() for n in VOCABULARIES):
@@ -76,7 +76,7 @@ def _check_json(path: Path) -> None:
 
 
 def _check_tokens(value: Mapping[str, Any], path: Path, *, but: tuple[str, ...] = ()) -> None:
-    """Count what is added to a vocabulary, and what is too long for a piece."""
+    """Check the number of tokens added to a vocabulary, and the length of the texts of tokens."""
     for key in _ADDED:
         if isinstance(tokens := value.get(key), list | dict):
             _check_number("tokens to its vocabulary", len(tokens), path)
@@ -100,7 +100,7 @@ def _check_number(what: str, number: int | float, path: Path) -> None:
 
 
 def _check_ids(ids: Iterable[Any], path: Path) -> None:
-    """Refuse an added token far behind the others: a token is made for every id before it."""
+    """Refuse an added token far above the others: a token is made for every id before it."""
     for each in map(str, ids):
         if each.isascii() and each.isdigit() and (len(each) > 18 or int(each) > MOST_IDS):
             raise ModelError(
@@ -110,7 +110,7 @@ def _check_ids(ids: Iterable[Any], path: Path) -> None:
 
 
 def _texts(value: Any, *, but: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the texts of a JSON value and the keys of its objects; not what lies under some keys."""
+    """Yield the texts of a JSON value and the keys of its objects, except under some keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -124,7 +124,7 @@ def _texts(value: Any, *, but: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 def _check_longest(most: Any, path: Path) -> None:
-    """Refuse a longest input that is no number; none at all, and the endless one that transformers writes, are."""
+    """Refuse a maximum length that is not a number; a missing one, and transformers' huge default, are accepted."""
     if most is None:
         return
     number = isinstance(most, int | float) and not isinstance(most, bool)

@@ -1,5 +1,5 @@
-"""SentencePiece's and tiktoken's files: transformers tries every cut of every piece, and one of 80,000 letters takes
-hours."""
+"""SentencePiece's and tiktoken's files: transformers tries every cut of every piece, which takes hours for a piece of
+80,000 characters."""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -12,22 +12,22 @@ from headscope.models.folder.shown import shown
 from headscope.storage.bounded import read_regular
 
 MOST_CUTS = 1 << 30
-"""Sum of the squares of the pieces' lengths: seconds. Real vocabularies have 20 million."""
+"""Maximum sum of the squared lengths of the pieces, which takes seconds. Real vocabularies have 20 million."""
 MOST_PIECES = 4_000_000
 _AGAIN = "save the tokenizer again with save_pretrained"
-# Of SentencePiece's protocol buffer: pieces, and the tables of its normalizer and of its denormalizer.
+# Fields of SentencePiece's protocol buffer: pieces, and the tables of its normalizer and denormalizer.
 _PIECES, _NORMALIZERS, _TABLE = 1, (3, 5), 2
 _VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
 
 
 def check_vocabulary(path: Path) -> None:
-    """Refuse a binary vocabulary with pieces, or with replacements of letters, that no text needs.
+    """Refuse a binary vocabulary with pieces, or replacements of characters, that are too long for any text.
 
     Args:
-        path: the file, whichever of the two kinds it is: transformers tries one, and then the other.
+        path: path of the file, of either kind: transformers tries one, and then the other.
 
     Raises:
-        ModelError: says what is too long.
+        ModelError: a piece or a replacement is too long.
     """
     content = read_regular(path, most=MOST_BYTES)
     tables: list[bytes] = []
@@ -48,14 +48,14 @@ def check_vocabulary(path: Path) -> None:
 
 
 def check_lengths(path: Path, lengths: Iterator[int]) -> None:
-    """Refuse pieces that are too long together, or too many.
+    """Refuse pieces whose total length is too large, or too many pieces.
 
     Args:
-        path: the file, for people.
-        lengths: the pieces' lengths.
+        path: path of the file, for messages.
+        lengths: lengths of the pieces.
 
     Raises:
-        ModelError: says how long the longest is, or how many there are.
+        ModelError: a limit is exceeded; gives the length of the longest piece, or the number of pieces.
     """
     cuts = number = longest = 0
     for length in lengths:
@@ -67,7 +67,7 @@ def check_lengths(path: Path, lengths: Iterator[int]) -> None:
 
 
 def _tiktoken_lines(content: bytes) -> Iterator[int]:
-    """Yield the lengths of tiktoken's lines, each a piece and its number; none where the first is not of that form."""
+    """Yield the lengths of tiktoken's lines, each a piece and its number; nothing if the first has another form."""
     begun = False
     for line in BytesIO(content):
         if not begun and line.strip():
@@ -79,7 +79,7 @@ def _tiktoken_lines(content: bytes) -> Iterator[int]:
 
 
 def _fields(content: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the number, the first byte and the end of each field of bytes of a protocol buffer, as far as it is one."""
+    """Yield number, first byte and end of each bytes field of a protocol buffer, up to the first invalid field."""
     while at < end:
         key, at = _varint(content, at, end)
         kind = key & 7
@@ -98,7 +98,7 @@ def _fields(content: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]
 
 
 def _varint(content: bytes, at: int, end: int) -> tuple[int, int]:
-    """Read a number of seven bits a byte; return it and where the next field begins, the end where it is cut off."""
+    """Read a number with seven bits per byte; return it and the start of the next field, the end if it is cut off."""
     if at < end and content[at] < 128:
         return content[at], at + 1
     value = shift = 0

@@ -1,4 +1,4 @@
-"""The weights of a model folder, known by their headers: safetensors alone, whole, and in the folder itself."""
+"""The weights of a model folder, checked by their headers: only complete safetensors files in the folder itself."""
 
 import re
 import struct
@@ -14,17 +14,17 @@ from headscope.models.folder.shown import a_kind, shown
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 _DISTRIBUTED = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
 _MOST_INDEX = 32 << 20
-_MOST_HEADER = 16 << 20  # of one file: 100,000 tensors
+_MOST_HEADER = 16 << 20  # bytes per file, enough for 100,000 tensors
 _AGAIN = "save the model again with save_pretrained, which writes safetensors"
 
 
 @dataclass(frozen=True)
 class WeightFiles:
-    """What the headers say.
+    """Totals from the headers of weight files.
 
     Attributes:
-        tensors: how many tensors there are.
-        numbers: how many numbers they hold together.
+        tensors: number of tensors.
+        numbers: number of values in all tensors together.
     """
 
     tensors: int
@@ -32,10 +32,10 @@ class WeightFiles:
 
 
 def read_headers(folder: Path) -> WeightFiles:
-    """Look at the headers of a folder's weights; nothing else of them is read.
+    """Read the headers of a folder's weights; nothing else of them is read.
 
     Raises:
-        ModelError: a file is missing, is a pickle, lies elsewhere, or is not whole.
+        ModelError: a file is missing, is a pickle, is outside of the folder, or is incomplete.
     """
     for path in sorted(folder.iterdir()):
         if _DISTRIBUTED.match(path.name):
@@ -49,9 +49,9 @@ def read_headers(folder: Path) -> WeightFiles:
 
 
 def _shards(folder: Path) -> list[Path]:
-    """Return the files that an index names, each once.
+    """Return the files that an index names, without duplicates.
 
-    transformers hands whatever is not named `.safetensors` to torch, which unpickles it.
+    transformers passes any file whose name does not end in `.safetensors` to torch, which unpickles it.
     """
     index = folder / INDEX
     places = read_object(index, most=_MOST_INDEX).get("weight_map")
@@ -78,7 +78,7 @@ def _shards(folder: Path) -> list[Path]:
 
 
 def _read_header(path: Path) -> WeightFiles:
-    """Check one file: its length against its header first, then the header by safetensors' own rules."""
+    """Check one file: first its length against its header, then the header by safetensors' own rules."""
     size = path.stat().st_size
     with path.open("rb") as file:
         begin = file.read(8)

@@ -1,1 +1,1 @@
-"""Models located, fetched and loaded, with their tokenizer, device and precision; the hash of their weights."""
+"""Locating, fetching and loading models, with their tokenizer, device and precision; the hash of their weights."""

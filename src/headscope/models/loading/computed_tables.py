@@ -9,9 +9,9 @@ from torch import nn
 
 
 def computed_tables(model: Any, missing: Collection[str]) -> frozenset[str]:
-    """Return the missing weights that the model's own initializer computes, so that nothing of them is random.
+    """Return the missing weights that the model's own initializer computes, so that none of them is random.
 
-    transformers declares such tables in `_keys_to_ignore_on_save`, but on the class with a head alone, so that the base
+    transformers declares such tables in `_keys_to_ignore_on_save`, but only on the class with a head, so that the base
     model reports them as missing.
 
     Args:
@@ -31,7 +31,7 @@ def _is_computed(model: Any, module: nn.Module) -> bool:
     with torch.random.fork_rng(devices=[]):
         for _ in range(2):
             table = copy.deepcopy(module).to_empty(device="cpu")
-            table.weight.fill_(float("nan"))  # an initializer that leaves it alone computes nothing
+            table.weight.fill_(float("nan"))  # stays NaN if the initializer does not compute it
             model._init_weights(table)
             draws.append(table.weight)
     return torch.equal(*draws) and not torch.equal(draws[0][:1].expand_as(draws[0]), draws[0])

@@ -1,4 +1,4 @@
-"""Where a model computes."""
+"""The choice of the device on which a model computes."""
 
 import torch
 
@@ -9,12 +9,12 @@ def choose_device(device: str) -> torch.device:
     """Turn an option into a torch device.
 
     Raises:
-        OptionError: no such device here.
+        OptionError: this machine does not have the device.
     """
     if device == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
-        # Not a Mac's own, which has no float64: sums of attention are taken in it where they are made.
+        # Not a Mac's GPU, which lacks float64: attention is summed in float64 on the device.
         return torch.device("cpu")
     if device.partition(":")[0] == "mps":
         raise OptionError(

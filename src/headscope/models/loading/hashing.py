@@ -1,4 +1,4 @@
-"""Weights and configuration as hashes: what says that two models are the same."""
+"""Hashes of weights and configuration, which show that two models are the same."""
 
 import json
 import re
@@ -14,9 +14,8 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.placement import named_weights
 
-_AT_ONCE = 8  # tensors, of which a large model's take some 100 MB each
-# What a configuration says of where it came from, how it is called, and of heads for tasks; attention does not depend
-# on it.
+_AT_ONCE = 8  # tensors; those of a large model take some 100 MB each
+# Settings of a configuration about its origin, its names, and task heads, which attention does not depend on.
 _WITHOUT_EFFECT = frozenset(
     {
         *("_name_or_path", "architectures", "auto_map", "transformers_version", "dtype", "torch_dtype"),
@@ -35,9 +34,9 @@ def weights_hash(loaded: LoadedModel) -> str:
 
 
 def tensors_hash(tensors: Iterable[tuple[str, torch.Tensor]]) -> str:
-    """Hash tensors, in the order in which they come: BLAKE2b of names, shapes, types and bytes, 32 hex digits.
+    """Hash tensors, in the given order: BLAKE2b of names, shapes, types and bytes, 32 hex digits.
 
-    Each is hashed by itself, several at a time, since 140 GB take minutes; few at a time, since some may have to be
+    Tensors are hashed in parallel, since 140 GB take minutes, but only a few at a time, since some may have to be
     fetched from disk.
     """
     digest, remaining = blake2b(digest_size=16), iter(tensors)
@@ -59,9 +58,9 @@ def _line(named: tuple[str, torch.Tensor]) -> bytes:
 
 
 def _parts(tensor: Any) -> tuple[list[torch.Tensor], str]:
-    """Return the plain tensors that a tensor is made of, and how they are put together.
+    """Return the plain tensors that a tensor consists of, and how they are combined.
 
-    That is itself, or the numbers and scales of a quantized one, which may say that activations are quantized, too.
+    These are the tensor itself, or the numbers and scales of a quantized one, which may also quantize activations.
     """
     if not is_traceable_wrapper_subclass(tensor):
         return [tensor], ""
@@ -74,7 +73,7 @@ def _parts(tensor: Any) -> tuple[list[torch.Tensor], str]:
 def configuration_hash(loaded: LoadedModel) -> str:
     """Hash a model's configuration, 32 hex digits: how weights are cut into heads, and how positions are encoded.
 
-    Models of the same weights attend otherwise where these differ, as with another number of heads.
+    Models with the same weights attend differently if these settings differ, for example the number of heads.
     """
     settings = _with_effect(loaded.model.config.to_dict())
     content = json.dumps(settings, sort_keys=True, default=str)
@@ -82,7 +81,7 @@ def configuration_hash(loaded: LoadedModel) -> str:
 
 
 def _with_effect(settings: Any) -> Any:
-    """Return settings, nested ones too, without those that attention does not depend on."""
+    """Return settings, including nested ones, without those that attention does not depend on."""
     if not isinstance(settings, Mapping):
         return settings
     return {str(name): _with_effect(value) for name, value in settings.items() if name not in _WITHOUT_EFFECT}

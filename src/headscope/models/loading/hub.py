@@ -1,4 +1,4 @@
-"""A model's files from the hub, into its own cache, as one folder of one commit."""
+"""A model's files from the hub, in the hub's cache, as one folder of one commit."""
 
 from pathlib import Path
 
@@ -8,20 +8,20 @@ from headscope.models.folder.shown import shown
 
 _TOKENIZER_FILES = ["*.json", "*.txt", "*.model", "*.spm", "bpe.codes", "prophetnet.tokenizer"]
 _WEIGHTS = ["*.safetensors"]
-# Copies of the same weights in other forms, and what other tools keep beside them.
+# Copies of the same weights in other formats, and files of other tools.
 _LEFT_OUT = ["*/*", "*.fp16.safetensors", "*.fp32.safetensors", "flax_*", "tf_*"]
 
 
 def fetch(name: str, *, revision: str | None = None, weights: bool = True) -> Path:
     """Return the folder of a hub model, fetched now or before; its name is the commit.
 
-    Only safetensors weights and the tokenizer's and configuration's files are fetched. When the hub cannot be
-    reached, what was fetched before serves.
+    Only safetensors weights and the tokenizer's and configuration's files are fetched. If the hub cannot be
+    reached, files in the cache are used.
 
     Args:
         name: `org/name`.
-        revision: branch, tag or commit; the main branch when None.
-        weights: whether the weights are wanted.
+        revision: branch, tag or commit; the main branch if None.
+        weights: whether the weights are needed.
 
     Raises:
         ModelError: no such model or revision, no permission, or the hub cannot be reached and the model was not

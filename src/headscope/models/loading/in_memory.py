@@ -1,4 +1,4 @@
-"""A model that is in memory already, with its tokenizer, as a run takes it: nothing of it is changed."""
+"""A model that is already in memory, with its tokenizer, for a run, which does not change the model."""
 
 from dataclasses import replace
 from inspect import signature
@@ -17,14 +17,14 @@ ORIGIN = "memory"
 
 
 def model_in_memory(model: Any, tokenizer: Any) -> LoadedModel:
-    """Put a transformers model and its tokenizer together; its device, dtype and mode stay as they are.
+    """Combine a transformers model and its tokenizer; the model's device, dtype and mode stay as they are.
 
     Args:
         model: a transformers model, with or without a head.
-        tokenizer: the tokenizer that it was trained with.
+        tokenizer: tokenizer of the model's training.
 
     Raises:
-        OptionError: the one is no model, or the other no tokenizer.
+        OptionError: `model` is not a model, or `tokenizer` is not a tokenizer.
         ModelError: they do not fit each other.
     """
     model = without_wrappers(model)
@@ -52,10 +52,10 @@ def model_in_memory(model: Any, tokenizer: Any) -> LoadedModel:
 
 
 def without_head(loaded: LoadedModel) -> LoadedModel:
-    """Return the model below its vocabulary head, with the very same parts; one without a head as it is.
+    """Return the model without its vocabulary head, with the same modules; a model without a head is not changed.
 
-    Scores of every token of the vocabulary at every position are most of the work of a small model, and attention
-    does not depend on them.
+    In a small model, scoring every token of the vocabulary at every position takes most of the work, and attention does
+    not depend on the scores.
     """
     model = loaded.model
     base = getattr(model, "base_model", model)
@@ -66,5 +66,5 @@ def without_head(loaded: LoadedModel) -> LoadedModel:
 
 
 def dtype_of(loaded: LoadedModel) -> str:
-    """Return the precision that a model computes in, as `float32`."""
+    """Return the precision that a model computes in, such as `float32`."""
     return str(precision_of(loaded.model)).removeprefix("torch.")

@@ -1,4 +1,4 @@
-"""Load a model and its tokenizer from a folder or from the hub; a refusal says why."""
+"""Load a model and its tokenizer from a folder or from the hub; an error gives the reason of a refusal."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +49,7 @@ class LoadedModel:
 
     @property
     def family(self) -> str:
-        """The architecture's name in transformers, as `bert`."""
+        """Name of the architecture in transformers, such as `bert`."""
         return str(self.model.config.model_type)
 
 
@@ -61,17 +61,19 @@ def load_model(
     device: str = "auto",
     device_map: str | None = None,
 ) -> LoadedModel:
-    """Load a model and its tokenizer; only safetensors weights are read, and no code from the checkpoint runs.
+    """Load a model and its tokenizer; only safetensors weights are read, and no code from the checkpoint is run.
 
     Args:
         name: a hub name (`google-bert/bert-base-uncased`), a local folder, or None for the embedded model.
         revision: branch, tag or commit on the hub.
-        dtype: the precision to compute in; `float32` whatever the precision of the checkpoint is, which `auto` keeps.
+        dtype: precision of the computation; `float32` whatever the checkpoint's precision, or `auto` to keep it.
         device: `auto` (cuda, else cpu) or a torch device.
-        device_map: `auto` fetches from memory and disk what does not fit the device; None has the model there whole.
+        device_map: `auto` keeps weights that do not fit the device in memory and on disk; None loads the whole model
+            there.
 
     Raises:
-        ModelError: there is no model, no weights or no tokenizer, the family is unknown, or the hub is unreachable.
+        ModelError: the model, its weights or its tokenizer are missing, the family is unknown, or the hub is
+            unreachable.
         OptionError: an unknown dtype or device.
     """
     loaded = read_model("AutoModel", name, revision=revision, dtype=dtype, device=device, device_map=device_map)
@@ -91,10 +93,10 @@ def read_model(
     """Load a model by one of transformers' auto classes, also where the checkpoint lacks weights.
 
     Args:
-        auto: name of the auto class, as `AutoModel`.
+        auto: name of the auto class, such as `AutoModel`.
         name: a hub name, a local folder or None, as in `load_model`.
         revision: branch, tag or commit on the hub.
-        dtype: the precision to compute in.
+        dtype: precision of the computation.
         device: `auto` or a torch device.
         device_map: as `load_model` takes it.
 
@@ -128,7 +130,7 @@ def read_model(
             )
     if offloading is not None:
         offloading.keep_for(model)
-    elif not getattr(model, "is_quantized", False):  # which lies where it was made
+    elif not getattr(model, "is_quantized", False):  # a quantized model stays where it was made
         model.to(target)
     check_reads_text(model)
     check_ids(model, tokenizer, label)
@@ -143,14 +145,14 @@ def read_model(
 
 
 def load_tokenizer(name: str | Path | None = None, *, revision: str | None = None) -> tuple[Any, str]:
-    """Load a model's tokenizer alone; return it with the model's name.
+    """Load only a model's tokenizer; return it with the model's name.
 
     Args:
         name: as `load_model` takes it.
         revision: branch, tag or commit on the hub.
 
     Raises:
-        ModelError: nothing there, no tokenizer, or the hub cannot be reached.
+        ModelError: the model or its tokenizer is missing, or the hub cannot be reached.
     """
     with quiet_libraries(), nothing_asks():
         folder, label, _ = locate(name, revision=revision, weights=False)
@@ -158,7 +160,7 @@ def load_tokenizer(name: str | Path | None = None, *, revision: str | None = Non
 
 
 def _read_tokenizer(folder: Path, name: str) -> Any:
-    """Load a folder's tokenizer, or say in words why not."""
+    """Load a folder's tokenizer, or raise an error with the reason."""
     from transformers import AutoTokenizer
 
     with in_words(name, part="its tokenizer"):
@@ -166,7 +168,7 @@ def _read_tokenizer(folder: Path, name: str) -> Any:
             with environment(_NO_CACHE):
                 options = without_paths(folder)
                 tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, **options)
-            # What its tokenizer.json gets wrong comes out when it is used, for one text or for a pair.
+            # Errors in tokenizer.json appear only when the tokenizer is used, for one text or for a pair.
             within_time(lambda: [tokenizer("a"), tokenizer("a", "b")], letters=2)
         except Exception as error:
             missing = missing_package(folder, error, name=name)
@@ -177,12 +179,12 @@ def _read_tokenizer(folder: Path, name: str) -> Any:
 
 
 def longest_input(loaded: LoadedModel, anatomy: Anatomy) -> int:
-    """Return how many tokens a model reads at most: what its positions and its tokenizer allow."""
+    """Return the maximum number of tokens that a model's positions and its tokenizer allow."""
     positions = positions_of(loaded.model.config) - anatomy.first_position
     return int(min(positions, getattr(loaded.tokenizer, "model_max_length", None) or 1 << 30))
 
 
 def positions_of(config: Any) -> int:
-    """Return how many positions a model has; XLNet's -1, like none, means that they have no end."""
+    """Return the number of positions of a model; XLNet's -1, like a missing number, means no limit."""
     positions = getattr(config, "max_position_embeddings", None) or -1
     return int(positions) if positions > 0 else 1 << 30

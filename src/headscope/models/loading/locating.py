@@ -1,4 +1,4 @@
-"""Where a model lies: an embedded one, a folder, or the hub."""
+"""The location of a model: an embedded one, a folder, or the hub."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from headscope.models.loading.hub import fetch
 
 
 def embedded_folder(name: str | None = None) -> Path:
-    """Return the folder of an embedded model, by its name; None for the default one.
+    """Return the folder of an embedded model, given its name; None for the default one.
 
     Raises:
-        ModelError: the package that holds it is not installed.
+        ModelError: the package with the model is not installed.
     """
     try:
         package = embedded_package(name or EMBEDDED)
@@ -30,15 +30,15 @@ def embedded_folder(name: str | None = None) -> Path:
 
 
 def is_embedded(name: str | Path) -> bool:
-    """Whether a name is that of an embedded model; a folder is named by its path, as `./headscope-decoder`."""
+    """Return True if a name is that of an embedded model; folders are given by paths, such as `./headscope-decoder`."""
     return name in EMBEDDED_MODELS
 
 
 def local_folder(name: str | Path | None) -> tuple[Path, str] | None:
-    """Return the folder of a model on this machine, and what to call the model; None for a name on the hub.
+    """Return the folder of a model on this machine, and the model's name; None for a name on the hub.
 
     Raises:
-        ModelError: the name is empty, or is that of a folder which is not there.
+        ModelError: the name is empty, or belongs to a folder that does not exist.
     """
     called = str(name or EMBEDDED)
     if name is None or is_embedded(name):
@@ -58,10 +58,10 @@ def local_folder(name: str | Path | None) -> tuple[Path, str] | None:
 def locate(
     name: str | Path | None, *, revision: str | None, weights: bool = True
 ) -> tuple[Path, str, WeightFiles | None]:
-    """Return the folder that a model lies in, checked, what to call the model, and what its weights hold.
+    """Return the folder of a model after checking it, the model's name, and a summary of its weights.
 
     Raises:
-        ModelError: nothing there, a folder that cannot be loaded, or the hub cannot be reached.
+        ModelError: the model is missing, the folder cannot be loaded, or the hub cannot be reached.
     """
     called = str(name or EMBEDDED)
     folder, label = local_folder(name) or (fetch(called, revision=revision, weights=weights), called)
@@ -69,7 +69,7 @@ def locate(
 
 
 def origin_of(name: str | Path | None) -> str:
-    """Return where a model that was found lies: `embedded`, `folder` or `hub`."""
+    """Return the origin of a model that was found: `embedded`, `folder` or `hub`."""
     if name is None or is_embedded(name):
         return "embedded"
     return "folder" if _is_folder(name) else "hub"

@@ -1,4 +1,4 @@
-"""A model that does not fit its device: what is left over is fetched from memory, and from disk, as it is used."""
+"""A model that does not fit its device: other weights are fetched from memory, and from disk, when they are used."""
 
 import weakref
 from importlib.util import find_spec
@@ -13,13 +13,13 @@ from headscope.installing import how_to_install
 
 
 class Offloading:
-    """How transformers and accelerate shall place a model on one device, and beside it.
+    """Settings with which transformers and accelerate place a model on one device, and offload the rest.
 
-    Copies of weights that are not read from the checkpoint itself, as those in another precision, lie in a temporary
-    folder for as long as the model is there.
+    Copies of weights that are not read from the checkpoint itself, such as those in another precision, are in a
+    temporary folder for as long as the model exists.
 
     Args:
-        device: where it computes.
+        device: device of the computation.
 
     Raises:
         OptionError: accelerate is not installed.

@@ -1,4 +1,4 @@
-"""What libraries say while a model loads, kept off the output."""
+"""Keep messages of libraries off the output while a model loads."""
 
 import logging
 import sys
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Keep load reports, warnings and progress bars off the output; a terminal still sees a download's bar."""
+    """Keep load reports, warnings and progress bars off the output; a terminal still shows a download's bar."""
     from huggingface_hub.utils import logging as hub_noise
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
     from transformers.utils import logging as noise

@@ -1,7 +1,7 @@
-"""Why a model is refused: it reads no text, its weights or tokenizer do not fit, or a library raises over its folder.
+"""Reasons to refuse a model: it reads no text, its weights or tokenizer do not fit, or a library raises an error.
 
-Each refusal is one sentence that says what to do. What a folder's files say against it is found in `models.folder`, and
-attention that cannot be read in `attention.model.trial_batch`.
+Each refusal is one sentence that tells the user what to do. Errors in the files of a folder are found in
+`models.folder`, and attention that cannot be read in `attention.model.trial_batch`.
 """
 
 import inspect
@@ -22,15 +22,15 @@ WORKING_FAMILIES = (
     "BERT, DistilBERT, RoBERTa, XLM-R, CamemBERT, ELECTRA, ALBERT, ModernBERT, GPT-2, GPT-NeoX, OPT, Llama, Mistral, "
     "Qwen3, Gemma 2 and 3, Phi-3, T5, BART, DeBERTa-v2, MPNet"
 )
-# Parts that come after attention and do not change it: a checkpoint may lack them.
+# Parts that come after attention and do not change it: a checkpoint need not have them.
 _MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "position_ids", "inv_freq")
 
 
 def check_reads_text(model: nn.Module) -> None:
-    """Refuse a model of pictures or sound, one that attends to blocks, and one whose numbers are not where it computes.
+    """Refuse a model of images or sound, one with block-sparse attention, and one whose weights are misplaced.
 
     Raises:
-        ModelError: says what the model takes.
+        ModelError: the model is refused; names the inputs that it takes, or the reason.
     """
     name = type(model).__name__
     parameters = list(inspect.signature(model.forward).parameters)
@@ -39,7 +39,7 @@ def check_reads_text(model: nn.Module) -> None:
             f"{name} reads no text: it takes {shown(', '.join(parameters[:2]), limit=60)}; expected a model that takes "
             f"token ids (input_ids); these families work: {WORKING_FAMILIES}"
         )
-    # A short text, such as the one on which a model is examined, would switch BigBird to full attention for good.
+    # A short text, such as the trial input of `examine`, would switch BigBird to full attention permanently.
     if any(
         getattr(getattr(each, "config", None), "attention_type", None) == "block_sparse" for each in model.modules()
     ):
@@ -54,11 +54,11 @@ def check_complete(name: str, untrained: Collection[str]) -> None:
     """Refuse a model whose checkpoint lacks weights that attention depends on: they would be random.
 
     Args:
-        name: how the user calls the model.
+        name: name of the model as given by the user.
         untrained: names of the weights that the checkpoint lacks.
 
     Raises:
-        ModelError: says how many weights are missing.
+        ModelError: weights are missing; gives their number.
     """
     missing = sorted(weight for weight in untrained if not any(part in weight for part in _MAY_BE_MISSING))
     if missing:
@@ -69,22 +69,22 @@ def check_complete(name: str, untrained: Collection[str]) -> None:
 
 
 def check_ids(model: Any, tokenizer: Any, label: str) -> None:
-    """Refuse a tokenizer that writes numbers for which the model has no embedding.
+    """Refuse a tokenizer that writes ids for which the model has no embedding.
 
     Raises:
-        ModelError: says which ids or token types the model does not know.
+        ModelError: the model does not know some token ids or token types; gives the largest.
     """
     written = [tokenizer(*texts, return_token_type_ids=True) for texts in (("a",), ("a", "b"))]
     try:
         rows = model.get_input_embeddings().weight.shape[0]
     except (NotImplementedError, AttributeError):
-        return  # hashed letters: every id has an embedding
+        return  # characters are hashed: every id has an embedding
     highest = max([*tokenizer.get_vocab().values(), *(i for each in written for i in each["input_ids"])], default=0)
     kinds = getattr(model.config, "type_vocab_size", None) or 0
     kind = max((i for each in written for i in each["token_type_ids"]), default=0)
     if highest >= rows:
         fault = f"has token ids up to {highest}, and the model knows {rows}"
-    elif 1 < kinds <= kind:  # a model of one type is not told any
+    elif 1 < kinds <= kind:  # a model with one type gets no token types
         fault = f"writes token types up to {kind}, and the model knows {kinds}"
     else:
         return
@@ -93,14 +93,14 @@ def check_ids(model: Any, tokenizer: Any, label: str) -> None:
 
 @contextmanager
 def in_words(name: str, *, part: str = "") -> Iterator[None]:
-    """Turn whatever a library raises over a model folder into one sentence; nothing is fetched meanwhile.
+    """Turn any error of a library about a model folder into one sentence; nothing is fetched meanwhile.
 
     Args:
-        name: how the user calls the model.
-        part: of the folder, which is being read.
+        name: name of the model as given by the user.
+        part: part of the folder that is being read.
 
     Raises:
-        ModelError: in place of what the block raised.
+        ModelError: replaces the error that the block raised.
     """
     try:
         with nothing_fetched():
@@ -108,14 +108,14 @@ def in_words(name: str, *, part: str = "") -> Iterator[None]:
     except ModelError:
         raise
     except BaseException as error:
-        # A tokenizer in Rust gives up by what is no Exception.
+        # A panic of a tokenizer in Rust is not an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise _explain(error, name=name, part=part) from error
 
 
 def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
-    """Turn what transformers raises into one sentence."""
+    """Turn an error of transformers into one sentence."""
     text = str(error)
     if trouble_of(error) == "away":
         return ModelError(
@@ -129,10 +129,10 @@ def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
             f"{shown(name)} is of a family that transformers does not know; these work: {WORKING_FAMILIES}"
         )
     if "weights_only" in text or "WeightsUnpickler" in text:
-        # torch's advice is to switch its guard off.
+        # torch's advice is to turn off its protection.
         return ModelError(f"{shown(name)} has pickled weights, which are never read; save them as safetensors")
     if "CONVERSION" in text:
-        # What transformers calls the part of its report on weights that it could not convert.
+        # The heading of the part of transformers' loading report about weights that it could not convert.
         return ModelError(
             f"{shown(name)} has quantized weights that transformers does not load without the model's head; load it in "
             "Python by the class that it was saved with, as AutoModelForCausalLM, and give model= and tokenizer="
@@ -151,7 +151,7 @@ def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
 
 
 def _is_pythons_own(error: BaseException) -> bool:
-    """Whether an error speaks of the program that met a wrong value (`'NoneType' object has no attribute 'get'`)."""
+    """Return True if an error is about the program, not about a value (`'NoneType' object has no attribute 'get'`)."""
     if isinstance(error, RecursionError | UnicodeError) or not isinstance(error, Exception):
         return True
     in_words = isinstance(error, OSError | RuntimeError | ValueError | ImportError)

@@ -1,4 +1,4 @@
-"""A tiny random model that stands in for a real one, to try a command out quickly."""
+"""A tiny random model in place of a real one, to try a command quickly."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from headscope.models.loading.load_model import LoadedModel, load_tokenizer
 
 
 def load_debug_model(name: str | None = None, *, revision: str | None = None, device: str = "auto") -> LoadedModel:
-    """Make a random BERT of 3 layers x 12 heads, 144 wide as the original's `--debug`, for a model's tokenizer.
+    """Make a random BERT of 3 layers x 12 heads, 144 wide as in the original's `--debug`, for a model's tokenizer.
 
-    The same weights every time; the real model's are not looked at.
+    The weights are always the same; the real model's weights are not read.
 
     Args:
-        name: the model whose tokenizer to use, as `load_model` takes it.
+        name: model whose tokenizer is used, as in `load_model`.
         revision: branch, tag or commit on the hub.
         device: `auto` or a torch device.
 

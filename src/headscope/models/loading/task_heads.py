@@ -1,4 +1,4 @@
-"""Load a model together with the head that it was trained with, or say that it has none."""
+"""Load a model together with its trained head, or raise an error if it has none."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from headscope.encoding.choices import LABELS
 from headscope.errors import ModelError
 from headscope.models.loading.load_model import LoadedModel, read_model
 
-# The auto class of each loss, and what its head is called.
+# The auto class of each loss, and the name of its head.
 _HEADS = {
     "mlm": ("AutoModelForMaskedLM", "masked-LM head"),
     "clm": ("AutoModelForCausalLM", "next-token head"),
@@ -16,7 +16,7 @@ _HEADS = {
 }
 
 _CLASSIFIER = "ForSequenceClassification"
-# How to go without each loss.
+# The advice for users without the head of a loss.
 _WITHOUT = dict.fromkeys(_HEADS, "use --loss none") | {LABELS: "leave --labels out"}
 
 
@@ -24,7 +24,7 @@ def load_task_model(name: str | Path | None = None, *, loss: str, **loading: Any
     """Load a model with its trained head; a head that would be random is refused.
 
     Args:
-        name: as `load_model` takes it. The embedded model has a masked-LM head.
+        name: as in `load_model`. The embedded model has a masked-LM head.
         loss: what the head predicts: `mlm`, `clm`, `denoise` or `labels`.
         **loading: the other arguments of `load_model`.
 
@@ -49,10 +49,10 @@ def given_task_model(loaded: LoadedModel, *, loss: str) -> LoadedModel:
 
     Args:
         loaded: the model with its tokenizer.
-        loss: as `load_task_model` takes it.
+        loss: as in `load_task_model`.
 
     Raises:
-        ModelError: it has none; names the class to load it with.
+        ModelError: it does not have this head; names the class to load it with.
     """
     auto, head = _HEADS[loss]
     scores = getattr(loaded.model, "get_output_embeddings", lambda: None)
@@ -66,15 +66,15 @@ def given_task_model(loaded: LoadedModel, *, loss: str) -> LoadedModel:
 
 
 def load_writer(name: str | Path | None = None, **loading: Any) -> LoadedModel:
-    """Load a model with the head that writes its next token.
+    """Load a model with the head that predicts its next token.
 
     Args:
-        name: as `load_model` takes it.
+        name: as in `load_model`.
         **loading: the other arguments of `load_model`.
 
     Raises:
-        ModelError: the family writes no text, the checkpoint lacks weights of the head, or the model cannot be loaded
-            at all.
+        ModelError: the family cannot write text, the checkpoint lacks weights of the head, or the model cannot be
+            loaded at all.
     """
     for auto in ("AutoModelForSeq2SeqLM", "AutoModelForCausalLM"):
         if (loaded := _of_family(auto, name, **loading)) is not None:
@@ -88,7 +88,7 @@ def load_writer(name: str | Path | None = None, **loading: Any) -> LoadedModel:
 
 
 def _of_family(auto: str, name: str | Path | None, **loading: Any) -> LoadedModel | None:
-    """Load a model by an auto class; None where its family has no such head in transformers."""
+    """Load a model by an auto class; return None if its family has no such head in transformers."""
     try:
         return read_model(auto, name, **loading)
     except ModelError as error:
@@ -98,8 +98,8 @@ def _of_family(auto: str, name: str | Path | None, **loading: Any) -> LoadedMode
 
 
 def _check_trained(loaded: LoadedModel, head: str, remedy: str) -> None:
-    """Refuse a model whose checkpoint lacks weights of its head; names the first, and says how many more."""
-    # Buffers (a bias of zeros, position ids) are made the same way every time; tied weights are not missing.
+    """Refuse a model whose checkpoint lacks weights of its head; name the first, and the number of others."""
+    # Buffers (a bias of zeros, position ids) are always made the same way; tied weights are not missing.
     parameters = dict(loaded.model.named_parameters(remove_duplicate=False))
     missing = sorted(key for key in loaded.untrained if key in parameters)
     if missing:

@@ -1,4 +1,4 @@
-"""Load a checkpoint with all its parts, by the class that its configuration names, in its own precision."""
+"""Load a checkpoint with all its parts, by the class named in its configuration, in its own precision."""
 
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,14 @@ _AUTO = (*(f"AutoModelFor{task}" for task in _TASKS), "AutoModel")
 
 
 def load_checkpoint(name: str | Path | None = None, *, revision: str | None = None) -> LoadedModel:
-    """Load a model as it was saved, so that it can be saved again with nothing lost.
+    """Load a model as it was saved, so that it can be saved again without loss.
 
     Args:
         name: a hub name, a local folder, or None for the embedded model.
         revision: branch, tag or commit on the hub.
 
     Raises:
-        ModelError: as `load_model`, or none of transformers' auto classes makes the class that `config.json` names.
+        ModelError: as `load_model`, or none of transformers' auto classes makes the class named in `config.json`.
     """
     folder, label, _ = locate(name, revision=revision)
     with in_words(str(name or label), part="its config.json"):
@@ -43,7 +43,7 @@ def _auto_class(config: Any, label: str) -> str:
     """Return the auto class that makes the architecture of a configuration."""
     import transformers
 
-    # A configuration that names none was saved without a head.
+    # A configuration that names no class was saved without a head.
     architecture = (config.architectures or [None])[0]
     if architecture is None:
         return "AutoModel"

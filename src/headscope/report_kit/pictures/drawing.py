@@ -1,4 +1,4 @@
-"""Matplotlib figures made part of a page: its colors follow light and dark, its ids collide with nobody's."""
+"""Matplotlib figures inlined in a page: their colors follow the light and dark scheme, their ids are unique."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from headscope.report_kit.tables.page_rows import Table
 from headscope.views.markup import Html, el, raw, text
 
 PIXELS_PER_POINT = 1.36
-"""Ten-point text of a figure comes out a little smaller than the page's sixteen-pixel text."""
+"""Ten-point text of a figure is displayed a little smaller than the page's sixteen-pixel text."""
 LEAST_PIXELS = 11
-"""No text of a figure is smaller on any screen: where there is no room for it, the figure scrolls in its box."""
+"""Smallest text of a figure on any screen; a figure that would need smaller text scrolls in its box."""
 
 
 def inline(figure: matplotlib.figure.Figure, *, name: str, label: str) -> Html:
@@ -33,8 +33,8 @@ def inline(figure: matplotlib.figure.Figure, *, name: str, label: str) -> Html:
 
     Args:
         figure: a figure of `headscope.figures`.
-        name: unique in the page; put before the figure's ids.
-        label: what the figure shows, for those who do not see it.
+        name: name that is unique in the page; prefixed to the figure's ids.
+        label: description of the figure for screen readers.
     """
     return _figure(svg_text(figure), name=name, label=label)
 
@@ -42,15 +42,15 @@ def inline(figure: matplotlib.figure.Figure, *, name: str, label: str) -> Html:
 def placed(
     about: Context, figure: Figure, label: str, *, ending: str = "", class_: str | None = None, href: str | None = None
 ) -> list[Html]:
-    """Place a figure in the page, each page of it as it was written in its file, else as it would be written.
+    """Place a figure in the page, each of its pages from its file if it was drawn, otherwise drawn now.
 
     Args:
         about: the run.
-        figure: declared by its analysis.
-        label: what it shows, for those who do not see it.
-        ending: of its file's name: the kind of attention, the probe.
-        class_: of the elements.
-        href: what a click on it opens.
+        figure: a figure that its analysis declares.
+        label: description for screen readers.
+        ending: ending of its file name: the kind of attention, the probe.
+        class_: class of the elements.
+        href: address that a click on it opens.
     """
     drawings = figure.drawings(about)
     page = re.compile(rf"{re.escape(figure.name + ending)}(-\d+)?")
@@ -70,18 +70,18 @@ def placed_by_kind(
     topic: str = "",
     class_: str | None = None,
 ) -> Iterator[Html]:
-    """Yield for each kind of attention that a figure draws its heading, its sentences, the figure and its table.
+    """Yield the heading, the sentences, the figure and its table for each kind of attention that a figure draws.
 
-    What explains the figure, and its file, stand beside it.
+    The explanation of the figure, and the link to its file, are placed next to it.
 
     Args:
         about: the run.
-        figure: drawn from one table, with a file for each kind.
-        label: what it shows, with `{}` for the kind's name.
-        table: makes the table of a kind from that table.
-        notes: what explains the figure, a paragraph each.
-        topic: of the sentences.
-        class_: of a box around the figure's pictures.
+        figure: a figure drawn from one table, with a file for each kind.
+        label: description of the figure, with `{}` for the kind's name.
+        table: builds the table of a kind from that table.
+        notes: explanation of the figure, one paragraph each.
+        topic: topic of the sentences.
+        class_: class of a box around the figure's pictures.
     """
     for kind in about.kinds:
         if pictures := placed(about, figure, label.format(kind.name), ending=kind.ending):
@@ -130,12 +130,12 @@ _STYLE = re.compile(r' style="([^"]*)"')
 
 
 def _point(match: re.Match[str]) -> str:
-    """Write a linked point as one element with `data-head`: the page's script opens the card, no tab stop is made."""
+    """Return a linked point as one element with `data-head`: the page's script opens the card, without a tab stop."""
     return f'<{match.group(2)} data-head="{match.group(1)}"{match.group(3)}/>'
 
 
 def _hoist(match: re.Match[str]) -> str:
-    """Move the style that all points share to their group: most of a big model's page consists of points."""
+    """Move the style shared by all points to their group: most of a big model's page consists of points."""
     name = blake2b(match.group(1).encode(), digest_size=2).hexdigest()
     group = stamped(match.group(), name=f"p{name}-")
     styles = [style.split("; ") for style in _STYLE.findall(group) if "fill" in style]
@@ -153,7 +153,7 @@ def _hoist(match: re.Match[str]) -> str:
 
 
 def _tag(tag: str, name: str) -> str:
-    """Rewrite one tag: page colors, page fonts, own ids."""
+    """Rewrite one tag with the page's colors, the page's fonts and unique ids."""
     tag = re.sub(r'\bid="([^"]*)"', lambda match: f'id="{name}-{match.group(1)}"', tag)
     tag = re.sub(r"url\(#([^)]*)\)", lambda match: f"url(#{name}-{match.group(1)})", tag)
     if tag.startswith("<use"):
@@ -164,7 +164,7 @@ def _tag(tag: str, name: str) -> str:
 
 @cache
 def _variables() -> dict[str, str]:
-    """Map the light scheme's colors, which matplotlib drew with, to the page's variables."""
+    """Map the colors of the light scheme, which matplotlib drew with, to the page's variables."""
     colors = palette()
     known = {shade.light: f"var(--{name})" for name, shade in colors.page.items()}
     for name, role in colors.roles.items():

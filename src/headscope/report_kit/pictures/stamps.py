@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 FEWEST = 200
-"""Fewer points stay as they were drawn."""
-_SAME = 0.06  # of a pixel: matplotlib writes two decimals
+"""Smallest number of points that are replaced."""
+_SAME = 0.06  # of a pixel, because matplotlib writes two decimals
 _POINT = re.compile(r'<path data-head="([^"]*)" d="([^"]*)"([^>]*)/>')
 _PLAIN = re.compile(r"^M [-\d.]+ [-\d.]+\s*(L [-\d.]+ [-\d.]+\s*)+z\s*$")
 
 
 def stamped(group: str, *, name: str) -> str:
-    """Write the points of a group as uses of a few shapes; what is no plain outline stays.
+    """Replace the points of a group by uses of a few shapes; paths that are not plain outlines stay.
 
     A circle of 20 corners takes 400 bytes a point, a use of it 60.
 
     Args:
         group: `<g ...>` with paths that have `data-head`.
-        name: the shapes' ids begin with it.
+        name: prefix of the shapes' ids.
     """
     if len(_POINT.findall(group)) < FEWEST:
         return group

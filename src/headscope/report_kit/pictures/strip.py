@@ -1,4 +1,4 @@
-"""A line of a table as a picture: a head's accuracy with its interval, the best offset as a tick, a control hollow."""
+"""A table row as a picture: a head's accuracy with its interval, the best offset as a tick, a control as hollow dot."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def strip(
     strong: bool = True,
     role: str = "syntax",
 ) -> Html:
-    """Return the picture of one line, 0% on its left and 100% on its right.
+    """Return the picture of one row, 0% on its left and 100% on its right.
 
     Args:
-        accuracy: the head's; a full dot on its interval.
-        baseline: the best fixed offset's; a tick on its interval.
+        accuracy: accuracy of the head; a full dot on its interval.
+        baseline: accuracy of the best fixed offset; a tick on its interval.
         control: a hollow dot at the mean of its seeds, on their range.
-        strong: whether the head is shown to beat the offset; a hollow dot in gray where it is not.
-        role: whose color the dot has.
+        strong: True if the head significantly beats the offset; otherwise the dot is hollow and gray.
+        role: role that gives the dot its color.
     """
     middle = HEIGHT / 2
     parts: list[Html] = [_line("rail", 0.0, 1.0, middle)]
@@ -46,7 +46,7 @@ def strip(
 
 def scale() -> Html:
     """Return the header of a column of strips: 0, 50 and 100%."""
-    # Not in a picture, whose text would shrink with it.
+    # Not part of an SVG, in which the text would shrink with the picture.
     return el("div", [el("span", words) for words in ("0", "50", "100%")], class_="strip-scale", aria_hidden="true")
 
 

@@ -1,1 +1,1 @@
-"""Tables of the report: their cells, their rows, and how a paper and a terminal print them."""
+"""Tables of the report: their cells, their rows, and their formats for papers and terminals."""

@@ -1,4 +1,4 @@
-"""Numbers of the tables as the report reads them: a value with its interval, and summaries over seeds."""
+"""Numbers of the tables in the form that the report uses: a value with its interval, and summaries over seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headscope.statistics.tables.columns import COUNTS
 
 @dataclass(frozen=True)
 class Runs:
-    """The same selection on another model, once a seed: mean, lowest and highest accuracy."""
+    """The same selection on another model with several seeds: mean, lowest and highest accuracy."""
 
     mean: float
     lowest: float
@@ -23,7 +23,7 @@ class Runs:
 
 
 def cell_of(row: dict[str, Any], value: str = "accuracy", prefix: str = "ci") -> Cell:
-    """Read a number with its interval and count from a row; what is missing or null is NaN."""
+    """Read a number with its interval and count from a row; missing values and null are NaN."""
     n = next((row[name] for name in row if name.startswith(COUNTS)), None)
     return Cell(
         number(row.get(value)), number(row.get(f"{prefix}_low")), number(row.get(f"{prefix}_high")), float("nan"),
@@ -37,7 +37,7 @@ def number(value: Any) -> float:
 
 
 def records(table: pd.DataFrame | None) -> list[dict[str, Any]]:
-    """Return a table's rows, none where there is no table."""
+    """Return a table's rows; empty if there is no table."""
     if table is None:
         return []
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
@@ -55,7 +55,7 @@ def rows_by_head(
 
 
 def runs(rows: list[dict[str, Any]], model: str) -> Runs | None:
-    """Summarize the held-out selections of one model over its seeds; None where there are none."""
+    """Summarize the held-out selections of one model over its seeds; None if it has none."""
     values = [number(row["held_out"]) for row in rows
               if row["model"] == model and row.get("selection") == "held-out"]  # fmt: skip
     known = np.array([value for value in values if not isnan(value)])
@@ -66,7 +66,7 @@ def runs(rows: list[dict[str, Any]], model: str) -> Runs | None:
 
 @dataclass(frozen=True)
 class Cell:
-    """One number with all that belongs to it; `value` is NaN where it cannot occur, an end where there is none."""
+    """One number with its interval; `value` is NaN if the statistic cannot occur, an end if it has no interval."""
 
     value: float
     ci_low: float
@@ -76,22 +76,22 @@ class Cell:
 
     @property
     def exists(self) -> bool:
-        """Whether the statistic can occur here."""
+        """True if the statistic can occur here."""
         return not np.isnan(self.value)
 
     @property
     def has_interval(self) -> bool:
-        """Whether there were documents enough for an interval."""
+        """True if there were enough documents for an interval."""
         return not (np.isnan(self.ci_low) or np.isnan(self.ci_high))
 
     @property
     def low(self) -> float:
-        """The end that a claim of "more than" must clear: the interval's, or the value where there is none."""
+        """The value that a claim of "more than" uses: the interval's lower end, or the value without an interval."""
         return self.ci_low if self.has_interval else self.value
 
     @property
     def high(self) -> float:
-        """The end that a claim of "less than" must stay under."""
+        """The value that a claim of "less than" uses: the interval's upper end, or the value without an interval."""
         return self.ci_high if self.has_interval else self.value
 
 
@@ -100,13 +100,13 @@ NO_NUMBER = Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenHead:
-    """A head that halves of the documents chose for something, or all documents.
+    """A head that halves of the documents selected for a function, or all documents.
 
     Attributes:
         kind, layer, head: the head.
-        share: how often halves of the documents chose it; NaN where nothing was held out.
-        all_documents: its value on all documents, too high where heads are nearly equal.
-        held_out: what such a choice is worth on documents that did not choose.
+        share: share of the halves that selected it; NaN if nothing was held out.
+        all_documents: its value on all documents, too high if heads are nearly equal.
+        held_out: held-out value of such a selection.
     """
 
     kind: str

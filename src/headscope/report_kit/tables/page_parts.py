@@ -1,4 +1,4 @@
-"""Parts of a page's tables: headers, groups of rows, cells with what belongs to their number, and folds."""
+"""Parts of a page's tables: headers, groups of rows, cells with a number and its details, and folds."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def page_table(
     """Return a table of the page.
 
     Args:
-        titles: of its columns; an empty one is the scale of `strip`.
-        groups: its rows below titles that span all columns; an empty title and a group without rows are left out.
+        titles: titles of its columns; an empty one is the scale of `strip`.
+        groups: its rows below titles that span all columns; an empty title and a group without rows are skipped.
         name: its id in the page.
         class_: its class.
-        words: titles that stand above text.
+        words: titles of text columns.
         above: a line above the titles.
     """
     header = [
@@ -40,18 +40,18 @@ def page_table(
 
 
 def group_body(title: str, rows: Sequence[Html], *, columns: int) -> Html:
-    """Return rows below a title that spans all columns; an empty title is left out."""
+    """Return rows below a title that spans all columns; an empty title is skipped."""
     heading = el("tr", el("th", title, colspan=columns, scope="rowgroup", class_="group"))
     return el("tbody", heading if title else None, list(rows))
 
 
 def numbered(value: str | Html, below: str = "", *more: Html | None) -> Html:
-    """Return a cell with a number, what belongs to it in small below, and more."""
+    """Return a cell with a number, its details in small print below, and more."""
     return el("td", value, el("small", below) if below else None, *more)
 
 
 def share_cell(cell: Cell | None, *more: Html | None, bold: bool = False) -> Html:
-    """Return a cell with a share in percent and its interval below, or a dash where there is no number."""
+    """Return a cell with a share in percent and its interval below, or a dash if it has no number."""
     if cell is None or not cell.exists:
         return el("td", DASH)
     value = share(cell.value)
@@ -59,10 +59,10 @@ def share_cell(cell: Cell | None, *more: Html | None, bold: bool = False) -> Htm
 
 
 def scrolled(table: Html, label: str) -> Html:
-    """Return a table in a box that scrolls sideways by itself, also by keyboard."""
+    """Return a table in a box with its own horizontal scrolling, also by keyboard."""
     return el("div", table, class_="scroll", tabindex=0, role="group", aria_label=label)
 
 
 def folded(table: Html, summary: str) -> Html:
-    """Return a table folded below a line that says what it holds."""
+    """Return a table folded below a line that summarizes it."""
     return el("details", el("summary", summary), scrolled(table, summary))

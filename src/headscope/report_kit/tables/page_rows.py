@@ -22,16 +22,16 @@ class Table:
     """A table to be folded below a figure.
 
     Attributes:
-        summary: what it holds, on its fold.
+        summary: description of the table, on its fold.
         header: the titles of the columns.
         rows: text, the first column the row's name; numbers are right-aligned.
         name: its id in the page.
-        words: indices of the columns that are words.
-        groups: a line above the header: (text, columns it spans).
-        opened: whether it is unfolded when the page opens.
-        matters: how much each row matters, in the order of the rows: the page shows the rows with the largest numbers
-            first. The rows keep their order where this is empty.
-        first: which rows come first, in words, such as `longest first`.
+        words: indices of the text columns.
+        groups: a line above the header: (text, number of columns it spans).
+        opened: True if it is unfolded when the page opens.
+        matters: importance of each row, in the order of the rows: the page shows the rows with the largest numbers
+            first. The rows keep their order if this is empty.
+        first: description of that order, such as `longest first`.
     """
 
     summary: str
@@ -46,7 +46,7 @@ class Table:
 
     @property
     def ordered_rows(self) -> tuple[tuple[str, ...], ...]:
-        """The rows as the page shows them; rows without a number come last."""
+        """The rows in the order of the page; rows without a number come last."""
         if not self.matters:
             return self.rows
         ranked = sorted(zip(self.matters, self.rows, strict=True), key=lambda pair: (isnan(pair[0]), -pair[0]))
@@ -82,7 +82,7 @@ class Table:
 
 
 def unit(statistic: str) -> str:
-    """Return the unit that a table's header names."""
+    """Return the unit for a table's header."""
     return "%" if is_share(statistic) else "nats"
 
 
@@ -113,7 +113,7 @@ def layer_table(kind: Kind, statistics: Sequence[str], words: Words, *, name: st
 
 
 def role_table(kinds: Sequence[Kind], words: Words) -> Table:
-    """Tabulate how many heads each role has, and in which layers."""
+    """Tabulate the number of heads with each role, and their layers."""
     rows = []
     for kind in kinds:
         grid = np.array(kind.roles, dtype=object).reshape(kind.layers, kind.heads_per_layer)

@@ -1,4 +1,4 @@
-"""Columns of the paper's tables, as they are printed: numbers with their intervals, words, tests."""
+"""Columns of the paper's tables in print: numbers with their intervals, words, tests."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def interval_columns(name: str, cell: Cell | None) -> dict[str, float]:
 
 
 def says_intervals(frame: pd.DataFrame) -> str:
-    """Return how a caption goes on about intervals; nothing where the run has none."""
+    """Return the part of a caption on intervals; empty if the run has none."""
     has = frame.filter(regex="_ci_low$").notna().any(axis=None)
     return ", with 95% intervals over documents" if has else ""
 
 
 def percent_column(title: str, name: str, *, signed: bool = False) -> PaperColumn:
-    """Print a share in percent with its interval in brackets, `75.2 (72.9–77.4)`; a dash where it is missing."""
+    """Return a column of shares in percent with intervals in brackets, `75.2 (72.9–77.4)`; a dash for missing ones."""
     return _with_interval(title, name, partial(points, signed=signed), share)
 
 
 def number_column(title: str, name: str) -> PaperColumn:
-    """Print a number with two digits after the point and its interval in brackets; a dash where it is missing."""
+    """Return a column of numbers with two decimals and intervals in brackets; a dash for missing ones."""
     return _with_interval(title, name, two_decimals, two_decimals)
 
 
@@ -50,20 +50,20 @@ def _with_interval(
 
 
 def words_column(title: str, name: str) -> PaperColumn:
-    """Print a text; nothing where there is none."""
+    """Return a column of text; empty for missing text."""
     return PaperColumn(title, lambda row: "" if pd.isna(row[name]) else str(row[name]), "l")
 
 
 def count_column(title: str, name: str) -> PaperColumn:
-    """Print a whole number, `1,211`; a dash where it is missing."""
+    """Return a column of whole numbers, `1,211`; a dash for missing ones."""
     return PaperColumn(title, lambda row: "–" if pd.isna(row[name]) else f"{int(row[name]):,}")
 
 
 def offset_column(title: str, name: str) -> PaperColumn:
-    """Print an offset with its sign, `+1`."""
+    """Return a column of offsets with sign, `+1`."""
     return PaperColumn(title, lambda row: offset_words(None if pd.isna(row[name]) else int(row[name])))
 
 
 def q_column(title: str, name: str, *, never: Callable[[dict[str, Any]], bool]) -> PaperColumn:
-    """Print a q, or `not tested`; a dash in rows of which none is ever asked."""
+    """Return a column of q-values, or `not tested`; a dash in rows for which there is never a test."""
     return PaperColumn(title, lambda row: "–" if never(row) else q_words(float(row[name])))

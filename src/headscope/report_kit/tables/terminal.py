@@ -1,4 +1,4 @@
-"""Results as a terminal shows them: lines, and tables of text."""
+"""Results for a terminal: lines, and tables of text."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Grid:
     """A table of text, the first column of which names the rows.
 
     Attributes:
-        titles: of the columns.
-        rows: their cells.
-        words: titles of further columns of words, which stand on the left; numbers stand on the right.
+        titles: titles of the columns.
+        rows: cells of the rows.
+        words: titles of further columns of words, which are left-aligned; numbers are right-aligned.
     """
 
     titles: Sequence[str]

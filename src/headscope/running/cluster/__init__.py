@@ -1,1 +1,1 @@
-"""A run whose shards are computed on a cluster."""
+"""Computation of a run's shards on a cluster."""

@@ -1,4 +1,4 @@
-"""What a user says of the cluster that shall compute a run's shards."""
+"""Options for the cluster that computes a run's shards."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,7 @@ _option = partial(option, None, group="machine")
 @documented
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """Which cluster, and what of it; raises `OptionError` where one of them cannot be."""
+    """Options that choose a cluster and its resources; an invalid value raises `OptionError`."""
 
     workers: int | None = _option(help="With --engine ray: workers; as many as fit when not given.")
     gpus_per_worker: float | None = _option(
@@ -29,11 +29,11 @@ class ClusterOptions:
         if self.cores < 1:
             raise OptionError(f"--cpus-per-worker {self.cores}: expected 1 or more")
         gpus = self.gpus_per_worker
-        # A share, so that several fit on one GPU, or whole ones; half a GPU of another is no use.
+        # A share, so that several fit on one GPU, or a whole number; half of a second GPU is useless.
         if gpus is not None and not (0 <= gpus <= 1 or gpus == int(gpus) > 0):
             raise OptionError(f"--gpus-per-worker {gpus:g}: expected 0, a share such as 0.5, or a whole number")
 
     @property
     def cores(self) -> int:
-        """Cores of each worker, and threads that it computes with."""
+        """The number of cores of each worker, and of the threads that it computes with."""
         return 1 if self.cpus_per_worker is None else self.cpus_per_worker

@@ -1,4 +1,4 @@
-"""Joining a Ray cluster, or starting one on this machine, and leaving it again without a trace."""
+"""Connect to a Ray cluster, or start one on this machine, and leave it again without a trace."""
 
 import os
 import shlex
@@ -20,16 +20,16 @@ _CONNECT = 10.0  # seconds
 
 
 class RayConnection:
-    """A cluster that is connected to while the block runs.
+    """A connection to a cluster that lasts while the block runs.
 
     Args:
-        options: which cluster, and what of it.
+        options: options that choose the cluster and its resources.
 
     Attributes:
-        ray: the package.
+        ray: the `ray` package.
 
     Raises:
-        OptionError: Ray is not installed, or there is no cluster of that address.
+        OptionError: Ray is not installed, or no cluster answers at that address.
     """
 
     def __init__(self, options: ClusterOptions) -> None:
@@ -42,15 +42,15 @@ class RayConnection:
         self._folder: str | None = None
 
     def __enter__(self) -> "RayConnection":
-        # Ray sends statistics of use to its makers unless told not to.
+        # Ray sends usage statistics to its makers unless this is set.
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        # It takes this signal for itself; a command has its own way of being stopped.
+        # Ray takes over this signal, but a command has its own handler for it.
         before = signal.getsignal(signal.SIGTERM)
         try:
             _check_address(self.options.ray_address)
             self._connect()
-        except Exception as error:  # Ray raises that very class, too
+        except Exception as error:  # Ray raises exactly this class, too
             self._remove()
             why = str(error).partition("\n")[0]
             raise OptionError(
@@ -58,7 +58,7 @@ class RayConnection:
                 "address, or leave it out for one on this machine"
             ) from None
         finally:
-            with suppress(ValueError, TypeError):  # another thread than the main one, or a handler that is not Python's
+            with suppress(ValueError, TypeError):  # a thread other than the main one, or a handler not set by Python
                 signal.signal(signal.SIGTERM, before)
         return self
 
@@ -69,7 +69,7 @@ class RayConnection:
         self._remove()
 
     def gpus_per_worker(self) -> float:
-        """Return how many GPUs a worker gets: what was asked for, else one where the cluster has any."""
+        """Return the number of GPUs per worker: the option, else one if the cluster has any."""
         gpus = self.options.gpus_per_worker
         return gpus if gpus is not None else float(self.ray.cluster_resources().get("GPU", 0) >= 1)
 
@@ -79,14 +79,14 @@ class RayConnection:
                 self.ray.init(**self._how())
                 return
             except Exception as error:
-                # Ray gives its processes 30 seconds, which is little on a machine that is busy.
+                # Ray gives its processes 30 seconds, which is little on a busy machine.
                 self.ray.shutdown()
                 self._remove()
                 if not left or "timed out" not in str(error):
                     raise
 
     def _how(self) -> dict[str, Any]:
-        """Return what Ray is told: nothing printed, no page served, and on this machine no other can connect."""
+        """Return the arguments of `ray.init`: no output, no dashboard, no access to a local cluster from elsewhere."""
         # Paths of sockets must be short, which the system's own temporary folder may not be.
         parent = "/tmp" if os.path.isdir("/tmp") else None
         self._folder = tempfile.mkdtemp(prefix="headscope-ray-", dir=parent)
@@ -119,10 +119,10 @@ class RayConnection:
 
 
 def _check_address(address: str | None) -> None:
-    """Look whether anything listens at an address, for which Ray would wait minutes.
+    """Check that something listens at an address, because Ray would wait for minutes.
 
     Raises:
-        OSError: nothing does.
+        OSError: nothing listens there.
     """
     host, _, port = (address or "").removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():

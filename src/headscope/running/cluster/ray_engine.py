@@ -1,4 +1,4 @@
-"""Shards computed by Ray: a model an actor, on any number of nodes and GPUs."""
+"""Shards computed by Ray: one model per actor, on any number of nodes and GPUs."""
 
 import os
 import time
@@ -19,14 +19,14 @@ from headscope.running.parts import shared_options
 from headscope.scans.shard_executor import ShardNode
 
 RESTARTS = 3
-"""How often Ray starts a worker anew that was lost."""
-_AT_ONCE = 2  # jobs of a worker: one is computed while the next is on its way
-_WORD_AFTER = 60.0  # seconds without a worker after which the user is told
+"""How often Ray restarts a lost worker."""
+_AT_ONCE = 2  # jobs per worker: one is computed while the next is on its way
+_WORD_AFTER = 60.0  # seconds without a worker after which the user gets a warning
 
 
 @dataclass(eq=False)
 class _Worker:
-    """An actor, whether it can be given something, how many jobs it has, and its process on its machine."""
+    """An actor, whether it is ready for jobs, its number of jobs, and its process on its machine."""
 
     actor: Any
     up: bool = False
@@ -36,7 +36,7 @@ class _Worker:
 
 @dataclass
 class _Scan:
-    """A scan that goes on: what is left of it, and what of it is under way, by the reference that says it is done."""
+    """A scan in progress: its remaining jobs, and the jobs under way by the reference that signals completion."""
 
     stage: str
     name: str
@@ -45,18 +45,18 @@ class _Scan:
 
 
 class RayEngine:
-    """A cluster that is held while the block runs.
+    """A cluster that is connected while the block runs.
 
-    Ray starts a lost actor anew (`max_restarts`) but retries an actor's task on that very actor, which waits where its
-    node does not come back; so what was lost goes to whichever worker is free (`max_task_retries` stays 0).
-    `ray.util.ActorPool` hands results over by value and drops what was lost: here they stay where they are, and are
-    joined there.
+    Ray restarts a lost actor (`max_restarts`) but retries an actor's task on that same actor, which waits forever if
+    its node does not come back; so lost jobs go to whichever worker is free (`max_task_retries` stays 0).
+    `ray.util.ActorPool` passes results by value and drops lost ones; here results stay on the workers and are joined
+    there.
 
     Args:
-        options: which cluster, and what of it.
+        options: options that choose the cluster and its resources.
 
     Raises:
-        OptionError: Ray is not installed, or there is no cluster of that address.
+        OptionError: Ray is not installed, or no cluster answers at that address.
     """
 
     def __init__(self, options: ClusterOptions) -> None:
@@ -81,7 +81,7 @@ class RayEngine:
         self._connection.__exit__(kind, error, trace)
 
     def serve(self, run: ModelRun) -> None:
-        """Say which run's shards are to be computed; workers are started when the first are."""
+        """Set the run whose shards are computed; workers are started when the first shards are requested."""
         text = run.signature["corpus"]
         gpus = self._connection.gpus_per_worker()
         options = shared_options(run.options)
@@ -92,10 +92,10 @@ class RayEngine:
         )
 
     def nodes(self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int) -> Iterator[ShardNode]:
-        """Yield what shards add up to, as `ShardExecutor` says.
+        """Yield the nodes that shards add up to, as `ShardExecutor` specifies.
 
         Raises:
-            ModelError: no worker is left, or a shard ends every worker that computes it.
+            ModelError: no worker is left, or a shard crashes every worker that computes it.
         """
         if not self._workers:
             self._start()
@@ -126,7 +126,7 @@ class RayEngine:
             self._wake(worker)
 
     def _wake(self, worker: _Worker) -> None:
-        """Have a worker load its model, wherever Ray starts it; it is given work when it has."""
+        """Make a worker load its model, wherever Ray starts it; it gets jobs when it has loaded."""
         worker.up = False
         if worker not in self._waking.values():
             self._waking[worker.actor.ready.options(max_task_retries=-1).remote()] = worker
@@ -151,7 +151,7 @@ class RayEngine:
                 worker.jobs += 1
 
     def _await(self, scan: _Scan) -> None:
-        """Wait until something is done, and take note of it."""
+        """Wait until a job or a worker's start is done, and record it."""
         began, warned = time.monotonic(), False
         while True:
             pending = [*scan.under_way, *self._waking]
@@ -208,14 +208,14 @@ class RayEngine:
                 raise
             scan.jobs.again(job.numbers)
         except errors.RayError:
-            # Lost with its worker, or with the worker's machine.
+            # The job was lost with its worker, or with the worker's machine.
             scan.jobs.lost(job)
             self._wake(worker)
         else:
             scan.jobs.done(job, result)
 
     def _fetched(self, jobs: ShardJobs) -> ShardNode | None:
-        """Return the next node in order, here; None where it is not there yet."""
+        """Return the next node in order, fetched to this process; None if it is not ready yet."""
         while (job := jobs.ready()) is not None:
             try:
                 arrays = self.ray.get(job.result)
@@ -244,13 +244,13 @@ def _join(self: Any, stage: str, scan_name: str, *states: Any) -> tuple[bool, An
     return True, self.worker.join(stage, scan_name, *states)
 
 
-# A `ShardWorker` as Ray runs it: each result is two, that it is there and what it is, so that the one who waits for the
-# first need not have the second sent. Ray wants plain methods, and what checks calls while tests run adds others to
-# every class statement.
+# A `ShardWorker` as Ray runs it: each method returns two results, a completion flag and the state, so that a caller
+# who waits for the flag need not have the state sent. Ray needs plain methods, and the runtime type checks of the test
+# suite add others to every class statement.
 _Actor = type("_Actor", (), {"__init__": _begin, "ready": _ready, "shard": _shard, "join": _join})
 
 
 def _original_error(error: HeadscopeError) -> BaseException:
-    """Return an error of a worker as it was raised there, without what Ray puts about it."""
+    """Return a worker's error as it was raised there, without Ray's wrapper."""
     cause = getattr(error, "cause", None)
     return cause if isinstance(cause, HeadscopeError) else error

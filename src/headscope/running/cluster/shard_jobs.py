@@ -1,4 +1,4 @@
-"""What is to be done for a scan on a cluster, in which order, and what again where a worker was lost."""
+"""Jobs of a scan on a cluster: their order, and which of them are repeated after a worker was lost."""
 
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -10,16 +10,16 @@ from headscope.errors import ModelError
 from headscope.scans.shard_sums import TOGETHER
 
 MOST_LOSSES = 4
-"""A shard that was lost so often with its worker is taken for what ends them."""
+"""A shard that was lost this often with its worker is assumed to crash workers."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One thing for a worker to do.
+    """One job of a worker.
 
     Attributes:
-        numbers: of the shard to compute, or of those to join.
-        joins: whether they are to be joined.
+        numbers: number of the shard to compute, or numbers of the shards to join.
+        joins: whether the shards are to be joined.
     """
 
     numbers: range
@@ -28,12 +28,12 @@ class Job:
 
 @dataclass(frozen=True)
 class FinishedNode:
-    """A whole node of the tree that lies with the workers.
+    """A finished node of the tree whose state is stored on the workers.
 
     Attributes:
-        numbers: of its shards.
-        level: of the tree.
-        result: what a worker gave for it.
+        numbers: numbers of its shards.
+        level: level in the tree.
+        result: result of the worker.
     """
 
     numbers: range
@@ -42,15 +42,15 @@ class FinishedNode:
 
 
 class ShardJobs:
-    """Keeps account of a scan's shards: which are computed, which are joined, which come next.
+    """Bookkeeping of a scan's shards: which are computed, which are joined, which come next.
 
-    Shards are drawn when a worker is ready for one, and stay here until their node has been taken, since a worker may
-    be lost with what it has computed.
+    Shards are drawn when a worker is ready for one. They stay here until their node has been taken, because a worker
+    may be lost together with its results.
 
     Args:
-        shards: in their order.
-        first: number of the first.
-        ahead: how many may be drawn beyond the last that was taken.
+        shards: shards in order.
+        first: number of the first shard.
+        ahead: maximum number of shards drawn beyond the last one taken.
     """
 
     def __init__(self, shards: Iterator[Shard], *, first: int, ahead: int) -> None:
@@ -65,11 +65,11 @@ class ShardJobs:
 
     @property
     def finished(self) -> bool:
-        """Whether all has been taken."""
+        """Return True if all nodes have been taken."""
         return self._end is not None and self._taken == self._end
 
     def next(self) -> Job | None:
-        """Return what to do next; None where nothing can be begun before something else is done."""
+        """Return the next job; None if no job can begin before another one is done."""
         if self._waiting:
             return self._waiting.popleft()
         if self._end is not None or self._drawn - self._taken >= self._ahead:
@@ -89,11 +89,11 @@ class ShardJobs:
         return self._inputs[job.numbers.start]
 
     def results(self, job: Job) -> list[Any]:
-        """Return what workers gave for the shards that a job joins."""
+        """Return the workers' results for the shards that a job joins."""
         return [self._results[number] for number in job.numbers]
 
     def done(self, job: Job, result: Any) -> None:
-        """Take what a worker gave for a job."""
+        """Store a worker's result for a job."""
         if job.joins:
             self._joined[job.numbers.start] = result
             return
@@ -105,10 +105,10 @@ class ShardJobs:
             self._waiting.appendleft(Job(node, joins=True))
 
     def lost(self, job: Job) -> None:
-        """Put a job back: its worker is gone.
+        """Put a job back because its worker was lost.
 
         Raises:
-            ModelError: it was put back too often.
+            ModelError: the job was put back too often.
         """
         self._losses[job.numbers] += 1
         if self._losses[job.numbers] >= MOST_LOSSES:
@@ -120,14 +120,14 @@ class ShardJobs:
         self._waiting.appendleft(job)
 
     def again(self, numbers: range) -> None:
-        """Have shards computed once more: what was computed of them is gone with where it lay."""
+        """Compute shards once more, because their results were lost with the place that stored them."""
         self._joined.pop(numbers.start, None)
         for number in numbers:
             self._results.pop(number, None)
         self._waiting.extendleft(Job(range(number, number + 1)) for number in reversed(numbers))
 
     def ready(self) -> FinishedNode | None:
-        """Return the next node in order where it is there: eight shards joined, or one where eight do not come."""
+        """Return the next node in order if ready: eight joined shards, or one shard of an incomplete group of eight."""
         number = self._taken
         if number in self._joined:
             return FinishedNode(range(number, number + TOGETHER), 1, self._joined[number])
@@ -138,7 +138,7 @@ class ShardJobs:
         return None
 
     def take(self, node: FinishedNode) -> None:
-        """Let go of what lay here for a node."""
+        """Drop everything stored here for a node."""
         self._joined.pop(node.numbers.start, None)
         for number in node.numbers:
             del self._inputs[number], self._results[number]

@@ -1,4 +1,4 @@
-"""A worker of a cluster: one process that holds the model and computes the shards it is given."""
+"""A worker of a cluster: one process that holds the model and computes the shards it receives."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ from headscope.statistics.sums.kept import State
 
 @dataclass(frozen=True, kw_only=True)
 class WorkersRun:
-    """What a worker is told of the run.
+    """The run as it is sent to a worker.
 
     Attributes:
-        options: of the run; files by paths, or addresses, that are the same for all.
-        text: number of documents and hash of the text, which workers do not read: they are given what they compute.
-        signature: of the run, as its `id` and `versions`.
+        options: options of the run; files are given by paths or addresses that are the same for all nodes.
+        text: number of documents and hash of the text, which workers do not read because they receive their inputs.
+        signature: signature of the run, with its `id` and `versions`.
     """
 
     options: RunOptions
@@ -38,12 +38,12 @@ class WorkersRun:
 
 @dataclass(frozen=True)
 class _OpenScan:
-    """A scan, ready to be computed.
+    """A scan that is ready to compute.
 
     Attributes:
-        source: the model that it reads with.
-        sums: empty, with the scan's options.
-        layout_accumulators: of other stages, as `scan_shards` takes them.
+        source: model that reads the inputs.
+        sums: empty sums with the scan's options.
+        layout_accumulators: accumulators of other stages, as in `scan_shards`.
     """
 
     source: SegmentSource
@@ -52,10 +52,10 @@ class _OpenScan:
 
 
 class ShardWorker:
-    """Computes shards of a run; it is loaded when first needed, so that one that was started anew loads again.
+    """Computes shards of a run; the run is loaded when first needed, so a restarted worker loads it again.
 
     Args:
-        run_description: of the run.
+        run_description: the run as it is sent to workers.
     """
 
     def __init__(self, run_description: WorkersRun) -> None:
@@ -69,7 +69,7 @@ class ShardWorker:
         """The run, with its model.
 
         Raises:
-            HeadscopeError: it cannot be prepared here, or is another than the one that was told of.
+            HeadscopeError: it cannot be prepared here, or differs from the run that was described.
         """
         run = prepare_model_run(self._run_description.options, text_read=self._run_description.text)
         signature_here, signature_there = (_essential(run.signature), _essential(self._run_description.signature))
@@ -82,7 +82,7 @@ class ShardWorker:
         return run
 
     def ready(self) -> None:
-        """Load what is needed to compute.
+        """Load everything that is needed to compute.
 
         Raises:
             HeadscopeError: as `run`.
@@ -90,24 +90,24 @@ class ShardWorker:
         _ = self.run
 
     def shard(self, stage: str, scan_name: str, shard: Shard) -> State:
-        """Return the state of what one shard adds up to."""
+        """Return the state that one shard adds up to."""
         scan = self._scan(stage, scan_name)
         return compute_shard(shard, scan.source, scan.sums, layout_accumulators=scan.layout_accumulators).state()
 
     def join(self, stage: str, scan_name: str, *states: State) -> State:
-        """Return the state of several shards that follow one another."""
+        """Return the joint state of several consecutive shards."""
         return joined(self._scan(stage, scan_name).sums, states)
 
     def _scan(self, stage: str, scan_name: str) -> _OpenScan:
-        """Return the model and the empty sums of a scan; those of the last one stay at hand."""
+        """Return the model and the empty sums of a scan; those of the last scan are cached."""
         if self._open_scan is None or self._at != (stage, scan_name):
-            self._open_scan = None  # its model may be large, and another comes
+            self._open_scan = None  # its model may be large, and another one is loaded next
             self._open_scan = self._open(stage, scan_name)
             self._at = stage, scan_name
         return self._open_scan
 
     def _open(self, stage: str, scan_name: str) -> _OpenScan:
-        """Look a scan up among those that its stage declares, and make ready to compute shards of it."""
+        """Find a scan among those that its stage declares, and prepare to compute its shards."""
         scans = self._scans(stage)
         if scan_name not in scans:
             raise ValueError(
@@ -122,11 +122,11 @@ class ShardWorker:
 
     @cached_property
     def _runner(self) -> ScanRunner:
-        """What knows the scans of the text of all stages, which decide about tiles and batches together."""
+        """The runner that knows all stages' scans of the text, which together decide about tiles and batches."""
         return scan_runner(self.run)
 
     def _scans(self, stage: str) -> Mapping[str, Scan]:
-        """Return the scans of a stage by their names, made once while the scans of that stage follow one another."""
+        """Return the scans of a stage by name; they are kept while consecutive scans belong to that stage."""
         if self._scans_of is None or self._scans_of[0] != stage:
             scans = measurement_of(STAGES[stage], self.run).scans()
             self._scans_of = stage, {scan.name: scan for scan in scans}
@@ -134,6 +134,6 @@ class ShardWorker:
 
 
 def _essential(signature: Mapping[str, Any]) -> dict[str, str]:
-    """Return what must be the same on all nodes; builds of one version for other processors may differ."""
+    """Return the facts that must be the same on all nodes; builds of one version for other processors may differ."""
     versions = {name: str(version).partition("+")[0] for name, version in signature["versions"].items()}
     return {"model, corpora or options": signature["id"], **versions, "python": ""}

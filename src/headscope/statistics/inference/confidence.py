@@ -1,8 +1,8 @@
-"""Error bars over documents that cover what they promise, and comparisons of two numbers on the same documents.
+"""Confidence intervals over documents with checked coverage, and comparisons of two numbers on the same documents.
 
-Student's t on an error clustered by document. A share is bounded as Wilson (1927) bounds a count, with the number of
-answers that would vary as much; a positive quantity on its logarithm; both reach further on the side where documents
-have a tail. How often they cover is simulated in `benchmarks/calibration.py` and stands in docs/definitions.md.
+Intervals use Student's t with an error clustered by document. A share is bounded as Wilson (1927) bounds a count, with
+the effective number of answers; a positive quantity on its logarithm; both are wider on the side where documents have a
+tail. Their coverage is simulated in `benchmarks/calibration.py` and reported in docs/definitions.md.
 """
 
 from collections.abc import Callable
@@ -18,15 +18,15 @@ from headscope.statistics.inference.interval_ends import positive_ends, real_end
 FEWEST_DOCUMENTS = 10
 
 Scale = Literal["share", "positive", "real"]
-"""What values can be: in [0, 1], in [0, infinity) or anything; an interval never leaves it."""
+"""Range of the values: [0, 1], [0, infinity) or any real number; an interval never exceeds it."""
 
 
 def too_few(documents: int, *, here: str = "this run has") -> str | None:
-    """Say that so many documents are too few for an interval, or None where they are enough.
+    """Return a message if there are too few documents for an interval, otherwise None.
 
     Args:
-        documents: how many there are.
-        here: who has them.
+        documents: number of documents.
+        here: subject of the message, such as the run.
     """
     if documents >= FEWEST_DOCUMENTS:
         return None
@@ -35,7 +35,7 @@ def too_few(documents: int, *, here: str = "this run has") -> str | None:
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with its 95% interval; arrays of one shape, NaN where there is none."""
+    """A value with its 95% interval; arrays of one shape, NaN for missing values."""
 
     value: NDArray[np.float64]
     low: NDArray[np.float64]
@@ -43,13 +43,13 @@ class Interval:
 
 
 def ends_of(interval: Interval, index: Any, value: str = "value", prefix: str = "") -> dict[str, float]:
-    """Return one number with its ends, as columns name them: `value`, `PREFIXci_low` and `PREFIXci_high`.
+    """Return one number with its ends, keyed by column name: `value`, `PREFIXci_low` and `PREFIXci_high`.
 
     Args:
-        interval: of arrays of any shape.
-        index: the index of the number; `()` where the interval holds a single number.
+        interval: interval with arrays of any shape.
+        index: index of the number; `()` if the interval holds a single number.
         value: name of the number's column.
-        prefix: of the ends' columns.
+        prefix: prefix of the ends' columns.
     """
     return {
         value: float(interval.value[index]),
@@ -61,19 +61,19 @@ def ends_of(interval: Interval, index: Any, value: str = "value", prefix: str = 
 def ratio_interval(
     sums: NDArray[Any], counts: NDArray[Any], *, scale: Scale, documents: int | None = None, confidence: float = 0.95
 ) -> Interval:
-    """Mean over what was counted, with its interval over documents.
+    """Compute the mean over all counted items, with its interval over documents.
 
     Args:
         sums: sum over each document (or group of documents), `[group, ...]`.
-        counts: how many that was, `[group, ...]`, broadcastable to `sums`.
-        scale: what values can be.
-        documents: how many the groups are of, where groups are fewer; None counts groups.
-        confidence: how often the interval holds the true value.
+        counts: number of items summed, `[group, ...]`, broadcastable to `sums`.
+        scale: range of the values.
+        documents: number of documents in all groups, if groups are fewer; None counts groups.
+        confidence: confidence level of the interval.
 
     Returns:
         Arrays of the shape of one group's sums. The value is NaN where nothing was counted; the bounds also where
-        fewer than 10 documents have any. No interval is of no width unless every document says the same, and that is
-        neither all right nor all wrong.
+        fewer than 10 documents have any item. An interval has width 0 only if all documents have the same value, and
+        that value is not all right or all wrong.
     """
     if sums.ndim == 1:
         column = ratio_interval(sums[:, None], counts[:, None], scale=scale, documents=documents, confidence=confidence)
@@ -87,13 +87,13 @@ def ratio_interval(
 def interval_of(
     estimate: Estimate, *, scale: Scale, counts: NDArray[Any] | float = 1, confidence: float = 0.95
 ) -> Interval:
-    """Interval of an estimate; NaN with fewer than 10 documents.
+    """Compute the interval of an estimate; NaN with fewer than 10 documents.
 
     Args:
-        estimate: with its error.
-        scale: what values can be.
-        counts: how many answers a share is of, for where all are right, or all wrong.
-        confidence: how often the interval holds the true value.
+        estimate: estimate with its error.
+        scale: range of the values.
+        counts: number of answers behind a share, needed if all are right or all wrong.
+        confidence: confidence level of the interval.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         if scale == "share":
@@ -116,19 +116,19 @@ def difference_interval(
     answers: bool = False,
     confidence: float = 0.95,
 ) -> Interval:
-    """Difference of two means over the same documents (first less second), with its interval.
+    """Compute the difference of two means over the same documents (first minus second), with its interval.
 
     Args:
         left: sum over each document of the first kind, `[group, ...]`.
-        left_counts: how many that was, broadcastable to `left`.
-        right: the same of the second kind.
-        right_counts: how many.
-        answers: the sums count right answers: an answer on which the two differ is added to the data, so that
-            agreement on a few hundred questions does not give an interval of no width (Agresti and Min 2005).
-        confidence: how often the interval holds the true value.
+        left_counts: number of items summed, broadcastable to `left`.
+        right: sum over each document of the second kind.
+        right_counts: number of items summed.
+        answers: True if the sums count right answers. An answer on which the two differ is then added to the data, so
+            that agreement on a few hundred questions does not give an interval of width 0 (Agresti and Min 2005).
+        confidence: confidence level of the interval.
 
     Returns:
-        Arrays of the shape of one group; NaN where a side has none, the bounds also where fewer than 10 documents
+        Arrays of the shape of one group; NaN where a side has no items, the bounds also where fewer than 10 documents
         have both.
     """
     if left.ndim == 1:
@@ -145,7 +145,7 @@ def doubted(estimate: Estimate, questions: NDArray[Any]) -> Estimate:
     """Add an answer on which the two sides differ to the error of a difference of right answers.
 
     Args:
-        estimate: of the difference.
+        estimate: estimate of the difference.
         questions: the number of questions, broadcastable to the estimate.
     """
     one_answer = 1.0 / np.maximum(np.broadcast_to(questions, estimate.value.shape), 1.0)
@@ -153,31 +153,31 @@ def doubted(estimate: Estimate, questions: NDArray[Any]) -> Estimate:
 
 
 def mean_interval(sums: NDArray[Any], counts: NDArray[Any]) -> Interval:
-    """Mean of several ratios, each counted once, with its interval over documents; scalars.
+    """Compute the mean of several ratios with equal weights, with its interval over documents; scalars.
 
     Args:
         sums: sum over each document for each ratio, `[group, ratio]`.
-        counts: how many that was, `[group, ratio]`; ratios without any drop out.
+        counts: number of items summed, `[group, ratio]`; ratios without any are dropped.
     """
     interval = interval_of(mean_of_ratios(sums, counts), scale="real")
     return mapped(interval, lambda ends: ends[..., 0])
 
 
 def mapped(interval: Interval, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Interval:
-    """Return an interval with the same done to value and bounds: a part of it, another shape, NaN where it says so."""
+    """Apply a function to value and bounds, for example to select a part, to reshape or to set values to NaN."""
     return Interval(change(interval.value), change(interval.low), change(interval.high))
 
 
 def resampling_weights(
     groups: int, *, draws: int | None = None, resamples: int = 2000, seed: int = 0
 ) -> NDArray[np.float64]:
-    """Draw how often each group is in each resample, `[resample, group]`: multinomial, rows sum to `draws`.
+    """Draw the count of each group in each bootstrap resample, `[resample, group]`: multinomial, rows sum to `draws`.
 
     Args:
-        groups: how many there are.
-        draws: how many are drawn; as many as there are when None.
-        resamples: how often.
-        seed: of the draws.
+        groups: number of groups.
+        draws: number of groups drawn; equal to `groups` when None.
+        resamples: number of resamples.
+        seed: seed of the random draws.
     """
     generator = np.random.default_rng(seed)
     number = groups if draws is None else draws

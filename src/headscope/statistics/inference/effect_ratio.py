@@ -1,7 +1,7 @@
-"""The share that one effect is of another that was measured on the same documents, with Fieller's (1954) interval.
+"""The ratio of two effects measured on the same documents, with Fieller's (1954) interval.
 
-Neither effect has a sign that is sure in each document, so that the larger one cannot be what is counted. The interval
-holds the shares r for which the mean of `part - r * whole` does not differ from 0, by Student's t.
+Neither effect has the same sign in every document, so that the larger one cannot serve as the counts of a ratio. The
+interval contains the ratios r for which the mean of `part - r * whole` does not differ from 0, by Student's t.
 """
 
 from typing import Any
@@ -20,13 +20,13 @@ def effect_ratio_interval(
     """Return the mean of one effect divided by the mean of another, with its interval over documents.
 
     Args:
-        part: sum of the one over each document (or group of documents), `[group, ...]`.
-        whole: the same of the other, of its shape.
-        counts: how many inputs that was, broadcastable to both.
-        confidence: how often the interval holds the true share.
+        part: sum of the first effect over each document (or group of documents), `[group, ...]`.
+        whole: sum of the second effect, of the same shape.
+        counts: number of inputs, broadcastable to both.
+        confidence: confidence level of the interval.
 
     Returns:
-        Arrays of the shape of one group; NaN where the interval of the whole is not above 0, or has too few documents.
+        Arrays of the shape of one group; NaN if the interval of the whole is not above 0, or has too few documents.
     """
     of_part, of_whole = ratio(part, counts), ratio(whole, counts)
     with np.errstate(invalid="ignore", divide="ignore"):

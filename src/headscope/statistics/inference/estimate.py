@@ -1,8 +1,8 @@
-"""How far an estimate would move with other documents: its error, and the degrees of freedom that the error has.
+"""Sampling error of an estimate over documents: its standard error, and the degrees of freedom of that error.
 
-What each document moves a ratio gives its error whatever the documents' sizes. How well that error is itself known is
-its degrees of freedom: with documents of one size, their number less one; where a few large ones carry the sum, few.
-Student's t with these (Bell and McCaffrey 2002) is what intervals and tests are made of.
+The influence of each document on a ratio gives its error whatever the documents' sizes. The degrees of freedom say how
+well the error itself is known: their number less one with documents of equal size, few where a few large documents
+dominate the sum. Intervals and tests use Student's t with these degrees of freedom (Bell and McCaffrey 2002).
 """
 
 from collections.abc import Iterator
@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_NUMBERS_AT_ONCE = 1 << 22  # 32 MiB of float64 for each array that is at work
+_NUMBERS_AT_ONCE = 1 << 22  # 32 MiB of float64 for each array in use
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with what is known of its error; arrays of one shape.
+    """A value and its error; arrays of one shape.
 
     Attributes:
-        value: of all documents; NaN where nothing was counted.
-        error: its standard error over documents; 0 where every document says the same.
+        value: estimate over all documents; NaN where nothing was counted.
+        error: its standard error over documents; 0 where all documents have the same value.
         freedom: degrees of freedom of the error, at least 1.
-        documents: how many take part.
+        documents: number of documents that contribute.
         skew: skewness of the estimate over documents, from -1 to 1; 0 where it is not estimated.
     """
 
@@ -35,11 +35,11 @@ class Estimate:
 
 
 def ratio(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
-    """Estimate the mean over what was counted: sum of sums / sum of counts.
+    """Estimate the mean over all counted items: sum of sums / sum of counts.
 
     Args:
         sums: sum over each document (or group of documents), `[group, ...]`.
-        counts: how many that was, `[group, ...]`, broadcastable to `sums`; documents without any take no part.
+        counts: number of items summed, `[group, ...]`, broadcastable to `sums`; documents with 0 are ignored.
 
     Returns:
         Arrays of the shape of one group's sums.
@@ -65,12 +65,12 @@ def difference(
 
     Args:
         left: sum over each document of the first kind, `[group, ...]`.
-        left_counts: how many that was, broadcastable to `left`.
-        right: the same of the second kind, of the shape of `left`.
-        right_counts: how many.
+        left_counts: number of items summed, broadcastable to `left`.
+        right: sum over each document of the second kind, of the shape of `left`.
+        right_counts: number of items summed.
 
     Returns:
-        Arrays of the shape of one group; `documents` counts those that have both.
+        Arrays of the shape of one group; `documents` counts documents that have both kinds.
     """
     shape = left.shape[1:]
     sides = [
@@ -91,11 +91,11 @@ def difference(
 
 
 def mean_of_ratios(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
-    """Estimate the mean of several ratios, each counted once, such as of means for every length of sentence.
+    """Estimate the mean of several ratios with equal weights, such as means for every sentence length.
 
     Args:
         sums: sum over each document for each ratio, `[group, ratio]`.
-        counts: how many that was, `[group, ratio]`; ratios without any drop out.
+        counts: number of items summed, `[group, ratio]`; ratios without any are dropped.
 
     Returns:
         Arrays of one element.
@@ -115,11 +115,11 @@ def mean_of_ratios(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
 
 
 def averaged(estimate: Estimate) -> Estimate:
-    """Average over random splits of the same documents (first axis) what each of them estimates.
+    """Average the estimates of random splits of the same documents (first axis).
 
-    The error has two parts: that of one split, which the error of their mean never exceeds, and how far splits lie from
-    each other, as other documents would have chosen otherwise. It errs on the side of too wide: in simulation intervals
-    cover 93 to 100%. Splits without a value drop out.
+    The error has two parts: the error of one split, which the error of their mean never exceeds, and the spread between
+    splits, because other documents would have led to other choices. It is conservative: in simulation, intervals cover
+    93 to 100%. Splits without a value are dropped.
     """
     there = ~np.isnan(estimate.value)
     number = np.maximum(there.sum(0), 1)
@@ -136,18 +136,18 @@ def averaged(estimate: Estimate) -> Estimate:
 def moved(
     value: NDArray[np.float64], moves: NDArray[np.float64], sizes: NDArray[np.float64], present: NDArray[np.bool_]
 ) -> Estimate:
-    """Turn what each document moves into an error with its degrees of freedom.
+    """Compute the standard error and its degrees of freedom from the influence of each document.
 
     The error is the root of the sum of squares. Its degrees of freedom are Satterthwaite's (1946): (sum v)^2 / sum v^2
-    - 1 with v the variance that a document is expected to add. A document adds noise in proportion to its size, and a
+    - 1 with v the expected variance contribution of a document. A document adds noise in proportion to its size, and a
     document effect in proportion to the square of its size. A least-squares fit to the squares gives the two parts,
-    neither below 0. The skewness is that of a sum of independent moves: the third moments over the error cubed.
+    neither below 0. The skewness is that of a sum of independent influences: the third moments over the error cubed.
 
     Args:
-        value: of all documents, `[column]`.
-        moves: what each document adds to the value's deviation, `[group, column]`; 0 where it takes no part.
-        sizes: share of what was counted that is the document's, `[group, column]`.
-        present: which documents take part, `[group, column]`.
+        value: estimate over all documents, `[column]`.
+        moves: influence of each document on the value, `[group, column]`; 0 for documents that do not contribute.
+        sizes: share of the counted items that belongs to the document, `[group, column]`.
+        present: True for documents that contribute, `[group, column]`.
     """
     groups = present.sum(0)
     squares = moves**2
@@ -168,17 +168,17 @@ def _ratio(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> Estimate:
 def _moves(
     sums: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return a ratio, what each document moves it, and the documents' shares of what was counted.
+    """Return a ratio, the influence of each document on it, and the documents' shares of the counted items.
 
-    A document pulls the ratio toward itself, so that its residual is too small; divided by the root of what is left
-    of the whole without it, its square is right on average (HC2; MacKinnon and White 1985).
+    A document pulls the ratio toward itself, so its residual is too small. Divided by the root of the share of all
+    other documents, its square is right on average (HC2; MacKinnon and White 1985).
     """
     total, number = sums.sum(0), counts.sum(0)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = total / number
         sizes = counts / number
         moves = (sums - value * counts) / (number * np.sqrt(1 - sizes))
-    # A document that has everything leaves nothing to compare it with.
+    # A document that has all items leaves nothing to compare it with.
     moves = np.where((counts > 0) & (counts < number), moves, 0.0)
     return value, moves, np.where(counts > 0, sizes, 0.0)
 
@@ -186,13 +186,13 @@ def _moves(
 def _line(
     squares: NDArray[np.float64], sizes: NDArray[np.float64], present: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit squares / size = noise + slope * size by least squares, neither below 0; noise alone where nothing varies."""
+    """Fit squares / size = noise + slope * size by least squares, neither below 0; only noise if sizes do not vary."""
     number = np.maximum(present.sum(0), 1)
     scaled = np.divide(squares, sizes, out=np.zeros_like(squares), where=present & (sizes > 0))
     size, height = sizes.sum(0) / number, scaled.sum(0) / number
     apart = np.where(present, sizes - size, 0.0)
     spread = (apart**2).sum(0)
-    # Sizes that are the same but for rounding have no slope.
+    # Sizes that are equal up to rounding have no slope.
     sloped = spread > 1e-12 * np.maximum((sizes**2).sum(0), 1e-300)
     slope = np.where(sloped, (apart * scaled).sum(0) / np.where(sloped, spread, 1.0), 0.0)
     noise = height - slope * size

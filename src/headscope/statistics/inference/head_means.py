@@ -15,16 +15,16 @@ from headscope.statistics.sums.groups import with_layer_means
 
 @dataclass(frozen=True, kw_only=True)
 class HeadMeans:
-    """Means of one kind of attention, of some columns (statistics, behaviors).
+    """Means of one kind of attention, for some columns (statistics, behaviors).
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        measure: of `measures.MEASURES`.
-        values: of every head, the layer's mean behind them, `[layer, head + 1, column]`; NaN where it cannot occur.
-        uniform: what uniform attention over the visible keys gives in the same rows, `[layer, column]`.
-        n: how many rows or segments each is of, `[layer, head + 1, column]`, the most of any head behind the heads.
-        sums: what the means are of in each document (or group of documents), `[group, layer, head, column]`.
-        counts: of how many rows or segments, as `sums`; axes of size 1 where it is the same along them.
+        measure: one of `measures.MEASURES`.
+        values: value of every head, then the layer's mean, `[layer, head + 1, column]`; NaN where it cannot occur.
+        uniform: value under uniform attention over the visible keys in the same rows, `[layer, column]`.
+        n: number of rows or segments behind each value, `[layer, head + 1, column]`; for the mean the largest.
+        sums: sums behind the means in each document (or group of documents), `[group, layer, head, column]`.
+        counts: number of rows or segments, shaped as `sums`; axes of size 1 where it is the same along them.
     """
 
     kind: str
@@ -54,7 +54,7 @@ class HeadMeans:
             sums: as the attribute.
             counts: as the attribute.
             uniform: as the attribute.
-            scales: of each column's values.
+            scales: scale of each column's values.
         """
         by_head = counts.shape[2] > 1
         values = _intervals(with_layer_means(sums), with_layer_means(counts) if by_head else counts, scales)

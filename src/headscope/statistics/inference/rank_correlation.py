@@ -7,15 +7,15 @@ from scipy.stats import norm, rankdata
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 FEWEST = FEWEST_DOCUMENTS
-"""With fewer pairs there is no interval."""
+"""Smallest number of pairs for an interval."""
 _Z = float(norm.ppf(0.975))
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float]:
     """Return Spearman's rho of pairs, ties at their mean rank, and the ends of its 95% interval.
 
-    The interval is over pairs, with Fisher's z and the error of Bonett and Wright (2000). Its ends are NaN of fewer
-    than 10, and all three where a side is the same everywhere.
+    The interval is over pairs, with Fisher's z and the error of Bonett and Wright (2000). Its ends are NaN for fewer
+    than 10 pairs, and all three numbers if a side is constant.
 
     Args:
         x, y: the numbers of each pair, finite.

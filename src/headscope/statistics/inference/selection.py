@@ -2,9 +2,9 @@
 
 The accuracy of a head that is the best of hundreds on the same data is biased upward. `held_out` therefore chooses
 heads on one half and scores them on the other, both ways, over several splits; `same_data` chooses and scores on the
-same data, as the paper does. The held-out result is the accuracy of the *selection*, not of a single head: where the
-halves choose different heads, it lies between their accuracies. The head that is named therefore also has its
-cross-fitted accuracy, and its accuracy on all documents.
+same data, as the paper does. The held-out result is the accuracy of the *selection*, not of a single head: if the
+halves choose different heads, it lies between their accuracies. The named head therefore also has its cross-fitted
+accuracy, and its accuracy on all documents.
 """
 
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ class Chosen:
         value: the accuracy of the named candidate, `[item]`: cross-fitted (`cross_fitted`) for held-out selection, on
             the same documents for `same_data`.
         all_documents: the accuracy of the named candidate on all documents, biased upward by the choice, `[item]`.
-        held_out: the accuracy of the selection: of the candidate that some documents choose, on the other documents;
-            NaN for `same_data`, and where nothing can be held out.
-        candidate: the index of the named candidate, `[item]`: for held-out selection the most frequent choice; -1 where
+        held_out: the accuracy of the selection: a candidate is chosen on some documents and scored on the others; NaN
+            for `same_data`, and if nothing can be held out.
+        candidate: the index of the named candidate, `[item]`: for held-out selection the most frequent choice; -1 if
             there is none.
         share: the share of choices that chose it, `[item]`; NaN for `same_data`.
         scored: the right answers in each document of the candidate that was chosen without it, for each split,
-            `[split, group, item]`; NaN where a half has no question. It is compared with another model's selection.
-        picked: the candidate that was chosen without a document, for each split, `[split, group, item]`; -1 where a
-            half has no question; for `same_data` the named candidate, once.
+            `[split, group, item]`; NaN if a half has no question. It is compared with another model's selection.
+        picked: the candidate that was chosen without a document, for each split, `[split, group, item]`; -1 if a half
+            has no question; for `same_data` the named candidate, once.
     """
 
     value: Interval
@@ -49,13 +49,13 @@ class Chosen:
 
     @property
     def scores(self) -> NDArray[np.bool_]:
-        """Whether a document was scored by the named candidate, `[split, group, item]`."""
+        """True where a document was scored by the named candidate, `[split, group, item]`."""
         return np.asarray((self.picked == self.candidate) & (self.candidate >= 0))
 
     def columns(self, item: int) -> dict[str, float]:
-        """Return columns of an item's choice: how often it was made, its value on all documents, what it is worth.
+        """Return an item's columns: the share of the choice, its value on all documents, and its held-out value.
 
-        A choice on the same data, which halves did not make, has no value on all documents beside its own.
+        A choice on the same data, without halves, has only one value, so the columns for all documents are missing.
         """
         share = float(self.share[item])
         every = ends_of(self.all_documents, item, "all_documents", "all_documents_")
@@ -71,7 +71,7 @@ class Contest:
     """The named candidate and the best rival, on the documents that chose neither; arrays `[item]`.
 
     Attributes:
-        rival: the index of the rival; -1 where there is none.
+        rival: the index of the rival; -1 if there is none.
         value: the accuracy of the candidate.
         baseline: the accuracy of the rival.
         margin: the accuracy of the candidate minus that of the rival.
@@ -97,7 +97,7 @@ def same_data(hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None
 
     Args:
         hits: right answers, `[group, candidate, item]`; the first candidate wins a tie.
-        counts: questions, `[group, item]`.
+        counts: number of questions, `[group, item]`.
         by: the item whose best candidate is used for all items; when None, each item has its own best candidate.
     """
     named = np.where(counts.sum(0) == 0, -1, _best(hits.sum(0)[None], by)[0])
@@ -113,12 +113,12 @@ def held_out(
 ) -> Chosen:
     """Choose on one half of the documents and score on the other, both ways, averaged over splits.
 
-    A split counts for an item where both halves have questions. The interval is over documents, each scored by the
+    A split counts for an item if both halves have questions. The interval is over documents, each scored by the
     candidate that the other half chose, and includes the variation between splits.
 
     Args:
         hits: right answers, `[group, candidate, item]`; the first candidate wins a tie.
-        counts: questions, `[group, item]`.
+        counts: number of questions, `[group, item]`.
         by: the item whose best candidate is used for all items; when None, each item has its own best candidate.
         splits: the number of splits.
         seed: the seed of the splits; equal seeds draw equal halves, so that results can be compared.
@@ -165,7 +165,7 @@ def accuracy_of(hits: NDArray[Any], named: NDArray[np.int64], counts: NDArray[An
     Args:
         hits: right answers, `[group, candidate, item]`.
         named: the index of the candidate, `[item]`.
-        counts: questions, `[group, item]`.
+        counts: number of questions, `[group, item]`.
     """
     interval = ratio_interval(_of(hits, named), counts, scale="share")
     return mapped(interval, lambda ends: np.where(named < 0, np.nan, ends))
@@ -174,7 +174,7 @@ def accuracy_of(hits: NDArray[Any], named: NDArray[np.int64], counts: NDArray[An
 def beside_rival(
     hits: NDArray[Any], chosen: Chosen, rivals: NDArray[Any], rival: Chosen, counts: NDArray[Any]
 ) -> Contest:
-    """Score the named candidate and a rival on the same documents: those that chose neither.
+    """Score the named candidate and a rival on the same documents, which chose neither.
 
     The accuracy of the best of several rivals is biased upward on the documents that chose it, so that a margin above
     it is too small. Both are therefore scored on the halves that did not choose, over the splits in which the other
@@ -185,7 +185,7 @@ def beside_rival(
         chosen: the candidate.
         rivals: right answers of the rivals, `[group, rival, item]`.
         rival: the best of the rivals, chosen on the same splits.
-        counts: questions, `[group, item]`.
+        counts: number of questions, `[group, item]`.
     """
     with_candidate = chosen.scores
     number = [(with_candidate & (rival.picked == candidate)).sum((0, 1)) for candidate in range(rivals.shape[1])]
@@ -207,7 +207,7 @@ def selection_margin(ours: Chosen, theirs: Chosen, counts: NDArray[Any]) -> Inte
     Args:
         ours: held-out selection on one model.
         theirs: held-out selection on the other model.
-        counts: questions, `[group, item]`, equal for both models.
+        counts: number of questions, `[group, item]`, equal for both models.
     """
     gap = _of_splits(ours.scored - theirs.scored, counts)
     return interval_of(doubted(gap, counts.sum(0)), scale="real")
@@ -224,7 +224,7 @@ def _of(hits: NDArray[Any], named: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _best(sums: NDArray[Any], by: int | None) -> NDArray[np.int64]:
-    """Return the candidate with most hits, `[draw, candidate, item]` to `[draw, item]`; of item `by`, if it is set."""
+    """Return the candidate with most hits, `[draw, candidate, item]` to `[draw, item]`; that of item `by`, if set."""
     if by is None:
         return np.asarray(sums.argmax(1))
     return np.broadcast_to(sums[:, :, by].argmax(1)[:, None], (len(sums), sums.shape[2]))

@@ -1,10 +1,10 @@
-"""Which heads pass a threshold, corrected over heads: Benjamini-Hochberg by means of intervals.
+"""Heads that pass a threshold, corrected for the number of heads: Benjamini-Hochberg by means of intervals.
 
-Of many heads some pass a threshold by chance. A head passes with an interval of 95% that lies beyond the threshold
-when it is the only one; where k of m heads pass, each has to with an interval of 1 - 5% k / m. The largest such k is
-that of Benjamini and Hochberg (1995), with the p of a head one less the confidence of the widest interval that lies
-beyond: so that the test is the interval's own, whatever that is made of, and a head that passes has a 95% interval
-beyond the threshold.
+Among many heads some pass a threshold by chance. A head that is the only one passes if its 95% interval lies beyond the
+threshold; if k of m heads pass, each must pass with an interval of 1 - 5% k / m. The largest such k is that of
+Benjamini and Hochberg (1995), with a head's p defined as one minus the confidence of the widest interval beyond the
+threshold. The test therefore agrees with the intervals, whatever their construction, and a head that passes has a 95%
+interval beyond the threshold.
 """
 
 from collections.abc import Callable
@@ -22,11 +22,11 @@ def passing(
     *,
     level: float = SIGNIFICANT,
 ) -> NDArray[np.object_]:
-    """Return True or False for each member of a family, and None where nothing was tested.
+    """Return True or False for each member of a family, and None for members without a test.
 
     Args:
-        interval_at: the intervals of all members at a confidence; NaN where there is none.
-        beyond: whether an interval lies beyond the threshold as a whole; False for NaN.
+        interval_at: function that returns the intervals of all members at a confidence level; NaN for missing ones.
+        beyond: function that returns True where the whole interval lies beyond the threshold; False for NaN.
         level: the false discovery rate.
     """
     widest = interval_at(1 - level)

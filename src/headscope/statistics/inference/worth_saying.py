@@ -1,13 +1,13 @@
-"""Which claims are worth a sentence: those that are shown and large enough; both are decided here and nowhere else.
+"""Rules for claims that get a sentence: statistically significant and large enough. Both are decided only here.
 
 A sentence that one number differs from another, or that heads have an effect, an order, a rank or clusters, needs both:
 
-1. The thing itself is shown. Each claim has the p of its 95% interval, and Benjamini and Hochberg (1995) decide at a
-   false discovery rate of 5% over all claims of its kind: all heads, all layers, all orders that the sentence could
-   have been about. Where a stage has tested already, its q-value decides.
+1. The claim is significant. Each claim has the p of its 95% interval, and the Benjamini-Hochberg procedure (1995)
+   decides at a false discovery rate of 5% over all claims of its kind: all heads, all layers, all orders that the
+   sentence could have been about. Where a stage has tested already, its q-value decides.
 2. It is at least as large as the smallest size of its unit, one of the constants below.
 
-Facts that claim neither (what a share is, that no head passes a threshold) need neither.
+Facts that claim neither (the value of a share, that no head passes a threshold) need neither.
 """
 
 from collections.abc import Sequence
@@ -21,22 +21,22 @@ from headscope.statistics.inference.significance import SIGNIFICANT, false_disco
 Numbers = Sequence[float] | NDArray[np.float64]
 
 LEAST_LOSS = 0.01
-"""Nats of loss, or of a logit; a smaller effect is missed by little."""
+"""Nats of loss, or of a logit. A smaller effect is negligible."""
 LEAST_DIVERGENCE = 0.01
 """Nats between two distributions of attention."""
 LEAST_ENTROPY = 0.1
 """Nats of entropy: a spread over one tenth more tokens."""
 LEAST_SHARE = 0.01
-"""Of attention, of right answers, of what is explained: one point."""
+"""Share of attention, of right answers, or of explained variation: one point."""
 LEAST_RATIO = 1.1
-"""Of two sizes that have no unit in common with others, such as two gradients."""
+"""Ratio of two sizes without a common unit, such as two gradients."""
 LEAST_CORRELATION = 0.3
-"""Of two measures over heads."""
+"""Correlation of two measures over heads."""
 LEAST_RANKS = 0.5
-"""Of all heads: how far apart two ranks of a head lie that are named."""
+"""Share of all heads: distance between two ranks of a head that a sentence names."""
 
 LARGE_SHARE, TIMES_UNIFORM = 0.25, 2.0
-"""A share of attention stands out above both of these: this much, and so many times what uniform attention gives."""
+"""A share of attention stands out if it exceeds both: 0.25, and 2 times the share under uniform attention."""
 
 
 def shown(
@@ -48,19 +48,19 @@ def shown(
     above: bool = False,
     documents: int = FEWEST_DOCUMENTS,
 ) -> NDArray[np.bool_]:
-    """Return which of some claims of one kind are worth a sentence: shown not to be 0, and of a size of `least`.
+    """Return True for each claim of one kind that gets a sentence: significantly not 0, and at least `least` in size.
 
     Args:
-        value: the number of each claim; whether it is above or below 0 is seen from it.
-        low: the lower end of its 95% interval; NaN where nothing was tested, and nothing is worth a sentence.
-        high: the upper end.
+        value: the number of each claim; its sign is the direction of the claim.
+        low: lower end of its 95% interval; NaN if nothing was tested, and then the claim gets no sentence.
+        high: upper end.
         least: the smallest size, one of the constants of this module.
-        above: whether a claim is made only of a number above 0; else of one on either side.
-        documents: number of documents that the intervals are over, at least.
+        above: True if only numbers above 0 are claimed; otherwise numbers on either side.
+        documents: smallest number of documents behind the intervals.
     """
     p = p_of_interval(value, low, high, documents=documents)
     if above:
-        # What lies below is no discovery, and lets no other number pass.
+        # A number below 0 is not a discovery, and must not let other numbers pass.
         p = np.where(~np.isnan(p) & (np.asarray(value) <= 0), 1.0, p)
     return np.asarray((false_discovery(p) < SIGNIFICANT) & (np.abs(value) >= least))
 
@@ -68,11 +68,11 @@ def shown(
 def p_of_interval(
     value: Numbers, low: Numbers, high: Numbers, *, documents: int = FEWEST_DOCUMENTS
 ) -> NDArray[np.float64]:
-    """Return the p, on both sides, that each true value is 0, from its 95% interval; NaN where there is none.
+    """Return the two-sided p that each true value is 0, from its 95% interval; NaN if there is no interval.
 
-    It is below 5% where the interval leaves out 0. Further out it falls as Student's t does. Its degrees of freedom are
-    half the number of documents, as some are larger than others, and at least those of the fewest documents that an
-    interval is made of.
+    It is below 5% if the interval excludes 0, and falls further out as Student's t does. Its degrees of freedom are
+    half the number of documents, because documents differ in size, and at least those of the smallest number of
+    documents that an interval needs.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -86,8 +86,8 @@ def p_of_interval(
 
 
 def apart(value: float, low: float, other: float, other_high: float, *, least: float) -> bool:
-    """Return True if a number is shown to lie above another, by `least`: their intervals do not overlap.
+    """Return True if a number lies above another by at least `least` and their intervals do not overlap.
 
-    Intervals that do not overlap differ whatever the correlation of the two numbers.
+    If intervals do not overlap, the two numbers differ whatever their correlation.
     """
     return low > other_high and value - other >= least

@@ -32,15 +32,16 @@ class Accumulator(ABC):
     give the same result, and inputs are not changed.
 
     Args:
-        layout: the kinds of attention and their sizes; None where the scan passes them later (`open`).
+        layout: the kinds of attention and their sizes; None if the scan passes them later (`open`).
 
     Attributes:
         needs: the parts of a tile that it reads: `weights`, row `statistics`, `written`, the heads' `vectors`.
-        span: what must be complete before it is updated: single `rows`, a whole `layer` of a segment, or the same
+        span: the unit that must be complete before an update: single `rows`, a whole `layer` of a segment, or the same
             rows of the whole `stack` of layers.
-        parameters: the arguments of its constructor, beside the layout, on which its sums depend; each is an attribute.
-        version: the version of its state; `from_state` refuses another version.
-        merges: the end of the error of `merge`, which says what can be merged.
+        parameters: the arguments of its constructor, besides the layout, on which its sums depend; each is an
+            attribute.
+        version: the version of its state; `from_state` rejects other versions.
+        merges: last part of the error message of `merge`, which names what can be merged.
         layout: the kinds of attention and their sizes.
         groups: the largest number of groups of documents with separate sums.
         sums: the arrays that are kept for each document.
@@ -63,7 +64,7 @@ class Accumulator(ABC):
 
     @property
     def is_open(self) -> bool:
-        """Whether the sizes of the model, and therefore of the arrays, are known."""
+        """True if the sizes of the model, and therefore of the arrays, are known."""
         return bool(self.layout)
 
     def open(self, layout: Sequence[KindLayout]) -> None:
@@ -105,7 +106,7 @@ class Accumulator(ABC):
         """Add a tile of the batch; the tile is not changed."""
 
     def hand_over(self, copy: HostCopy) -> None:
-        """Have what the batch came to copied to the host: the scan waits once for all accumulators, before `end`."""
+        """Queue the batch's sums for the copy to the host; the scan waits once for all accumulators, before `end`."""
         self.segment_sums.hand_over(copy)
 
     def end(self, batch: Batch) -> None:  # noqa: B027 (most accumulators do nothing at this point)
@@ -119,8 +120,8 @@ class Accumulator(ABC):
         """Add the values of a tile, one for each segment of the batch, to declared arrays.
 
         Args:
-            tile: names the documents, the kind and, for an array whose first axis is `layer`, the layer.
-            **values: arrays, tensors or numbers by the name declared, `[batch, ...]` with the declared axes but `layer`
+            tile: tile with the documents, the kind and, for an array whose first axis is `layer`, the layer.
+            **values: arrays, tensors or numbers by declared name, `[batch, ...]` with the declared axes except `layer`
                 and `kind`; a value that is the same for all segments may be passed once.
 
         Raises:
@@ -132,7 +133,7 @@ class Accumulator(ABC):
         """Add values of the segments of a batch to declared arrays, of several layers at once.
 
         Args:
-            batch: names the documents.
+            batch: batch with the documents.
             kind: the kind of attention.
             layers: the layers.
             **values: as for `add`, `[batch, layer, ...]` where the first declared axis is `layer`.
@@ -151,7 +152,7 @@ class Accumulator(ABC):
         *,
         of_layer: bool = False,
     ) -> None:
-        """Add values by name; with `of_layer` they have no axis for the layer, of which there is one."""
+        """Add values by name; with `of_layer` they have no layer axis and belong to a single layer."""
         by_document: dict[bool, dict[str, NDArray[Any]]] = {}
         for name, value in values.items():
             declared = self._declared.get(name)
@@ -179,16 +180,16 @@ class Accumulator(ABC):
                     self.sums.add(document, **parts)
 
     def settings(self) -> dict[str, Any]:
-        """Return what the sums depend on beside the layout, arrays and plain values: the `parameters` by name."""
+        """Return the `parameters` by name, arrays and plain values: the settings on which the sums depend."""
         return {name: getattr(self, name) for name in self.parameters}
 
     @classmethod
     def with_settings(cls: type[Own], layout: Sequence[KindLayout], settings: Mapping[str, Any]) -> Own:
-        """Create an empty accumulator from a layout and what `settings` returned."""
+        """Create an empty accumulator from a layout and the result of `settings`."""
         return cls(layout, **settings)
 
     def described(self) -> str:
-        """Describe what the sums are over, for the error of `merge`."""
+        """Describe the layout and settings of the sums, for the error message of `merge`."""
         plain = [f"{name} {value}" for name, value in self.settings().items() if not isinstance(value, np.ndarray)]
         return f"{self.layout} with {', '.join(plain)}" if plain else str(self.layout)
 
@@ -267,13 +268,13 @@ class Accumulator(ABC):
 
     @classmethod
     def _read_settings(cls, state: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-        """Read what `_settings_state` wrote of the settings."""
+        """Read the settings from the arrays of `_settings_state`."""
         name = f"{cls.__name__}.settings"
         return {**json.loads(bytes(state[name])), **within(state, f"{name}.")}
 
     @classmethod
     def check_version(cls, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that another version or class wrote.
+        """Check that the state has this class and version.
 
         Raises:
             ValueError: the version differs; the message names both.

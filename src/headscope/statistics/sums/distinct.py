@@ -1,4 +1,4 @@
-"""How many documents there were, up to a number: what a few groups of them cannot tell."""
+"""The number of distinct documents, up to a limit, which a few groups of documents cannot give."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
@@ -10,10 +10,10 @@ from headscope.statistics.sums.kept import State
 
 
 class Distinct:
-    """The smallest hashes of what was named: exact up to `most` of them, of one size however many come.
+    """The smallest hashes of added names: an exact count up to `most`, in bounded memory.
 
     Args:
-        most: how many are told apart.
+        most: largest number of names that are distinguished.
     """
 
     def __init__(self, most: int) -> None:
@@ -21,14 +21,14 @@ class Distinct:
         self._hashes: set[int] = set()
 
     def add(self, names: Iterable[str]) -> None:
-        """Take in names; one that came before changes nothing."""
+        """Add names; a repeated name changes nothing."""
         self._take(int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") for name in names)
 
     def __len__(self) -> int:
         return len(self._hashes)
 
     def merge(self, other: "Distinct") -> None:
-        """Take in what another saw."""
+        """Add the names of another set."""
         self._take(other._hashes)
 
     def state(self) -> State:
@@ -36,7 +36,7 @@ class Distinct:
         return {"hashes": np.array(sorted(self._hashes), dtype=np.uint64)}
 
     def restore(self, state: Mapping[str, NDArray[np.uint64]]) -> None:
-        """Take up what `state` returned."""
+        """Restore a state returned by `state`."""
         self._hashes = set(state["hashes"].tolist())
 
     def _take(self, hashes: Iterable[int]) -> None:

@@ -18,7 +18,7 @@ def group_of(document: str, groups: int = GROUPS) -> int:
 
 
 def group_numbers(documents: Sequence[str]) -> NDArray[np.int64]:
-    """Return the number of each one's document, from 0 in order; of its group where there are more than `GROUPS`."""
+    """Return the index of each entry's document, from 0 in order; of its group if there are more than `GROUPS`."""
     few = len(set(documents)) <= GROUPS
     names = np.array(documents if few else [group_of(document) for document in documents])
     return np.unique(names, return_inverse=True)[1].reshape(-1)
@@ -27,8 +27,8 @@ def group_numbers(documents: Sequence[str]) -> NDArray[np.int64]:
 class GroupedSums:
     """Named sums: a set for each document up to `groups` documents, a set for each group beyond.
 
-    Memory is flat in the number of documents. Whether documents or groups are kept depends on the corpus
-    alone, never on the order it came in; float64 sums then agree to rounding.
+    Memory is bounded, whatever the number of documents. The choice of documents or groups depends only on the
+    corpus, never on the order in which it is read; float64 sums then agree up to rounding.
 
     Args:
         shapes: the shape of each named sum.
@@ -58,7 +58,7 @@ class GroupedSums:
     def add_at(self, document: str, places: NDArray[np.int64], **values: NDArray[Any]) -> None:
         """Add values to some indices of the first axis of a document's sums; every index occurs once.
 
-        It is cheaper than `add` where a document touches few of many indices.
+        It is cheaper than `add` if a document touches few of many indices.
         """
         sums = self._of(self._key(document))
         for name, value in values.items():
@@ -66,7 +66,7 @@ class GroupedSums:
         self._fold_if_many()
 
     def merge(self, other: "GroupedSums") -> None:
-        """Add another's sums."""
+        """Add the sums of another object."""
         if other.folded:
             self.fold()
         # The keys are sorted, since another order of addition changes the last digits.
@@ -75,7 +75,7 @@ class GroupedSums:
         self._fold_if_many()
 
     def fold(self) -> None:
-        """Keep sums by group from now on, as beyond `groups` documents."""
+        """Keep sums by group from now on, as for more than `groups` documents."""
         if self.folded:
             return
         documents, self._sums, self.folded = self._sums, {}, True
@@ -83,7 +83,7 @@ class GroupedSums:
             self._add(self._key(document), documents[document])
 
     def subset(self, wanted: Callable[[int], bool]) -> "GroupedSums":
-        """Return the sums of the documents whose group is wanted; they share their arrays with these."""
+        """Return the sums of the documents whose group is wanted; the arrays are shared with this object."""
         subset = type(self)(self.shapes, groups=self.groups, dtypes=self.dtypes)
         subset.folded = self.folded
         subset._sums = {
@@ -119,7 +119,7 @@ class GroupedSums:
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], *, prefix: str = "") -> "GroupedSums":
-        """Rebuild from `state()`, or from what begins with a prefix within a larger state."""
+        """Rebuild from `state()`, or from the arrays with a name prefix within a larger state."""
         state = within(state, prefix)
         names = [name for name in state if name not in ("keys", "folded", "groups")]
         sums = cls(
@@ -165,10 +165,10 @@ class GroupedSums:
 
 
 def with_layer_means(sums: NDArray[Any]) -> NDArray[np.float64]:
-    """Put the mean over a layer's heads behind them, so that one call gives the intervals of both.
+    """Append the mean over a layer's heads, so that one call gives the intervals of both.
 
     Args:
-        sums: of each document (or group of documents), or counts, `[group, layer, head, ...]`.
+        sums: sums or counts of each document (or group of documents), `[group, layer, head, ...]`.
 
     Returns:
         `[group, layer, head + 1, ...]`.

@@ -1,4 +1,4 @@
-"""A seeded sample of what a scan reads: of each cell the items with the smallest hashes."""
+"""A seeded sample of the items in a scan: those with the smallest hashes in each cell."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from headscope.statistics.sums.kept import State, within
 
 SAMPLED = (("cell", np.int32), ("hash", np.uint64), ("segment", np.int32))
-"""The fields with which the dtype of an item begins: its cell, its hash, the number of its segment."""
+"""The first fields of an item's dtype: its cell, its hash, the number of its segment."""
 _LARGEST = np.iinfo(np.uint64).max
 _LEAST_WAITING = 1 << 19
 _VECTORS = "vectors."
@@ -25,9 +25,9 @@ class Sampled:
     """The items of a sample.
 
     Attributes:
-        items: of the sample's dtype, sorted by cell and hash; `segment` counts within `segments`.
+        items: items of the sample's dtype, sorted by cell and hash; `segment` is an index into `segments`.
         segments: document and index of each segment of the items.
-        vectors: by name, what was offered with each item, `[item, ...]`.
+        vectors: the vectors offered with each item, by name, `[item, ...]`.
     """
 
     items: NDArray[Any]
@@ -36,12 +36,12 @@ class Sampled:
 
 
 class HashSample:
-    """Keep, of each cell, the items with the smallest hashes (a store of an accumulator).
+    """Keep the items with the smallest hashes in each cell (a store of an accumulator).
 
-    An item is a token, a row of a head, or whatever else has a document, a segment and a position; `row_hashes` gives
-    its hash, which depends on these and on the seed alone. The sample is therefore uniform, and the same in whatever
-    order, batches and shards the items come. Memory is bounded by the number of cells. Items whose hash is not below
-    `least` need not be offered, which spares reading their facts:
+    An item is a token, a row of a head, or anything else with a document, a segment and a position; `row_hashes` gives
+    its hash, which depends only on these and on the seed. The sample is therefore uniform, and does not depend on the
+    order, batches and shards in which the items arrive. Memory is bounded by the number of cells. Items whose hash is
+    not below `least` need not be offered, which saves reading their values:
 
         sample = HashSample([*SAMPLED, ("value", np.float32)], most=100)
         items = np.zeros(len(hashes), dtype=sample.dtype)
@@ -49,9 +49,9 @@ class HashSample:
         sample.offer(items[hashes < sample.least[0]], batch_segments)
 
     Args:
-        dtype: of an item: the fields of `SAMPLED`, and the facts that are kept of it.
-        most: number of items kept of each cell.
-        cells: number of cells, a sample each.
+        dtype: dtype of an item: the fields of `SAMPLED`, and the values that are kept for it.
+        most: number of items kept per cell.
+        cells: number of cells, each with its own sample.
 
     Attributes:
         least: bound below which an item is kept, `[cell]`: the largest kept hash, once a cell is full.
@@ -71,13 +71,13 @@ class HashSample:
         """Add items; those whose hashes are among the smallest of their cell are kept.
 
         Args:
-            items: of `dtype`; `segment` counts within `segments`.
+            items: items of `dtype`; `segment` is an index into `segments`.
             segments: document and index of each segment.
-            vectors: by name, further numbers of each item, `[item, ...]`, where their shape is known only now; the same
-                names each time.
+            vectors: further numbers of each item by name, `[item, ...]`, if their shape was unknown before; the names
+                must be the same in every call.
 
         Raises:
-            ValueError: vectors of other names are kept.
+            ValueError: the sample has vectors of other names.
         """
         if not len(items):
             return
@@ -122,7 +122,7 @@ class HashSample:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restore what `state()` returned."""
+        """Restore a state returned by `state()`."""
         items = np.zeros(len(state["hash"]), dtype=self.dtype)
         for name in self.dtype.names or ():
             items[name] = state[name]
@@ -130,7 +130,7 @@ class HashSample:
         self.offer(items, segments, within(state, _VECTORS))
 
     def _settle(self) -> None:
-        """Drop all but the items with the smallest hashes of each cell, and segments without items."""
+        """Keep only the items with the smallest hashes of each cell, and the segments that have items."""
         if not self._waiting:
             return
         offered, self._waiting = self._waiting, []
@@ -154,10 +154,10 @@ class HashSample:
 
 
 def smallest_hashes(items: NDArray[Any], *, most: int) -> NDArray[np.int64]:
-    """Return the indices of the items with the smallest hashes of each cell, by cell and hash.
+    """Return the indices of the items with the smallest hashes of each cell, sorted by cell and hash.
 
     Args:
-        items: with the fields `cell` and `hash`.
+        items: items with the fields `cell` and `hash`.
         most: number of items per cell.
     """
     order = np.lexsort((items["hash"], items["cell"]))

@@ -1,4 +1,4 @@
-"""A seeded sample of the rows of every head of a model, which fills itself from tiles."""
+"""A seeded sample of the rows of every head of a model, filled from tiles."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,22 +23,22 @@ from headscope.statistics.sums.row_selection import (
 )
 
 HEAD_ROW = (*SAMPLED, ("row", np.int32))
-"""The fields with which the dtype of a head's row begins: those of any item, and its position in its segment."""
+"""First fields of the dtype of a head's row: the fields of any sampled item, and the row's position in its segment."""
 
 
 class HeadRowSample(HashSample):
-    """Keep, of each head or of each cell of a head, the rows with the smallest hashes (a store of an accumulator).
+    """Keep the rows with the smallest hashes of each head, or of each cell of a head (a store of an accumulator).
 
         rows = sample.select(tile, mask)
-        sample.hold(tile, rows, {"weight": ...})  # of the selected rows alone; nothing waits for the device
+        sample.hold(tile, rows, {"weight": ...})  # values of the selected rows only; does not wait for the device
         sample.hand_over(copy)  # at the batch's end
         sample.take()
 
     Args:
         layout: the kinds of attention and their sizes.
-        dtype: of a row: the fields of `HEAD_ROW`, and the facts that are kept of it.
-        seed: of the hashes.
-        most: number of rows kept of each cell.
+        dtype: dtype of a row: the fields of `HEAD_ROW`, and the values that are kept for it.
+        seed: seed of the hashes.
+        most: number of rows kept per cell.
         cells: number of cells of a head by axis, such as bins of a value; a head is one cell by default.
     """
 
@@ -58,12 +58,12 @@ class HeadRowSample(HashSample):
         super().__init__(dtype, most=most, cells=number)
 
     def select(self, tile: AttentionTile, rows: Tensor, within: Tensor | None = None) -> SelectedRows:
-        """Return the rows of a tile that may enter the sample, at most `most` of a cell.
+        """Return the rows of a tile that may enter the sample, at most `most` per cell.
 
         Args:
             tile: the tile.
-            rows: which rows are drawn from, `[batch, head, row]` bool.
-            within: the cell of each row among those of its head, `[batch, head, row]`; None where a head is one cell.
+            rows: mask of the rows to sample from, `[batch, head, row]` bool.
+            within: cell of each row among the cells of its head, `[batch, head, row]`; None if a head is one cell.
         """
         heads, *cells = self._shapes[tile.kind][1:]
         each_head = int(np.prod(cells, dtype=np.int64))
@@ -85,25 +85,25 @@ class HeadRowSample(HashSample):
         )
 
     def hold(self, tile: AttentionTile, rows: SelectedRows, facts: Mapping[str, Tensor]) -> None:
-        """Keep selected rows where they are computed until the batch ends.
+        """Keep selected rows on their device until the batch ends.
 
         Args:
-            tile: whose rows they are.
-            rows: what `select` returned.
-            facts: of each row, by the name of its field, `[row, ...]`.
+            tile: the tile that the rows belong to.
+            rows: the selection that `select` returned.
+            facts: values of each row, by field name, `[row, ...]`.
         """
         names = list(zip(tile.queries.documents, tile.queries.indices, strict=True))
         positions = tile.queries.on_host.positions[:, tile.rows].numpy()
         self._held.append((names, positions, {**vars(rows), **facts}))
 
     def hand_over(self, copy: HostCopy) -> None:
-        """Have the rows copied to the host."""
+        """Queue the rows for the copy to the host."""
         for names, positions, tensors in self._held:
             self._copied.append((names, positions, {name: copy.add(each) for name, each in tensors.items()}))
         self._held = []
 
     def take(self) -> None:
-        """Offer the rows that were handed over."""
+        """Offer the copied rows to the sample."""
         for names, positions, handles in self._copied:
             arrays = {name: handle.array for name, handle in handles.items()}
             kept = arrays.pop("kept")
@@ -120,7 +120,7 @@ class HeadRowSample(HashSample):
     def of_kind(self, kind: str) -> tuple[Sampled, tuple[NDArray[np.int64], ...]]:
         """Return the rows of a kind of attention, and the layer, head and further indices of the cell of each.
 
-        Their `cell` counts from the first of the kind.
+        Their `cell` is counted from the first cell of the kind.
         """
         sampled, first, shape = self.sampled(), self._first[kind], self._shapes[kind]
         cells = sampled.items["cell"]

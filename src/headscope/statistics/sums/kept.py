@@ -1,4 +1,4 @@
-"""The declarations of an accumulator's state: named arrays, and the rule by which two of a name are merged."""
+"""The declarations of an accumulator's state: named arrays, and the rule for merging two arrays of the same name."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,11 +20,11 @@ class Kept:
     """The declaration of a named array of an accumulator, or of an array for each kind of attention.
 
     Attributes:
-        axes: the sizes of its axes. `layer` and `head` stand for those of a kind of attention, `kind` for no axis;
-            `head+1` for the heads and an index behind them, for uniform attention; any of the four makes an array for
-            each kind, called `name.kind`.
+        axes: the sizes of its axes. `layer` and `head` are the sizes of a kind of attention, `head+1` adds an index for
+            uniform attention, and `kind` adds no axis; any of the four makes an array for each kind, called
+            `name.kind`.
         dtype: the type of its numbers.
-        by_document: whether each document has a separate array (each of 256 groups, where there are more documents), so
+        by_document: True if each document has a separate array (each of 256 groups, if there are more documents), so
             that documents can be resampled; otherwise there is one array for the whole corpus.
         join: the function that merges two arrays; the order does not matter.
         start: the value before the first update.
@@ -38,17 +38,17 @@ class Kept:
 
     @property
     def each_kind(self) -> bool:
-        """Whether there is one array for each kind of attention."""
+        """True if there is one array for each kind of attention."""
         return any(isinstance(axis, str) for axis in self.axes)
 
     @property
     def by_layer(self) -> bool:
-        """Whether its first axis is the layer, so that a tile fills one index of it."""
+        """True if its first axis is the layer, so that a tile fills one index of it."""
         return next((axis for axis in self.axes if axis != "kind"), None) == "layer"
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The sizes of the axes, once none of them is a name."""
+        """The sizes of the axes, once all of them are numbers."""
         return tuple(axis for axis in self.axes if isinstance(axis, int))
 
     def arrays(self, name: str, layout: Sequence[KindLayout]) -> Iterator[tuple[str, "Kept"]]:
@@ -114,7 +114,7 @@ def largest(*axes: Axis) -> Kept:
 
 @runtime_checkable
 class Store(Protocol):
-    """A part of the state that merges itself, where no array with a merging rule can: a list of the best."""
+    """A part of the state that merges itself, because a merging rule for arrays does not fit: a list of the best."""
 
     def merge(self, other: Any) -> None:
         """Add the content of another store of the same kind; the order must not matter."""
@@ -130,10 +130,10 @@ Declared = Mapping[str, Kept | Store]
 
 
 def in_single_precision(state: Mapping[str, NDArray[Any]]) -> State:
-    """Return a finished stage's sums rounded to float32, which is more than the error of any of them is known to.
+    """Return a finished stage's sums rounded to float32, which is more precise than their sampling error.
 
-    They stay float64, so that more may be added to them; a file holds them in half the bytes. Sums that are still to
-    be merged are not rounded: the same digits come out however a scan is split.
+    They stay float64, so that more can be added to them; a file stores them in half the bytes. Sums that are still to
+    be merged are not rounded, so that the result has the same digits however a scan is split.
     """
     rounded = {}
     for name, array in state.items():

@@ -1,7 +1,7 @@
-"""Which rows of a tile may enter a sample: those with the smallest hashes of each cell.
+"""Selection of the rows of a tile that may enter a sample: those with the smallest hashes of each cell.
 
-On the host, as many as there are. On a device always the same number, of which some do not count: to learn how many
-there are would wait for it.
+On the host, only eligible rows are returned. On a device, a fixed number of rows is returned and a mask marks the
+eligible ones, because reading their number would synchronize with the device.
 """
 
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ _MULTIPLIERS = tuple(int(np.uint64(each).astype(np.int64)) for each in (0xBF5847
 
 @dataclass(frozen=True, eq=False)
 class SelectedRows:
-    """Rows of a tile, `[row]` each, where the tile is.
+    """Selected rows of a tile, `[row]` each, on the tile's device.
 
     Attributes:
         item, head, at: index in the batch, head, and index among the tile's rows, int64.
-        cell: of the sample, int64.
-        hash: its 64 bits, as int64.
-        kept: which of them count.
+        cell: cell of the sample, int64.
+        hash: the 64 bits of the hash, as int64.
+        kept: mask of the rows that are eligible.
     """
 
     item: Tensor
@@ -40,7 +40,7 @@ class SelectedRows:
 
 
 def waits(device: torch.device) -> bool:
-    """Whether to ask a device how many rows there are waits for it."""
+    """Return True if reading the number of rows from this device would synchronize with it."""
     return device.type != "cpu"
 
 
@@ -56,12 +56,12 @@ def selected_on_host(
     """Select rows on the host.
 
     Args:
-        rows: which rows are drawn from, `[batch, head, row]`.
-        cell: of each row, counted from the layer's first, as `rows`.
-        hashes: of each row, as `rows`.
+        rows: mask of the rows to sample from, `[batch, head, row]`.
+        cell: cell of each row, counted from the layer's first cell, of the shape of `rows`.
+        hashes: hash of each row, of the shape of `rows`.
         least: bound below which a row may be kept, `[cell]`.
         first: the layer's first cell.
-        most: rows of a cell.
+        most: maximum number of rows per cell.
     """
     item, head, at = np.nonzero(rows & (hashes < least[cell]))
     candidates = np.zeros(len(item), dtype=[*SAMPLED])
@@ -81,12 +81,12 @@ def selected_on_host(
 def selected_on_device(
     rows: Tensor, cell: Tensor, hashes: Tensor, least: Tensor, *, first: int, most: int, each_head: int
 ) -> SelectedRows:
-    """Select rows where they are: of every head as many as there can be, whether they count or not.
+    """Select rows on their device: the maximum possible number per head, with a mask of the eligible ones.
 
     Args:
         rows, cell, first, most: as for `selected_on_host`.
-        hashes, least: the same in the order of signed numbers (`in_signed_order`).
-        each_head: cells of a head.
+        hashes, least: as for `selected_on_host`, mapped to signed order (`in_signed_order`).
+        each_head: number of cells per head.
     """
     heads, height = rows.shape[1:]
     eligible, cell_of, hash_of = (
@@ -120,14 +120,14 @@ def selected_on_device(
 
 
 def in_signed_order(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return signed numbers in the order of unsigned ones: torch compares no others."""
+    """Map unsigned numbers to signed ones of the same order: torch cannot compare unsigned 64-bit numbers."""
     return hashes.view(np.int64) ^ np.int64(_SIGN)
 
 
 def hashes_on_device(
     keys: NDArray[np.uint64], positions: NDArray[np.int64], *, device: torch.device, kind: str, layer: int, heads: int
 ) -> Tensor:
-    """Return what `row_hashes` does, `[segment, head, row]` in signed order, computed on a device."""
+    """Compute the hashes of `row_hashes` on a device, `[segment, head, row]` in signed order."""
     by_row = sent(torch.from_numpy(row_keys(keys, positions).view(np.int64)), device)
     by_head = sent(torch.from_numpy(head_keys(kind, layer, heads).view(np.int64)), device)
     values = by_row[:, None] + by_head[:, None]
@@ -137,5 +137,5 @@ def hashes_on_device(
 
 
 def _shifted(values: Tensor, by: int) -> Tensor:
-    """Shift 64 bits to the right; what comes in on the left is 0."""
+    """Shift 64 bits to the right, filling with 0 from the left."""
     return (values >> by) & ((1 << (64 - by)) - 1)

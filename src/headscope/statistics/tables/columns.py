@@ -1,4 +1,4 @@
-"""The columns that tables of several analyses have: where a head is, shares, counts, intervals."""
+"""Columns that tables of several analyses share: position of a head, shares, counts, intervals."""
 
 from math import inf
 
@@ -10,7 +10,7 @@ FEW = f"fewer than {FEWEST_DOCUMENTS} documents"
 SHARE = (0.0, 1.0)
 POSITIVE = (0.0, inf)
 FROM_ONE = (1.0, inf)
-COUNTS = "n_"  # begins the names of the columns that say on how many of what a row was measured
+COUNTS = "n_"  # prefix of the columns that count the items behind a row
 OF_LAYER = "the mean over the layer's heads"
 
 KIND = Column("kind", "kind of attention", "text", choices=KINDS)
@@ -22,7 +22,7 @@ Q_VALUE = Column("q_value", "false discovery rate at which it is found", missing
 
 
 def text(name: str, meaning: str, *, missing: str = "", choices: tuple[str, ...] = (), others: bool = False) -> Column:
-    """Return a column of words."""
+    """Return a column of text."""
     return Column(name, meaning, "text", missing=missing, choices=choices, others=others)
 
 
@@ -32,12 +32,12 @@ def share(name: str, meaning: str, *, missing: str = "", unless: tuple[str, tupl
 
 
 def number(name: str, meaning: str, *, unit: str, missing: str = "") -> Column:
-    """Return a column of numbers that may be anything, in a unit."""
+    """Return a column of numbers without bounds, in a unit."""
     return Column(name, meaning, unit=unit, missing=missing)
 
 
 def count(name: str, of: str, *, meaning: str = "how many it is measured on") -> Column:
-    """Return a column that counts something; where it says on how much a row was measured, it is named `n_...`."""
+    """Return a column that counts something; if it counts the items behind a row, its name is `n_...`."""
     return Column(name, meaning, "int64", unit=of, bounds=POSITIVE)
 
 
@@ -45,11 +45,11 @@ IN_SEGMENT = (
     text("document", "id of the document"),
     Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
 )
-"""The columns that say in which input of a document something is."""
+"""The columns that identify an input of a document."""
 
 
 def words_around(what: str) -> tuple[Column, ...]:
-    """Return the columns of the tokens around something, and where they begin."""
+    """Return the columns of the tokens around something, and of the position of the first."""
     return (
         Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
         Column("tokens", f"readable tokens around {what}", "list of text"),
@@ -61,8 +61,8 @@ def excerpt(key: str, *, missing: str = "") -> tuple[Column, ...]:
     """Return the columns of a row of attention with the tokens around it.
 
     Args:
-        key: what the token is that it attends to most.
-        missing: why there may be none.
+        key: description of the token with the largest weight.
+        missing: reason why there may be none.
     """
     most = f"{key} that it attends to most"
     return (
@@ -87,10 +87,10 @@ def ends(
     """Return the two columns of an interval, `PREFIXci_low` and `PREFIXci_high`.
 
     Args:
-        of: the column that it is the interval of.
-        prefix: of the two names.
-        unit, bounds, unless: as of that column.
-        missing: why there may be none.
+        of: name of the column that the interval belongs to.
+        prefix: prefix of the two names.
+        unit, bounds, unless: unit, bounds and exceptions of that column.
+        missing: reason why there may be none.
     """
     low, high = (
         Column(
@@ -112,7 +112,7 @@ def estimate(
     unless: tuple[str, tuple[str, ...]] | None = None,
     missing: str = "",
 ) -> tuple[Column, Column, Column]:
-    """Return a column and the two of its interval, which is missing too where there are too few documents."""
+    """Return a column and the two of its interval, which is also missing if there are too few documents."""
     column = Column(name, meaning, unit=unit, missing=missing, bounds=bounds, unless=unless)
     without = f"{missing}, or {FEW}" if missing else FEW
     return column, *ends(name, prefix=prefix, unit=unit, bounds=bounds, unless=unless, missing=without)
@@ -126,7 +126,7 @@ def shares(
 
 
 def on_all_documents(*, missing: str = "") -> tuple[Column, Column, Column]:
-    """Return the columns of the value of the head that is named on all documents, those that chose it among them."""
+    """Return the columns of the named head's value on all documents, including those that selected it."""
     meaning = "the named head on all documents, those that chose it among them: too high where heads are nearly equal"
     return shares("all_documents", meaning, prefix="all_documents_", missing=missing)
 

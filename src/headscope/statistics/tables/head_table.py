@@ -19,14 +19,14 @@ def interval_arrays(interval: Interval, value: str = "value") -> dict[str, Any]:
 def head_table(
     arrays: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], *, mean_last: bool = False, **more: Any
 ) -> pd.DataFrame:
-    """Lay values of heads out: a row for each layer, head and name along the other axes; layers and heads from 1.
+    """Return values of heads as a table: a row for each layer, head and name along the other axes, counted from 1.
 
     Args:
         arrays: the columns of numbers, `[layer, head, *axes]`; the first has every axis in full, the others may have
             axes of size 1.
         axes: names along each further axis, by the name of its column.
-        mean_last: whether the mean over a layer's heads stands behind them; its head number is missing.
-        more: columns that have one value.
+        mean_last: True if the mean over a layer's heads follows the heads; its head number is missing.
+        more: columns with a single value.
     """
     shape = np.shape(next(iter(arrays.values())))
     layer, head, *along = (index.reshape(-1) for index in np.indices(shape))

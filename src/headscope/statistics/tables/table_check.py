@@ -1,4 +1,4 @@
-"""A table held against its schema before anybody reads it: what does not fit is a mistake of the program."""
+"""A check of tables against their schemas before they are read: a violation is a bug in the program."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,16 +19,16 @@ _INNER: Mapping[str, tuple[type, ...]] = {
 
 
 def check_table(schema: TableSchema, table: pd.DataFrame) -> None:
-    """Hold a table against its schema: names and order of columns, types, missing values, bounds, choices, key.
+    """Check a table against its schema: names and order of columns, types, missing values, bounds, choices, key.
 
-    Of a table without rows only the names count: nothing says what its columns hold.
+    For a table without rows only the names are checked, because the types of its columns are unknown.
 
     Args:
-        schema: what it shall be.
-        table: about to be written.
+        schema: schema of the table.
+        table: table that is about to be written.
 
     Raises:
-        ValueError: it is not so; says which table and column, what was expected and what came.
+        ValueError: the table violates the schema; the message names table, column, expected and actual values.
     """
     came = [str(name) for name in table.columns]
     if came != schema.names:
@@ -59,7 +59,7 @@ def _dtype(column: Column, table: pd.DataFrame) -> str:
     if inner is not None:
         fits = values.dtype == object and all(_is_list(value, inner) for value in values)
     elif column.dtype == "text":
-        # Where parts without any value were joined to others, words stand in a column of objects.
+        # After joining parts without values with others, text columns have the dtype object.
         fits = isinstance(values.dtype, pd.StringDtype) or (
             values.dtype == object and _kind_of(values) in ("string", "empty")
         )
@@ -76,7 +76,7 @@ def _kind_of(values: "pd.Series[Any]") -> str:
 
 
 def _is_list(value: Any, inner: tuple[type, ...]) -> bool:
-    """Look at the first element only: those of one list come from one place."""
+    """Check the first element only: the elements of a list have one source."""
     return isinstance(value, list | tuple | np.ndarray) and (len(value) == 0 or isinstance(value[0], inner))
 
 
@@ -94,7 +94,7 @@ def _bounds(column: Column, table: pd.DataFrame) -> str:
         return ""
     low, high = column.bounds
     values = table[column.name].to_numpy(dtype=np.float64, na_value=np.nan)
-    # What is missing compares as neither.
+    # Comparisons with missing values are False.
     outside = (values < low - SLACK) | (values > high + SLACK)
     if outside.any() and column.unless is not None:
         outside &= ~table[column.unless[0]].isin(column.unless[1]).to_numpy()

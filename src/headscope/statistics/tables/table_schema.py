@@ -1,7 +1,7 @@
-"""What a table is: its columns with type, unit and meaning, and the columns whose values name a row.
+"""Schemas of tables: columns with type, unit and meaning, and the columns that identify a row.
 
-From a schema follow the order of a table's columns, the check when it is written (`table_check`), the page of tables in
-the docs, and the tables that tests make up.
+A schema determines the order of a table's columns, the check when it is written (`table_check`), the page of tables in
+the docs, and the tables that tests construct.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ DTYPES = (
     *("int64", "Int64", "float64", "bool", "boolean", "text"),
     *("list of text", "list of float64", "list of int64"),
 )
-"""`Int64` is whole numbers of which some may be missing, `boolean` truths of which
-some may be; in `float64` a missing value is NaN, in `text` None."""
+"""`Int64` is a whole number and `boolean` a truth value, both with missing values;
+in `float64` a missing value is NaN, in `text` None."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class Column:
     """One column of a table.
 
     Attributes:
-        name: of the column.
-        meaning: what it says, in a line.
+        name: name of the column.
+        meaning: its meaning, in a line.
         dtype: one of `DTYPES`.
-        unit: of its numbers, as `share` or `nats`; empty where there is none.
-        missing: what a missing value says; empty where none may be missing.
-        bounds: the least and the largest value; None where anything goes.
-        unless: another column, and values of it in whose rows the bounds do not hold.
-        choices: the values that it may have; empty where anything goes.
-        others: whether names of a user's may stand beside the choices, of letters, digits and `_`.
+        unit: unit of its numbers, such as `share` or `nats`; empty without a unit.
+        missing: meaning of a missing value; empty if none may be missing.
+        bounds: the smallest and the largest value; None without bounds.
+        unless: another column, and those of its values for which the bounds do not apply.
+        choices: the allowed values; empty if any value is allowed.
+        others: True if user-defined names are allowed besides the choices, of letters, digits and `_`.
     """
 
     name: str
@@ -58,13 +58,13 @@ class TableSchema:
     """One table of a run.
 
     Attributes:
-        name: it is written to `tables/NAME.parquet`.
-        meaning: what it holds, in a sentence or two.
-        columns: in order.
-        key: the columns that name a row: no two rows have the same values in all of them.
+        name: name of the table, which is written to `tables/NAME.parquet`.
+        meaning: its contents, in a sentence or two.
+        columns: columns in order.
+        key: columns that identify a row: no two rows have the same values in all of them.
 
     Raises:
-        ValueError: two columns of one name, or a key or condition on a column that there is not.
+        ValueError: two columns have the same name, or a key or condition refers to an unknown column.
     """
 
     name: str
@@ -85,20 +85,20 @@ class TableSchema:
 
     @property
     def names(self) -> list[str]:
-        """The names of its columns, in order."""
+        """Names of the columns, in order."""
         return [column.name for column in self.columns]
 
     def frame(self, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-        """Return rows as the table: its columns in order, missing where a row has none, of their nullable types.
+        """Return rows as a data frame with this table's columns, missing values filled in, and nullable types.
 
         Args:
-            rows: values by the name of the column.
+            rows: values by column name.
         """
         import pandas as pd
 
         table = pd.DataFrame(list(rows)).reindex(columns=self.names)
         dtypes = {column.name: column.dtype for column in self.columns}
-        # Without them pandas reads columns as fractions because some or all of their values are missing.
+        # Otherwise pandas reads columns as floats if some or all of their values are missing.
         words = [name for name in self.names if dtypes[name] == "text" and table[name].isna().all()]
         empty = {name: pd.Series([None] * len(table), dtype=object) for name in words}
         nullable = {name: dtype for name, dtype in dtypes.items() if dtype in ("Int64", "boolean")}

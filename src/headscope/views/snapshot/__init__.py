@@ -1,1 +1,1 @@
-"""One text looked at once: a model's attention on it, or attention that is there already, ready to be drawn."""
+"""Snapshots of one text: a model's attention on it, or given attention, ready to be drawn."""

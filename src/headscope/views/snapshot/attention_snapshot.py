@@ -1,6 +1,6 @@
-"""The attention of one input, ready to be looked at: tokens, weights, and the queries and keys they come from.
+"""A snapshot of the attention of one input: tokens, weights, and the queries and keys behind the weights.
 
-Arrays are numpy's, so that tensors of any source fit; nothing here needs a model.
+Arrays are numpy arrays, so that tensors of any framework can be used; this module does not need a model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headscope.errors import AttentionError, InputError
 from headscope.views.snapshot.written_norms import WrittenNorms
 
 SINK = "[sink]"
-"""How a learned sink is written where tokens stand."""
+"""Label of a learned sink among the tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,15 +27,14 @@ class Axis:
     Attributes:
         tokens: each token as text, `[token]`.
         words: the word of each token, 0-based in order of appearance; None for a token that is a word of its own
-            (special tokens). `()` where words are not known.
+            (special tokens). `()` if words are unknown.
         word_text: each word as text, `[word]`.
-        segment_b: first position of the second text of a pair; None where there is none.
-        generated: first position that the model wrote itself; None where it wrote nothing.
+        segment_b: first position of the second text of a pair; None without one.
+        generated: first generated position; None without generated text.
         special: positions of special tokens, ascending.
-        unknown: positions of tokens that the model does not know, ascending: `tokens` has what was typed there.
-        words_note: says why some words are the tokenizer's; empty where all are those of the text.
-        sink: position of a learned sink, a key without a token, which stands last (`beside_sink`); None where there is
-            none.
+        unknown: positions of tokens that the model does not know, ascending: `tokens` has the original text there.
+        words_note: explanation if some words are the tokenizer's; empty if all are those of the text.
+        sink: position of a learned sink, a key without a token, which is the last (`beside_sink`); None without a sink.
 
     Raises:
         InputError: a position lies outside the tokens, or words do not fit them.
@@ -77,7 +76,7 @@ class Axis:
         return len(self.tokens)
 
     def beside_sink(self) -> Axis:
-        """Return the axis of these tokens as keys with a learned sink behind them."""
+        """Return the axis of these tokens as keys, with a learned sink appended."""
         n = len(self)
         return replace(
             self,
@@ -94,19 +93,19 @@ class KindMaps:
 
     Attributes:
         kind: `encoder` (bidirectional self-attention), `decoder` (causal) or `cross`.
-        weights: after the softmax, float32 `[layer, head, query, key]`; queries attend, keys are attended to.
-        queries: the tokens that attend.
-        keys: the tokens attended to; None where they are the queries. Queries with a learned sink behind them are keys
-            of their own.
+        weights: weights after the softmax, float32 `[layer, head, query, key]`.
+        queries: the attending tokens.
+        keys: the attended tokens; None if they equal the queries. With a learned sink, the keys are an axis of their
+            own.
         layers: the 1-based label of each layer; all from 1 when empty.
         heads: the 1-based label of each head; all from 1 when empty.
-        roles: each head's role, `[layer][head]`; empty where they are not known.
-        neuron: queries, keys and the rest of each layer's scores; empty where they are not known.
-        no_neuron: why they are not, as a sentence for the reader.
-        written: how long what heads write of each token is; None where it is not known.
+        roles: each head's role, `[layer][head]`; empty if unknown.
+        neuron: queries, keys and the other parts of each layer's scores; empty if unknown.
+        no_neuron: the reason why they are unknown, as a sentence for the reader.
+        written: norms of the heads' outputs for each token; None if unknown.
 
     Raises:
-        AttentionError: these are no weights, or they do not fit the tokens.
+        AttentionError: the values are not attention weights, or do not fit the tokens.
         InputError: labels or roles do not fit the maps.
     """
 
@@ -155,12 +154,12 @@ class KindMaps:
 
     @property
     def key_axis(self) -> Axis:
-        """The tokens attended to."""
+        """The attended tokens."""
         return self.queries if self.keys is None else self.keys
 
     @property
     def causal(self) -> bool:
-        """Whether no token attends to a later one."""
+        """True if no token attends to a later one."""
         square = self.keys is None or self.keys.sink is not None
         n = len(self.queries)
         later = np.triu(np.ones((n, n), dtype=bool), 1)
@@ -168,7 +167,7 @@ class KindMaps:
 
     def _check_weights(self) -> None:
         for layer, maps in zip(self.layers, self.weights):
-            # A view may show some tokens of a text, or a model whose heads leave weight out: less than 1 is fine.
+            # Sums below 1 are accepted: a view may show part of a text, or a model whose heads drop some weight.
             if (wrong := wrong_row(maps, partly=True)) is not None:
                 head, row = wrong.index
                 raise AttentionError(
@@ -187,14 +186,14 @@ class AttentionSnapshot:
     """The attention of one input, of every kind that the model has.
 
     Attributes:
-        title: what the page is headed with.
-        model: the model's name; empty where it is not known.
-        kinds: encoder, decoder and cross, those that there are.
-        notes: sentences that the user should see.
-        generated: the text that the model wrote behind what it read; empty where it wrote none.
+        title: title of the page.
+        model: the model's name; empty if unknown.
+        kinds: encoder, decoder and cross attention, those that the model has.
+        notes: sentences for the user.
+        generated: the generated text; empty without one.
 
     Raises:
-        InputError: no kind, or one twice.
+        InputError: no kind, or the same kind twice.
     """
 
     title: str
@@ -205,7 +204,7 @@ class AttentionSnapshot:
 
     @property
     def words_notes(self) -> tuple[str, ...]:
-        """Say whose the words are, where not all are those of the text; each sentence once."""
+        """Notes on words that are the tokenizer's instead of the text's; each sentence once."""
         axes = [axis for kind in self.kinds for axis in (kind.queries, kind.key_axis)]
         return tuple(dict.fromkeys(axis.words_note for axis in axes if axis.words_note))
 

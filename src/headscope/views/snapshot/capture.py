@@ -1,4 +1,4 @@
-"""A model run once on one text: its attention of every kind, ready to be looked at."""
+"""One forward pass of a model on one text: a snapshot of its attention of every kind."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from headscope.views.snapshot.written_norms import WrittenNorms
 from headscope.visible import cells, shorten
 
 MOST_WEIGHTS = 1 << 28
-"""No browser opens a page of more weights than this, at a byte each."""
+"""Largest number of weights in a page: browsers cannot open larger ones, at a byte per weight."""
 LONGEST_HEADING = 80
 SHORT = 32
-"""Tokens of a text whose queries and keys are kept without being asked for."""
+"""Number of tokens up to which queries and keys are kept by default."""
 FALLBACK = (
     "{name} does not hand over its queries and keys (it does not use transformers' attention interface): the neuron "
     "view needs a family that does, as BERT, GPT-2, Llama, T5 or Gemma."
@@ -45,16 +45,16 @@ FALLBACK = (
 
 
 class AttentionReader:
-    """A loaded model, ready to show its attention on one text after the other.
+    """A loaded model, ready to show its attention on any number of texts.
 
     Args:
         loaded: the model and its tokenizer.
 
     Attributes:
-        model: what is run to see attention: the model below its vocabulary head.
+        model: the model that is run to read attention: without its vocabulary head.
 
     Raises:
-        ModelError: the model gives no attention weights, or its tokenizer cannot be used.
+        ModelError: the model returns no attention weights, or its tokenizer cannot be used.
     """
 
     def __init__(self, loaded: LoadedModel) -> None:
@@ -65,7 +65,7 @@ class AttentionReader:
 
     @cached_property
     def target_encoder(self) -> Encoder:
-        """The tokenizer's wrap for the text of a decoder behind an encoder."""
+        """The tokenizer's wrapper for the decoder text of an encoder-decoder model."""
         if not self.anatomy.encoder_decoder:
             return self.encoder
         tokenizer = target_tokenizer(self.loaded.tokenizer)
@@ -73,7 +73,7 @@ class AttentionReader:
 
     @cached_property
     def projections(self) -> Projections:
-        """Where the output of each layer's attention goes; one pass over a short input finds it."""
+        """The output projection of each layer's attention; one pass over a short input finds it."""
         return find_projections(self.model, self.anatomy, self.encoder.vocabulary)
 
     def view(
@@ -85,20 +85,20 @@ class AttentionReader:
         neuron: bool | None = False,
         **more: Any,
     ) -> AttentionSnapshot:
-        """Run the model on a text and return all its weights, those of transformers' own eager attention.
+        """Run the model on a text and return all its weights, equal to those of transformers' own eager attention.
 
-        Generated tokens are read with the rest in one go, which gives each the weights it had when it was written.
+        Generated tokens are read with the text in one pass, which gives each the weights it had when it was generated.
 
         Args:
-            text: the text; the encoder's, where there is a decoder behind it.
+            text: the text; in an encoder-decoder model the encoder's.
             text_b: the second text of a pair.
             layers: 1-based labels of the layers to keep, within each kind; all when empty.
-            neuron: whether to keep queries and keys, with all that turns them into weights; None for texts of at most
+            neuron: True to keep queries, keys and the other parts of the scores; None to keep them for texts of at most
                 `SHORT` tokens, where they add little.
             **more: `decoder_text`, `generate`, `max_length`, `too_long`: see `ReadingRequest`.
 
         Raises:
-            HeadscopeError: the text, a layer or a length is not as it should be, or the model cannot write.
+            HeadscopeError: the text, a layer or a length is invalid, or the model cannot generate.
         """
         text_request = ReadingRequest(text=text, text_b=text_b, **more)
         wanted = chosen_layers(self.anatomy.layout, layers)
@@ -123,7 +123,7 @@ class AttentionReader:
         )
 
     def _generated(self, reading: Reading) -> str:
-        """Return the text that the model wrote, without special tokens."""
+        """Return the text that the model generated, without special tokens."""
         text = reading.target or reading.source
         if text.axis.generated is None:
             return ""
@@ -141,7 +141,7 @@ class AttentionReader:
                     kept.keep(site, weights, sink_beside(weights) if site.sink else None)
             return kept
 
-        # What heads write is asked of a decoder, in which one layer goes on with what another has moved.
+        # Output norms are read for decoders only, where one layer builds on information that another has moved.
         writing = Writing(model, self.projections) if "decoder" in wanted else None
 
         def listen(call: AttentionCall) -> Tensor:
@@ -171,7 +171,7 @@ class AttentionReader:
         weights = np.stack([kept.weights[part.kind, layer] for layer in layers])
         axis = None if keys is None else keys.axis
         if sinks := {layer: kept.sinks[part.kind, layer] for layer in layers if (part.kind, layer) in kept.sinks}:
-            nothing = np.zeros(weights.shape[1:3], dtype=np.float32)  # a layer without one puts nothing there
+            nothing = np.zeros(weights.shape[1:3], dtype=np.float32)  # a layer without a sink has weight 0 on it
             beside = np.stack([sinks.get(layer, nothing) for layer in layers])
             weights = np.concatenate([weights, beside[..., None]], axis=3)
             axis = (axis or queries.axis).beside_sink()
@@ -201,7 +201,7 @@ class AttentionReader:
 
 
 def heading(text: str, generated: str) -> str:
-    """Return the text, and what the model wrote behind it, in one line; of long ones both have their beginnings."""
+    """Return the text and the generated text in one line; if it is too long, the beginnings of both."""
     text, generated = (" ".join(each.split()) for each in (text, generated))
     if not generated:
         return shorten(text, LONGEST_HEADING)
@@ -212,10 +212,10 @@ def heading(text: str, generated: str) -> str:
 
 
 def chosen_layers(layout: Iterable[KindLayout], layers: Sequence[int]) -> dict[str, tuple[int, ...]]:
-    """Return the labels of the layers to keep of each kind, ascending; all when none are named.
+    """Return the labels of the layers to keep in each kind, ascending; all if `layers` is empty.
 
     Raises:
-        OptionError: a layer is in no kind.
+        OptionError: a layer exists in no kind.
     """
     labels_of = {
         part.kind: tuple(label for label in range(1, part.layers + 1) if not layers or label in layers)

@@ -1,4 +1,4 @@
-"""Attention of text that a model wrote, as `generate` returns it: a tuple of steps, each a tuple of layers."""
+"""Attention of generated text as `generate` returns it: a tuple of steps, each a tuple of layers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class JoinedSteps:
     """The steps of a text as whole maps.
 
     Attributes:
-        layers: the rows of all steps, `[head, query, key]` a layer; keys that a row did not see are 0.
-        prompt: how many tokens the model read in its first step.
+        layers: the rows of all steps, `[head, query, key]` per layer; keys that a row did not see are 0.
+        prompt: number of tokens that the model read in its first step.
     """
 
     layers: list[NDArray[np.float32]]
@@ -42,16 +42,16 @@ def join_steps(
     to_array: Callable[[Any, int, str], NDArray[np.float32]],
     not_kept: str,
 ) -> JoinedSteps:
-    """Join what `generate(output_attentions=True, return_dict_in_generate=True)` returns.
+    """Join the attention that `generate(output_attentions=True, return_dict_in_generate=True)` returns.
 
-    The first step has a row for each token of the prompt, each later step one row, for the token that was written
-    before. The token that was written last is never read, and has no row.
+    The first step has a row for each token of the prompt, each later step one row, for the token generated before. The
+    last generated token is never read, and has no row.
 
     Args:
         steps: a tensor `[1, head, query, key]` for each step and layer.
         kind: `encoder`, `decoder` or `cross`; the keys of `cross` are the same in every step.
-        to_array: makes an array of a layer, `[head, query, key]`.
-        not_kept: says how to get weights where a model kept none.
+        to_array: converts a layer to an array, `[head, query, key]`.
+        not_kept: advice for the error message if the model kept no weights.
 
     Raises:
         AttentionError: weights are missing, of several texts, or of several rows in a later step.
@@ -85,8 +85,8 @@ def join_steps(
 
 
 def _rows(array: NDArray[np.float32], step: int, n_read: int, kind: str) -> NDArray[np.float32]:
-    """Return the new rows of a step over the last of the keys that it saw, `[head, query, key]`."""
-    if array.shape[2] > n_read:  # a cache of fixed size has room for keys to come
+    """Return the new rows of a step over the keys that it read, `[head, query, key]`."""
+    if array.shape[2] > n_read:  # a cache of fixed size has room for later keys
         if array[:, :, n_read:].any():
             raise AttentionError(
                 f"step {step + 1} of {kind} attention has weight on keys beyond the {n_read} tokens that were read; "

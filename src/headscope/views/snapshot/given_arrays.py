@@ -1,4 +1,4 @@
-"""Attention of any source: a tensor or array a layer, with the tokens that it is between; no model needed."""
+"""Attention from any source: one tensor or array per layer, with its tokens; a model is not needed."""
 
 from __future__ import annotations
 
@@ -45,12 +45,13 @@ def raw_view(
 
     Either `attention` with `tokens`, or one to three of `encoder_attention`, `decoder_attention` and
     `cross_attention` with the tokens of their sides. Attention is a sequence of one tensor or array a layer,
-    `[1, head, query, key]` or `[head, query, key]`, after the softmax; or what `generate` returns for one text, which
-    is joined (`join_steps`). Its tokens may include the one written last, which has no row and is left out.
+    `[1, head, query, key]` or `[head, query, key]`, after the softmax; or the attention that `generate` returns for one
+    text, whose steps are joined (`join_steps`). Its tokens may include the last generated one, which has no row and is
+    dropped.
 
     Args:
         attention: self-attention.
-        tokens: its tokens.
+        tokens: tokens of the self-attention.
         sentence_b_start: first position of the second text of a pair, from 0.
         encoder_attention: self-attention of an encoder.
         decoder_attention: self-attention of a decoder.
@@ -60,12 +61,12 @@ def raw_view(
         include_layers: the layers to keep; all when None.
         include_heads: the heads to keep; all when None.
         count_from: the number of the first layer and head in the two options above.
-        readable: whether marks of words' starts (`Ġ`, `▁`, `</w>`) are taken off the tokens.
+        readable: True to remove the marks of word starts (`Ġ`, `▁`, `</w>`) from the tokens.
 
     Raises:
-        AttentionError: these are no weights, or they do not fit the tokens.
-        InputError: tokens are missing or are no text.
-        OptionError: attention is missing, or there is no such layer or head.
+        AttentionError: the values are not attention weights, or do not fit the tokens.
+        InputError: tokens are missing or are not text.
+        OptionError: attention is missing, or a layer or head does not exist.
     """
     axis_of = partial(_axis, readable=readable)
     maps_of = partial(_maps, layers=include_layers, heads=include_heads, count_from=count_from)
@@ -104,7 +105,7 @@ def raw_view(
 
 
 def _joined(attention: Any, kind: str) -> tuple[Any, tuple[int, int] | None]:
-    """Return attention as layers; where it was steps of `generate`, also the rows of the prompt and all rows."""
+    """Return attention as layers; for steps of `generate`, also the number of prompt rows and of all rows."""
     if not are_steps(attention):
         return attention, None
     joined = join_steps(attention, kind=kind, to_array=_layer, not_kept=_NOT_KEPT)
@@ -115,8 +116,7 @@ def raw_maps(attention: Any, *, kind: str = "encoder") -> NDArray[np.float32]:
     """Return a sequence of layers as one array, `[layer, head, query, key]`.
 
     Raises:
-        AttentionError: a layer is missing, holds no numbers, is of more than one input, or the layers differ in
-            shape.
+        AttentionError: a layer is missing, is not numeric, has more than one input, or the layers differ in shape.
     """
     try:
         layers = list(attention)
@@ -140,14 +140,14 @@ def _layer(layer: Any, index: int, kind: str) -> NDArray[np.float32]:
     if hasattr(layer, "detach"):
         if (lacks := _no_plain_tensor(layer)) is not None:
             raise AttentionError(f"layer {index + 1} of {kind} attention is {lacks}")
-        # A tensor of torch: half precision, a device or a gradient would stop numpy.
+        # A torch tensor: numpy cannot convert half precision, another device or a gradient.
         layer = layer.detach().cpu().float().numpy()
     try:
-        # Numbers alone: numpy would read text as numbers, and drop the imaginary part with a warning.
+        # Only numbers: numpy would parse text as numbers, and drop the imaginary part with a warning.
         array = np.asarray(layer)
         if array.dtype.kind not in "biuf":
             raise TypeError(f"it holds {array.dtype}")
-        with np.errstate(over="ignore"):  # beyond float32 is infinite, which the check of rows refuses
+        with np.errstate(over="ignore"):  # values beyond float32 become infinite, and the check of rows rejects them
             values = array.astype(np.float32)
     except (TypeError, ValueError) as error:
         raise AttentionError(
@@ -165,7 +165,7 @@ def _layer(layer: Any, index: int, kind: str) -> NDArray[np.float32]:
 
 
 def _no_plain_tensor(tensor: Any) -> str | None:
-    """Return what a tensor of torch is that holds no array of weights, and what to give; None for one that does."""
+    """Describe a torch tensor that is not a plain array of weights, and the remedy; None for a plain one."""
     if tensor.is_meta:
         return "a tensor without data (on the device meta); run the model with its weights loaded"
     if str(tensor.layout) != "torch.strided":
@@ -186,7 +186,7 @@ def _axis(
 ) -> Axis:
     if tokens is None:
         raise InputError(f"{attention} needs {name}: expected one token for each row and column of the maps")
-    # An iterator of tokens may be endless.
+    # An iterator of tokens may be infinite.
     listed = list(islice(tokens, _MOST_TOKENS)) if isinstance(tokens, Iterable) else [tokens]
     wrong = [token for token in listed if not isinstance(token, str)]
     if isinstance(tokens, str) or wrong:
@@ -195,7 +195,7 @@ def _axis(
             f"expected {name} as a list of strings, got {got}; tokenizer.convert_ids_to_tokens(ids) gives them"
         )
     prompt, rows = read or (None, len(listed))
-    if len(listed) == rows + 1:  # the token that was written last
+    if len(listed) == rows + 1:  # the last generated token
         listed.pop()
     named = named_tokens(listed)
     return Axis(
@@ -232,7 +232,7 @@ def _maps(
 
 
 def _positions(numbers: Sequence[int] | None, size: int, what: str, count_from: int) -> list[int]:
-    """Return the positions of layers or heads that are kept, from 0 and ascending."""
+    """Return the indices of the kept layers or heads, from 0 and ascending."""
     if numbers is None:
         return list(range(size))
     positions = [number - count_from for number in numbers]

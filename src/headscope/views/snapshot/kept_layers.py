@@ -17,11 +17,11 @@ from headscope.views.snapshot.neuron import neuron_layer
 
 
 class KeptLayers:
-    """What is kept of the chosen layers, by kind and label.
+    """Stores data of the chosen layers, by kind and label.
 
     Args:
         wanted: labels of the layers to keep, by kind.
-        neuron: whether to keep queries and keys.
+        neuron: True to keep queries and keys.
     """
 
     def __init__(self, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> None:
@@ -33,7 +33,7 @@ class KeptLayers:
         self.written: dict[tuple[str, int], OutputNorms] = {}
 
     def keep(self, site: CallSite, weights: Tensor, sink: Tensor | None, call: AttentionCall | None = None) -> None:
-        """Take one layer's weights, `[1, head, query, key]`, and those of its sink, `[1, head, query]`."""
+        """Store one layer's weights, `[1, head, query, key]`, and those of its sink, `[1, head, query]`."""
         key = site.kind, site.layer + 1
         if key[1] not in self.wanted[site.kind]:
             return
@@ -44,13 +44,13 @@ class KeptLayers:
             self.neuron[key] = neuron_layer(call, site, weights)
 
     def write(self, site: CallSite, call: AttentionCall, output: Tensor, writing: Writing) -> None:
-        """Take what one layer writes, as soon as its gate is known where it has one.
+        """Store the output norms of one layer, as soon as its gate, if any, is known.
 
         Args:
-            site: of the layer.
-            call: of the attention function.
-            output: of the layer's attention, before a gate, `[1, query, head, width]`.
-            writing: of the pass.
+            site: call site of the layer.
+            call: call of the attention function.
+            output: output of the layer's attention, before a gate, `[1, query, head, width]`.
+            writing: output projections of the forward pass.
         """
         projection, key = writing.of(site), (site.kind, site.layer + 1)
         if projection is None or key[1] not in self.wanted[site.kind]:

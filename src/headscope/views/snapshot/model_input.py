@@ -1,4 +1,4 @@
-"""What a model reads of a text: as it stands, or with what the model writes after it."""
+"""A model's input for a text: the text itself, or with the generated text appended."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from headscope.views.snapshot.text_input import (
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingRequest:
-    """What to read.
+    """A request to read texts.
 
     Attributes:
-        text: the text; the encoder's, where there is a decoder behind it.
+        text: the text; in an encoder-decoder model the encoder's.
         text_b: the second text of a pair.
-        decoder_text: what a decoder behind an encoder reads; when None, `text` again, or nothing but its start token
-            where it writes.
-        generate: how many tokens the model writes after its text, greedily.
-        max_length: tokens that may be read; what the model can read when None.
-        too_long: what to do with a longer text: `error` or `truncate`.
+        decoder_text: decoder text of an encoder-decoder model; when None, `text` again, or only its start token if it
+            generates.
+        generate: number of tokens to generate after the text, greedily.
+        max_length: maximum number of tokens; the model's maximum when None.
+        too_long: treatment of a longer text: `error` or `truncate`.
     """
 
     text: str
@@ -50,7 +50,7 @@ class ReadingRequest:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a model reads (its encoder, where it has one), and what a decoder behind the encoder reads."""
+    """The input of a model (of its encoder, if it has one), and the decoder input of an encoder-decoder model."""
 
     source: TextInput
     target: TextInput | None
@@ -67,11 +67,11 @@ class Reading:
 
     @property
     def longest(self) -> int:
-        """Tokens of the longer text."""
+        """Number of tokens of the longer text."""
         return max(len(text.segment) for text in (self.source, self.target) if text is not None)
 
     def sides(self, kind: str) -> tuple[TextInput, TextInput | None]:
-        """Return the queries and the keys of a kind of attention; keys are None where they are the queries."""
+        """Return the queries and the keys of a kind of attention; keys are None if they equal the queries."""
         if self.target is None or kind == "encoder":
             return self.source, None
         return self.target, self.source if kind == "cross" else None
@@ -80,17 +80,17 @@ class Reading:
 def read(
     loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy, request: ReadingRequest, *, target_encoder: Encoder
 ) -> Reading:
-    """Cut texts into the model's pieces, and let it write where that is asked.
+    """Tokenize the texts, and generate if the request includes it.
 
     Args:
         loaded: the model with its tokenizer.
-        encoder: the tokenizer's wrap.
-        anatomy: what `examine` found.
-        request: what to read.
-        target_encoder: the same for the text of a decoder behind an encoder.
+        encoder: wrapper of the tokenizer.
+        anatomy: result of `examine`.
+        request: the request.
+        target_encoder: wrapper of the tokenizer for the decoder text of an encoder-decoder model.
 
     Raises:
-        HeadscopeError: a text or a length is not as it should be, or the model cannot write.
+        HeadscopeError: a text or a length is invalid, or the model cannot generate.
     """
     most = _most(loaded, anatomy, request)
     if request.decoder_text is not None and not anatomy.encoder_decoder:
@@ -98,7 +98,7 @@ def read(
             f"{loaded.name} has no decoder behind an encoder; leave --decoder-text out, or choose a model such as T5 "
             "or BART"
         )
-    # Generated tokens need room too.
+    # Leave room for the generated tokens.
     room = most - (0 if anatomy.encoder_decoder else request.generate)
     source = text_input(encoder, request.text, request.text_b, most=room, too_long=request.too_long)
     if not anatomy.encoder_decoder:

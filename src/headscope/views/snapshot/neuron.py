@@ -1,4 +1,4 @@
-"""Queries and keys of one call of the tap, with all that turns them into its weights."""
+"""Queries and keys of one call of the tap, with everything needed to compute its weights from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headscope.attention.model.score_parts import NeuronLayer
 from headscope.attention.model.tap import AttentionCall, scaling_of
 from headscope.models.anatomy import CallSite
 
-# How far the softmax of the scores that are shown may lie from the weights that the model computed.
+# Largest accepted difference between the softmax of the displayed scores and the weights that the model computed.
 _TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-4}
 _HALF_TOLERANCE = 0.05
 
@@ -26,12 +26,12 @@ WITH_SINK = (
 
 
 def neuron_layer(call: AttentionCall, site: CallSite, weights: Tensor) -> NeuronLayer | None:
-    """Return what one call's weights are made of, or None where it does not give these weights.
+    """Return the parts of one call's weights, or None if they do not reproduce the weights.
 
     Args:
-        call: of a batch of one input without padding.
-        site: whose call it is, with the key/value group of each head.
-        weights: what the model's own function computed, `[1, head, query, key]`.
+        call: a call on a batch of one input without padding.
+        site: call site, with the key/value group of each head.
+        weights: weights computed by the model's own function, `[1, head, query, key]`.
     """
     rows, columns = weights.shape[2:]
     bias = call.options.get("position_bias")
@@ -57,7 +57,7 @@ def neuron_layer(call: AttentionCall, site: CallSite, weights: Tensor) -> Neuron
 
 
 def _split(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Split a mask `[1 or head, query or 1, key]` into what it hides and what it adds to the scores of the rest."""
+    """Split a mask `[1 or head, query or 1, key]` into hidden positions and the bias added to the other scores."""
     if mask.dtype == torch.bool:
         return ~mask, torch.zeros_like(mask, dtype=torch.float32)
     hidden = mask <= torch.finfo(mask.dtype).min / 2

@@ -1,4 +1,4 @@
-"""What the command line and notebooks look at: a model's attention on a text, or attention that is there already."""
+"""Snapshots for the command line and notebooks: a model's attention on a text, or given attention."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 _ATTENTION = ("attention", "encoder_attention", "decoder_attention", "cross_attention")
 _RAW = (*_ATTENTION, "tokens", "encoder_tokens", "decoder_tokens", "sentence_b_start", "include_heads")
-"""What goes with attention that is there already."""
+"""Arguments that belong to given attention."""
 
 
 def reader_of(model: Any = None, *, tokenizer: Any = None, writes: bool = False, **loading: Any) -> AttentionReader:
-    """Return a model ready to be looked at.
+    """Return a model ready to read a text.
 
     Args:
-        model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
+        model: hub name or folder, None for the embedded model, a result of `load_model`, or a transformers model with
             its `tokenizer`.
-        tokenizer: of a transformers model.
-        writes: whether the model shall write text, which needs its head.
-        loading: `revision`, `dtype`, `device` and `device_map`, as `load_model` takes them.
+        tokenizer: tokenizer of a transformers model.
+        writes: True if the model will generate text, which needs its head.
+        loading: `revision`, `dtype`, `device` and `device_map`, as for `load_model`.
 
     Raises:
-        HeadscopeError: the model cannot be loaded or looked into.
+        HeadscopeError: the model cannot be loaded or examined.
     """
     from headscope.models.loading.load_model import LoadedModel, load_model
     from headscope.models.loading.task_heads import load_writer
@@ -66,19 +66,19 @@ def take_snapshot(
     """Return a view of a model's attention on a text, or of attention that was computed elsewhere.
 
     Args:
-        model: as `reader_of` takes it.
-        text: what the model reads.
+        model: as for `reader_of`.
+        text: text that the model reads.
         text_b: the second text of a pair.
         include_layers: labels of the layers to keep, from 1; all when None.
-        tokenizer: of a transformers model.
-        neuron: whether queries and keys are wanted, as the neuron view needs them; None takes those of short texts.
-        **more: of a model `decoder_text`, `generate`, `max_length`, `too_long` (see `ReadingRequest`), and `revision`,
-            `dtype`, `device`; else attention that is there already, its tokens, `sentence_b_start` and `include_heads`
-            (labels from 1): see `raw_view`.
+        tokenizer: tokenizer of a transformers model.
+        neuron: True to include queries and keys, which the neuron view needs; None includes those of short texts.
+        **more: for a model, `decoder_text`, `generate`, `max_length`, `too_long` (see `ReadingRequest`), `revision`,
+            `dtype` and `device`; otherwise given attention, its tokens, `sentence_b_start` and `include_heads` (labels
+            from 1): see `raw_view`.
 
     Raises:
-        ModelError: queries and keys are wanted, and the model hands none over.
-        HeadscopeError: something else is not as it should be; the text says what.
+        ModelError: `neuron` is True, and the model does not provide queries and keys.
+        HeadscopeError: another argument is invalid; the message explains it.
     """
     raw = {name: more.pop(name) for name in _RAW if name in more}
     if any(raw.get(name) is not None for name in _ATTENTION):

@@ -1,4 +1,4 @@
-"""A text as a model reads it, with what a view draws of it: readable tokens, words, where the second text begins."""
+"""A text as a model reads it, with the parts that a view draws: readable tokens, words, start of the second text."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _WORD_MARKS = ("\u0120", "\u2581", "\u010a")  # byte-level BPE's and SentencePie
 
 @dataclass(frozen=True, eq=False)
 class TextInput:
-    """One text or pair: what the model reads, the axis that views draw, and what the user should know of it."""
+    """One text or pair: the model's input, the axis that views draw, and notes for the user."""
 
     segment: Segment
     axis: Axis
     notes: tuple[str, ...] = ()
     typed: Mapping[int, str] = field(default_factory=dict)
-    """Position of each token that stands for unknown text -> the text."""
+    """Position of each unknown token -> the text that it replaces."""
 
 
 def text_input(
@@ -43,11 +43,11 @@ def text_input(
         encoder: the tokenizer's wrap.
         text: the text.
         text_b: the second text of a pair.
-        most: how many tokens the model may read, special tokens included.
-        too_long: `error`, or `truncate`: tokens go from the end of the longer text.
+        most: maximum number of tokens that the model may read, special tokens included.
+        too_long: `error`, or `truncate`: tokens are removed from the end of the longer text.
 
     Raises:
-        InputError: a text has no tokens, does not fit, or is all but unknown to the tokenizer.
+        InputError: a text has no tokens, does not fit, or is almost entirely unknown to the tokenizer.
     """
     texts = [text] if text_b is None else [text, text_b]
     pieces = [_pieces(encoder, each) for each in texts]
@@ -68,7 +68,7 @@ def text_input(
 
 
 def after_start(start: int, segment: Segment | None) -> Segment:
-    """Return what a decoder behind an encoder reads: its start token, then a text, if there is one."""
+    """Return the decoder input of an encoder-decoder model: its start token, then a text, if there is one."""
     first = Segment(
         document="view", index=0, ids=np.array([start]), token_types=np.array([0]), word_ids=np.array([NO_WORD])
     )
@@ -79,14 +79,14 @@ def after_start(start: int, segment: Segment | None) -> Segment:
 
 
 def shifted(encoder: Encoder, segment: Segment, start: int | None) -> Segment:
-    """Return what a decoder behind an encoder reads of a text, shifted right as the model does it.
+    """Return the decoder input of an encoder-decoder model for a text, shifted right as the model does it.
 
-    The shift drops the last token, which is left in where it is not a special token: the whole text is read.
+    The shift drops the last token. If that is not a special token it is kept, so that the whole text is read.
 
     Args:
-        encoder: which made the segment.
+        encoder: encoder that made the segment.
         segment: the text as the decoder would write it.
-        start: the id of the token before it; None for the text's last token (mBART: its language code).
+        start: id of the token before the text; None for the text's last token (mBART: its language code).
     """
     last = int(segment.ids[-1])
     if start is None:
@@ -96,7 +96,7 @@ def shifted(encoder: Encoder, segment: Segment, start: int | None) -> Segment:
 
 
 def without_end(encoder: Encoder, segment: Segment) -> Segment:
-    """Return a segment without the special tokens at its end: text that goes on."""
+    """Return a segment without the special tokens at its end, for a text that continues."""
     special, stop = special_ids(encoder.tokenizer), len(segment)
     while stop > 1 and int(segment.ids[stop - 1]) in special:
         stop -= 1
@@ -110,7 +110,7 @@ def _cut(segment: Segment, stop: int) -> Segment:
 
 
 def continued(encoder: Encoder, segment: Segment, new: Sequence[int]) -> Segment:
-    """Return a segment with generated tokens after it, and the words that these make up."""
+    """Return a segment with generated tokens appended, and the words that they form."""
     ids = np.concatenate([segment.ids, np.array(new, dtype=np.int64)])
     special = np.array([int(i) in special_ids(encoder.tokenizer) for i in ids], dtype=bool)
     word_ids = np.full(len(ids), NO_WORD, dtype=np.int64)
@@ -128,14 +128,14 @@ def axis_of(
     generated: int | None = None,
     typed: Mapping[int, str] | None = None,
 ) -> Axis:
-    """Return what views draw of a segment.
+    """Return the axis that views draw for a segment.
 
     Args:
-        encoder: which made the segment.
-        segment: what the model reads.
+        encoder: encoder that made the segment.
+        segment: the model's input.
         segment_b: first position of the second text of a pair.
-        generated: first position that the model wrote itself.
-        typed: position -> text that the tokenizer does not know, and the model reads its token for unknown text.
+        generated: first position generated by the model.
+        typed: position -> text unknown to the tokenizer, for which the model reads its unknown token.
     """
     tokenizer = encoder.tokenizer
     hidden = special_ids(tokenizer)
@@ -199,7 +199,7 @@ def _fit(pieces: list[Pieces], room: int, *, special: int, too_long: str) -> Non
 
 
 def _generated_words(encoder: Encoder, ids: np.ndarray) -> PieceWords:
-    """Return the words of a text known by its ids alone."""
+    """Return the words of a text of which only the ids are known."""
     tokenizer = encoder.tokenizer
     numbers = [int(i) for i in ids]
     text = str(tokenizer.decode(numbers, clean_up_tokenization_spaces=False))
@@ -207,7 +207,7 @@ def _generated_words(encoder: Encoder, ids: np.ndarray) -> PieceWords:
         (pieces,) = encoder.pieces([candidate])
         if pieces.ids == numbers:
             return pieces.words
-    # Text that is cut otherwise when read again: the pieces' own marks tell words apart.
+    # The text is tokenized differently when it is read again: the pieces' own marks separate words.
     named = [str(token) for token in tokenizer.convert_ids_to_tokens(numbers)]
     wordpiece = any(token.startswith("##") for token in tokenizer.get_vocab())
     words, word = [], -1
@@ -219,11 +219,11 @@ def _generated_words(encoder: Encoder, ids: np.ndarray) -> PieceWords:
 
 
 def _joined(tokenizer: Any, ids: list[int]) -> str:
-    """Return a word's pieces as one text without the marks of continuation."""
+    """Return a word's pieces as one text without the continuation marks."""
     text = str(tokenizer.decode(ids, clean_up_tokenization_spaces=False)).strip()
     if text and "\ufffd" not in text and not any(map(str.isspace, text)):
         return text
-    # A tokenizer that cannot put its pieces together, or a word that ends inside a character.
+    # The tokenizer cannot join its pieces, or the word ends inside a character.
     named = readable_tokens(tokenizer, np.array(ids, dtype=np.int64))
     return _written(named)
 
@@ -233,9 +233,9 @@ def _written(tokens: Sequence[str]) -> str:
 
 
 def _typed(encoder: Encoder, text: str, pieces: Pieces) -> list[str | None]:
-    """Return, for each piece that stands for unknown text, that text; None for the others."""
+    """Return the text of each piece that is unknown to the tokenizer; None for the other pieces."""
     if len(pieces.offsets) < len(pieces):
-        return [None] * len(pieces)  # nothing tells what they cover
+        return [None] * len(pieces)  # the spans of the pieces are unknown
     return [
         " ".join(text[start:end].split()) or None if number == encoder.unknown_id else None
         for number, (start, end) in zip(pieces.ids, pieces.offsets)

@@ -1,4 +1,4 @@
-"""How long what the heads of a kind write of each token is, so that a weight can be told from what it moves."""
+"""Norms of the outputs of a kind's heads for each token, so that views can show what a weight contributes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from headscope.attention.vectors.output_norms import OutputNorms
 
 @dataclass(frozen=True, eq=False)
 class WrittenNorms:
-    """What a head writes at row i of key j is `weights[i, j] * keys[j] * rows[i]` long.
+    """Factors of output norms: the output of a head at row i from key j has norm `weights[i, j] * keys[j] * rows[i]`.
 
     Attributes:
-        keys: `|v_j W|`, the length of a key's value times the head's rows of the output projection, float32
+        keys: `|v_j W|`, the norm of a key's value times the head's rows of the output projection, float32
             `[layer, head, key]`.
-        rows: what norms and gates on the way make of it in each row, float32 `[layer, head, query]`; 1 without them.
+        rows: factor of norms and gates after the attention in each row, float32 `[layer, head, query]`; 1 without them.
     """
 
     keys: NDArray[np.float32]
@@ -26,7 +26,7 @@ class WrittenNorms:
 
     @classmethod
     def of_layers(cls, layers: Sequence[OutputNorms | None]) -> WrittenNorms | None:
-        """Put the layers of one input together; None where one is not known, or is gated by channel."""
+        """Stack the layers of one input; None if one is unknown, or is gated by channel."""
         known = [layer for layer in layers if layer is not None and layer.pairs is None]
         if not known or len(known) < len(layers):
             return None

@@ -1,1 +1,1 @@
-"""What a model is trained to foretell: a file for each objective."""
+"""Training objectives, one file each."""

@@ -1,4 +1,4 @@
-"""Causal language modeling: each token is foretold from those before it."""
+"""Causal language modeling: each token is predicted from those before it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ class NextWord:
         )
 
     def new_model(self, tokenizer: Any, options: TrainOptions) -> Start:
-        """Make a Llama."""
+        """Build a Llama."""
         assert options.size is not None
         start = new_decoder(
             options.size, tokenizer, groups=options.groups, max_length=options.max_length, seed=options.seed
@@ -43,16 +43,16 @@ class NextWord:
     def inputs(
         self, corpus: TrainingText, encoder: Encoder, options: TrainOptions, *, known: KnownPieces
     ) -> PackedInputs:
-        """Let the lines of a document follow one another, and cut where an input is full."""
+        """Concatenate the lines of a document, and cut when an input is full."""
         text = RunningText(encoder, max_length=options.max_length)
         return pack_passages(corpus.read(), text, max_inputs=options.max_inputs, seed=options.seed, known=known)
 
     def question(self, tokenizer: Any, options: TrainOptions) -> NextTokens:
-        """Ask for every token but the first."""
+        """Choose every token but the first as a target."""
         return NextTokens.of(tokenizer, repeated=options.repeated)
 
     def asked_words(self, options: Mapping[str, Any]) -> str:
-        """Say what is asked, and how much of it repeats itself."""
+        """Describe the targets, and the share of inputs with repetitions."""
         words = "Every token is foretold from those before it in its input; inputs follow one another in a document."
         if options["repeated"]:
             words += (
@@ -70,7 +70,7 @@ class NextWord:
         return words
 
     def limits(self) -> str:
-        """Say what it is not."""
+        """Describe the uses that the model is not meant for."""
         return "Made to look at attention: it is far too small to write, answer or rank text."
 
 

@@ -1,4 +1,4 @@
-"""Masked language modeling: words of which the model sees nothing, or another, are filled in."""
+"""Masked language modeling: words that are masked, or replaced by others, are predicted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ from headscope_train.training_options import VOCABULARY, TrainOptions
 
 @dataclass(frozen=True)
 class MaskedTokens:
-    """Ask for masked tokens.
+    """Choose masked tokens as targets.
 
     Attributes:
         masker: draws the masks.
-        pad: id that fills a row up.
+        pad: id of the padding token.
     """
 
     masker: Masker
@@ -52,7 +52,7 @@ class MaskedWords:
         )
 
     def new_model(self, tokenizer: Any, options: TrainOptions) -> Start:
-        """Make a BERT."""
+        """Build a BERT."""
         assert options.size is not None
         return new_bert(options.size, tokenizer, max_length=options.max_length, seed=options.seed)
 
@@ -68,18 +68,18 @@ class MaskedWords:
         return pack_inputs(corpus.read(), packer, max_inputs=options.max_inputs, seed=options.seed, known=known)
 
     def question(self, tokenizer: Any, options: TrainOptions) -> MaskedTokens:
-        """Ask for 15% of the tokens."""
+        """Choose 15% of the tokens as targets."""
         return MaskedTokens(Masker.of(tokenizer), int(tokenizer.pad_token_id or 0))
 
     def asked_words(self, options: Mapping[str, Any]) -> str:
-        """Say how masks are drawn."""
+        """Describe how masks are drawn."""
         return (
             "15% of the ordinary tokens are asked for, drawn anew in each epoch: 80% masked, 10% another piece, 10% as "
             f"they are. Packing `{options['packing']}`."
         )
 
     def limits(self) -> str:
-        """Say what was not trained."""
+        """Describe the parts that were not trained."""
         return (
             "Made to look at attention, not to generate, rank or classify text; there is no next-sentence task, and no "
             "pooler was trained."

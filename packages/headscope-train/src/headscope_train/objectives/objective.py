@@ -1,4 +1,4 @@
-"""What an objective of training decides, and the list of them."""
+"""The interface of a training objective, and the list of objectives."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
@@ -18,15 +18,15 @@ from headscope_train.training_options import OBJECTIVES, TrainOptions
 
 @runtime_checkable
 class Question(Protocol):
-    """Which tokens are asked for."""
+    """The choice of the tokens to predict."""
 
     def batch(self, inputs: PackedInputs, places: NDArray[np.int64], *, epoch: int | None) -> TargetBatch:
-        """Lay out inputs and what is asked of them, drawn from each input's key and the epoch alone.
+        """Return a batch of inputs with their targets, drawn only from each input's key and the epoch.
 
         Args:
             inputs: the corpus.
-            places: which of them.
-            epoch: whose draws; None for measuring, which is always the same.
+            places: indices of the inputs.
+            epoch: epoch of the draws; None for evaluation, which always draws the same.
         """
 
 
@@ -35,8 +35,8 @@ class Objective(Protocol):
     """A way to train a language model.
 
     Attributes:
-        tokenizer_words: what the card calls a tokenizer that it trains.
-        head_words: what a model must have that is gone on with, as `masked-LM head`.
+        tokenizer_words: the card's name for a tokenizer that it trains.
+        head_words: the model part that continued training needs, such as `masked-LM head`.
     """
 
     tokenizer_words: str
@@ -46,7 +46,7 @@ class Objective(Protocol):
         """Train a tokenizer on the corpus."""
 
     def new_model(self, tokenizer: Any, options: TrainOptions) -> Start:
-        """Make a model of `options.size` with weights from its initializer."""
+        """Build a model of `options.size` with weights from its initializer."""
 
     def go_on_with(self, options: TrainOptions) -> Start:
         """Load `options.model` with its head."""
@@ -54,19 +54,19 @@ class Objective(Protocol):
     def inputs(
         self, corpus: TrainingText, encoder: Encoder, options: TrainOptions, *, known: KnownPieces
     ) -> PackedInputs:
-        """Read the corpus into inputs."""
+        """Read the corpus and pack it into inputs."""
 
     def question(self, tokenizer: Any, options: TrainOptions) -> Question:
-        """Return what is asked of the inputs."""
+        """Return the choice of the tokens to predict."""
 
     def asked_words(self, options: Mapping[str, Any]) -> str:
-        """Say for the card what is asked of a text; `options` are those of `training.json`."""
+        """Describe the prediction task for the card; `options` are those of `training.json`."""
 
     def limits(self) -> str:
-        """Say for the card what the model is not for."""
+        """Describe for the card the uses that the model is not meant for."""
 
 
 def objective_of(name: str) -> Objective:
-    """Return the objective of that name."""
+    """Return the objective with this name."""
     objective: Objective = load(f"objectives.{OBJECTIVES[name]}", package="headscope_train")
     return objective

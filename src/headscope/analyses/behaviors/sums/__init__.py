@@ -1,1 +1,1 @@
-"""Sums over the keys where behaviors put weight, of weights and of what is written."""
+"""Sums of weights and of norm-weighted attention over the keys of each behavior."""

@@ -1,4 +1,4 @@
-"""The weight that every head puts on the keys of each behavior, beside uniform attention in the same rows."""
+"""Accumulate the weight of every head on the keys of each behavior, and uniform attention in the same rows."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -30,9 +30,9 @@ class BehaviorAccumulator(Accumulator):
     """Sum weights on the keys of each behavior, over the rows in which it can occur, by group of documents.
 
     Args:
-        layout: the kinds of attention and their sizes.
+        layout: kinds of attention and their sizes.
         delimiters: `Delimiter` of each token id, `[id]`.
-        same_ids: whether equal ids are equal tokens; words of saved maps share the id of their first piece.
+        same_ids: True if equal ids are equal tokens; words of saved maps share the id of their first piece.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
@@ -46,7 +46,7 @@ class BehaviorAccumulator(Accumulator):
         self.begin(None)
 
     def declare(self) -> Declared:
-        """Keep each kind's sums of weights, and the number of rows that they are of."""
+        """Declare the sums of weights of each kind, and the numbers of rows."""
         width = len(NAMES)
         return {"weight": summed("layer", "head+1", width), "n_rows": counted("layer", width)}
 
@@ -54,15 +54,15 @@ class BehaviorAccumulator(Accumulator):
         """Start a batch."""
         self.segment_sums = SegmentSums()
         self._sets: dict[tuple[str, int, int], KeySets] = {}
-        # Masks are kept with the baselines, so that no other object gets the id of one.
+        # Masks are kept with the baselines, so that no other object can get the id of a mask.
         self._uniform_baselines: dict[tuple[str, int, int], tuple[Visibility, UniformBaseline]] = {}
 
     def counted_rows(self, tile: AttentionTile) -> NDArray[np.bool_]:
-        """Return which of a tile's rows are counted, `[batch, row]`: all but padding."""
+        """Return a mask of the tile's rows that are counted, `[batch, row]`: all but padding."""
         return tile.queries.on_host.valid[:, tile.rows].numpy()
 
     def update(self, tile: AttentionTile) -> None:
-        """Add a tile's rows to its segments' sums; what does not depend on the layer is computed once a batch."""
+        """Add a tile's rows to its segments' sums; quantities shared by layers are computed once per batch."""
         sets, baseline = self.key_sets(tile)
         self.add_sums(tile, baseline, key_sums(sets, tile.weights))
 
@@ -82,10 +82,10 @@ class BehaviorAccumulator(Accumulator):
         self.add_to_layer(tile, torch.cat([sums.weight, baseline.sums[:, None]], dim=1), baseline.number)
 
     def add_to_layer(self, tile: AttentionTile, sums: Tensor, number: Tensor) -> None:
-        """Add sums over a tile's rows, of each head and then of uniform attention, and the number of these rows.
+        """Add the sums over a tile's rows of each head, then of uniform attention, and the number of these rows.
 
         Args:
-            tile: of the layer that the sums are of.
+            tile: tile of the layer.
             sums: `[batch, head + 1, NAMES]` float64.
             number: `[batch, NAMES]` int64.
         """
@@ -98,7 +98,7 @@ class BehaviorAccumulator(Accumulator):
         self.begin(None)
 
     def compute(self) -> tuple[HeadMeans, ...]:
-        """Return each kind's values with their intervals over documents."""
+        """Compute each kind's values with their intervals over documents."""
         return tuple(self.means_of(kind, WEIGHT) for kind in self._kinds)
 
     @property
@@ -110,7 +110,7 @@ class BehaviorAccumulator(Accumulator):
 
         Args:
             kind: `encoder`, `decoder` or `cross`.
-            measure: of the weights, which are of the same rows for every head, or of norm-weighted attention.
+            measure: `WEIGHT`, with the same rows for every head, or `NORM`, for norm-weighted attention.
         """
         stacked = self.sums.stacked()
         sums, rows = stacked[f"weight.{kind}"], stacked[f"n_rows.{kind}"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-# Weights gathered at a time: a text of one token repeated has a pair for every weight.
+# Number of weights gathered at a time: a text that repeats one token has a pair for every weight.
 _GATHERED = 1 << 22
 
 
@@ -14,7 +14,7 @@ class Shares:
     """Factors that turn weights into norm-weighted attention: `a_ij` times a factor of row i and one of key j.
 
     Attributes:
-        rows: one over the row's sum `sum_j a_ij |f_j|`, `[batch, head, row]` float64; 0 where that is 0.
+        rows: reciprocal of the row's sum `sum_j a_ij |f_j|`, `[batch, head, row]` float64; 0 where the sum is 0.
         keys: `|f_j|`, `[batch, head, key]` float64.
     """
 
@@ -35,7 +35,7 @@ class Pairs:
 
         Args:
             weights: `[batch, head, row, key]`.
-            shares: to sum what is written as well; then `[2, batch, head]`.
+            shares: factors to sum norm-weighted attention as well; the result is then `[2, batch, head]`.
         """
         out = weights.new_zeros((1 if shares is None else 2, *weights.shape[:2]), dtype=torch.float64)
         step = max(1, _GATHERED // weights.shape[1])

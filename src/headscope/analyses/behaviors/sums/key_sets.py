@@ -1,7 +1,7 @@
-"""The keys of each behavior for the rows of a tile, and what uniform attention gives there.
+"""The keys of each behavior for the rows of a tile, and the uniform attention to them.
 
-Keys whose id is that of the row are few, so they are kept as pairs of row and key, and weights are gathered there; all
-else follows from sums over rows, and from diagonals.
+Keys with the row's id are few, so they are kept as pairs of row and key, at which weights are gathered; all other
+behaviors follow from sums over rows, and from diagonals.
 """
 
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ class UniformBaseline:
     """Uniform attention over the visible keys in the counted rows.
 
     Attributes:
-        sums: of its weight on each behavior's keys over the rows, `[batch, NAMES]` float64.
-        occurs: the rows in which each behavior can occur, `[batch, row, NAMES]` bool.
-        number: of these rows, `[batch, NAMES]` int64.
+        sums: sums over the rows of its weight on each behavior's keys, `[batch, NAMES]` float64.
+        occurs: mask of the rows in which each behavior can occur, `[batch, row, NAMES]` bool.
+        number: number of these rows, `[batch, NAMES]` int64.
     """
 
     sums: Tensor
@@ -38,10 +38,10 @@ class UniformBaseline:
     number: Tensor
 
     def number_without(self, rows: Tensor) -> Tensor:
-        """Return the number of rows without those left out of each head, `[batch, head, NAMES]` int64.
+        """Return the number of rows without those left out for each head, `[batch, head, NAMES]` int64.
 
         Args:
-            rows: that are left out, `[batch, head, row]` bool.
+            rows: mask of the rows that are left out, `[batch, head, row]` bool.
         """
         return self.number[:, None] - (rows.double() @ self.occurs.double()).long()
 
@@ -50,10 +50,10 @@ class KeySets:
     """The keys of every behavior for some rows of one kind of attention.
 
     Args:
-        tile: of any layer; only its tokens and the positions of its rows are read.
-        counted: which of the rows count, `[batch, row]` bool, on the host.
+        tile: tile of any layer; only its tokens and the positions of its rows are read.
+        counted: mask of the rows that count, `[batch, row]` bool, on the host.
         delimiters: `Delimiter` of each token id, `[id]`.
-        same_ids: whether equal ids are equal tokens; else `duplicate` and `induction` cannot occur.
+        same_ids: True if equal ids are equal tokens; else `duplicate` and `induction` cannot occur.
     """
 
     def __init__(self, tile: AttentionTile, counted: NDArray[np.bool_], delimiters: Tensor, *, same_ids: bool) -> None:
@@ -61,7 +61,7 @@ class KeySets:
         self.square, self.start = tile.square, tile.start
         self.counted = sent(torch.from_numpy(counted), keys.ids.device)
         self.valid = keys.valid
-        self.first = keys.valid.long().argmax(1)  # padding may stand on the left
+        self.first = keys.valid.long().argmax(1)  # padding may be on the left
         known = keys.ids < len(delimiters)
         codes = delimiters[torch.where(known, keys.ids, 0)] * known * keys.valid
         self.classes = torch.stack([codes == code for _, code in OF_CLASS], dim=-1).double()
@@ -71,13 +71,13 @@ class KeySets:
             self._find_copies(tile, counted)
 
     def _find_copies(self, tile: AttentionTile, counted: NDArray[np.bool_]) -> None:
-        """Find earlier keys with the row's id, and the keys right behind these, before the row itself.
+        """Find earlier keys with the row's id, and the keys right after these, before the row itself.
 
-        On the host, which knows the tokens: how many pairs there are, the device would have to be asked.
+        This runs on the host, which knows the tokens: on the device the number of pairs would force a synchronization.
         """
         queries, device = tile.queries.on_host, tile.keys.ids.device
         ids, valid, classes = (each.numpy() for each in (queries.ids, queries.valid, queries.classes))
-        # Where the tokenizer has no cls token, the first token has its class; no key is earlier than that.
+        # Where the tokenizer has no cls token, the first token has its class; no key precedes it.
         counted = counted & ~np.isin(classes[:, tile.rows], (KeyClass.CLS, KeyClass.SEP))
         positions = np.arange(self.keys)
         earlier = positions[None, :] < positions[tile.rows][:, None]
@@ -88,7 +88,7 @@ class KeySets:
         self.pairs = {name: Pairs(*sent(torch.from_numpy(np.stack(pairs)), device)) for name, pairs in indices.items()}
 
     def uniform_baseline(self, tile: AttentionTile) -> UniformBaseline:
-        """Return the baseline of uniform attention, and in which rows each behavior can occur."""
+        """Compute the baseline of uniform attention, and the rows in which each behavior can occur."""
         visible = tile.visibility.visible
         number = torch.zeros((*visible.shape[:2], len(NAMES)), dtype=torch.float64, device=visible.device)
         first = self.first[:, None, None].expand(-1, self.rows, 1)
@@ -117,12 +117,12 @@ class KeySets:
 
     @cached_property
     def class_columns(self) -> Tensor:
-        """The columns of the behaviors whose keys are of a class, in the order of `classes`."""
+        """The columns of the behaviors that are defined by a delimiter class, in the order of `classes`."""
         return sent(torch.tensor([column for column, _ in OF_CLASS]), self.counted.device)
 
     @cached_property
     def local_keys(self) -> tuple[Tensor, Tensor]:
-        """The key of each row at each of `LOCAL`, and whether it is within the input, `[row, offset]` both."""
+        """The key of each row at each offset in `LOCAL`, and a mask of the keys within the input, `[row, offset]`."""
         device = self.counted.device
         at = torch.arange(self.start, self.start + self.rows, device=device)[:, None]
         keys = at + sent(torch.tensor(LOCAL), device)

@@ -1,7 +1,8 @@
 """Sums over a tile's rows of attention to each behavior's keys, by weight and norm-weighted, in one pass.
 
-What a head writes of key j at row i is the weight times a number of the key, divided by the row's sum: the same sums
-over rows, diagonals and pairs give both. Where a gate makes that number one of the row, too, they are taken twice.
+Norm-weighted attention of row i to key j is the weight times a number of the key, divided by the row's sum: the same
+sums over rows, diagonals and pairs give both measures. Where a gate makes this number depend on the row, too, the sums
+are computed twice.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.sums.key_pairs import Shares
 from headscope.analyses.behaviors.sums.key_sets import COLUMN, LOCAL, KeySets
 
-# Weights that are float64 at a time: they are read several times, so they should fit the cache.
+# Number of weights converted to float64 at a time: they are read several times, so they should fit into the cache.
 _WEIGHTS_AT_ONCE = 1 << 19
 # An accelerator computes many inputs together: 256 MiB.
 _ON_ACCELERATOR = 1 << 25
@@ -25,9 +26,9 @@ class KeySums:
     """Sums over the counted rows of a tile.
 
     Attributes:
-        weight: the weight on each behavior's keys, `[batch, head, NAMES]` float64.
-        norm: the same of what is written, `a_ij |f_j|`, each row divided by its sum; None where that is not known.
-        empty_rows: the rows of which nothing at all is written, `[batch, head, row]` bool; they are not in `norm`.
+        weight: weight on each behavior's keys, `[batch, head, NAMES]` float64.
+        norm: the same for norm-weighted attention, `a_ij |f_j|`, each row divided by its sum; None where not known.
+        empty_rows: mask of the rows without any output, `[batch, head, row]` bool; they are not in `norm`.
     """
 
     weight: Tensor
@@ -41,9 +42,9 @@ def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> Key
     Weights on keys that a row does not see are 0, so they add nothing.
 
     Args:
-        sets: which rows are counted, and which keys each behavior is about.
-        weights: `[batch, head, row, key]`; rows of padding may hold anything.
-        norms: `OutputNorms.lengths`, `[batch, head, key]` or by row, too; None where what is written is not known.
+        sets: counted rows, and keys of each behavior.
+        weights: attention weights, `[batch, head, row, key]`; rows of padding may hold anything.
+        norms: `OutputNorms.lengths`, `[batch, head, key]` or by row, too; None where output norms are not known.
     """
     if norms is not None and norms.ndim == 4:
         # Each pair's weight is multiplied by its length; the value of a padded key may be anything; its weight is 0.

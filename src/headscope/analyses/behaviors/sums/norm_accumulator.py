@@ -20,13 +20,13 @@ from headscope.statistics.sums.kept import Declared, counted, summed, total
 class NormBehaviorAccumulator(BehaviorAccumulator):
     """Sum the weights on the keys of each behavior, and those of `a_ij |f_j|`, each row divided by its sum.
 
-    A row of which a head writes nothing at all has no such shares: it is left out of that head's means, and counted.
+    A row without any output of a head has no such shares: it is left out of that head's means, and counted.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "written"})
 
     def declare(self) -> Declared:
-        """Keep the sums of norm-weighted attention too; heads differ in how many rows those are of."""
+        """Declare the sums of norm-weighted attention as well; their numbers of rows differ between heads."""
         width = len(NAMES)
         return {
             **super().declare(),
@@ -51,10 +51,10 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
         """Add sums of norm-weighted attention over a tile's rows.
 
         Args:
-            tile: of the layer that the sums are of.
+            tile: tile of the layer.
             sums: `[batch, head, NAMES]` float64.
-            number: of how many rows it is, `[batch, head, NAMES]` int64.
-            empty: the number of rows of which the head writes nothing, which the sums leave out, `[batch, head]` int64.
+            number: number of rows in the sums, `[batch, head, NAMES]` int64.
+            empty: number of rows without any output of the head, which the sums leave out, `[batch, head]` int64.
         """
         self.segment_sums.add(tile, norm=sums, norm_rows=number, left_out=empty)
 
@@ -65,14 +65,14 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
         super().end(batch)
 
     def compute(self) -> tuple[HeadMeans, ...]:
-        """Return each kind's values by weights, then those by norm-weighted attention of the kinds that have it."""
+        """Compute each kind's values by weights, then those by norm-weighted attention for the kinds that have it."""
         stacked = self.sums.stacked()
         by_norm = (self.means_of(kind, NORM) for kind in self._kinds if stacked[f"n_norm.{kind}"].any())
         return *super().compute(), *by_norm
 
     @property
     def left_out(self) -> Mapping[str, NDArray[np.int64]]:
-        """How many rows of each head write nothing at all, by kind, `[layer, head]`."""
+        """The number of rows without any output of each head, by kind, `[layer, head]`."""
         return {kind: self.totals[f"left_out.{kind}"] for kind in self._kinds}
 
     @property

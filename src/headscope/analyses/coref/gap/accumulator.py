@@ -1,9 +1,9 @@
-"""GAP: which of two names each head takes a pronoun to stand for.
+"""GAP: the name, out of two, to which each head resolves a pronoun.
 
-A name's score is the attention from the pronoun to the name's last word, on either side (a decoder sees only
-names that stand left, others score 0). The name with the higher score is marked true and the other false; the
-first wins a tie. So one name is marked in every row: among the rows with a true name, accuracy is the share in
-which that is the one; F1 counts every name of every row, where GAP's own scorer lets a system mark none or both.
+A name's score is the attention from the pronoun to the name's last word, on either side (a decoder sees only names to
+the left, others score 0). The name with the higher score is marked true and the other false; the first wins a tie. So
+one name is marked in every row: accuracy is the share of rows with a true name in which that name is marked; F1 counts
+every name of every row, whereas GAP's own scorer lets a system mark none or both.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class GapSums:
     Attributes:
         kind: `encoder` or `decoder`.
         right: rows in which each head marks a true name, `[group, layer, head, GENDERS]`.
-        baselines: the same of each baseline, expected values for `random`, `[group, GAP_BASELINES, GENDERS]`.
+        baselines: the same for each baseline, expected values for `random`, `[group, GAP_BASELINES, GENDERS]`.
         true: rows with a true name, `[group, GENDERS]`.
         rows: all rows, `[group, GENDERS]`.
     """
@@ -53,7 +53,7 @@ class GapSums:
         F1 is 2 true positives / (names marked true + names that are true): one name is marked in every row.
 
         Args:
-            right: `[group, ..., GENDERS]`, heads' or baselines'.
+            right: right rows of heads or baselines, `[group, ..., GENDERS]`.
             measure: one of `GAP_MEASURES`.
 
         Raises:
@@ -68,13 +68,13 @@ class GapSums:
 
 
 class GapAccumulator(Accumulator):
-    """Count, for every head, the rows of GAP in which it marks a true name.
+    """Counts, for every head, the rows of GAP in which it marks a true name.
 
-    Segments carry a `GapQuestion` in `fields["gap"]`; those without one count nothing.
+    Segments carry a `GapQuestion` in `fields["gap"]`; those without one are not counted.
 
     Args:
         layout: the kinds of attention; cross attention is left out.
-        pooling: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
+        pooling: attention from a split word: `mean`, `first` or `max` (`attention.words.word_attention`).
 
     Raises:
         ValueError: `pooling` is not known.
@@ -104,18 +104,18 @@ class GapAccumulator(Accumulator):
         }
 
     def begin(self, batch: Batch) -> None:
-        """Take the batch's questions."""
+        """Collect the batch's questions."""
         self._questions = [segment.fields.get(FIELD) for segment in batch.segments]
         self._rows, self._layer_marks = {}, {part.kind: [] for part in self.layout}
 
     def update(self, tile: AttentionTile) -> None:
-        """Read off one layer which name every head marks."""
+        """Compute from one layer which name every head marks."""
         if tile.kind == "cross" or not any(self._questions):
             return
         if tile.kind not in self._rows:
             self._rows[tile.kind] = _locate(tile, self._questions)
         rows, names = self._rows[tile.kind]
-        # A segment has one row, or none where a decoder's shift has cut the pronoun off: then both names score 0.
+        # A segment has one row, or none if a decoder's shift has cut the pronoun off; then both names score 0.
         weights = rows.attention(tile, pooling=self.pooling).sum(2)
         index = names.clamp(min=0)[:, None].expand(-1, weights.shape[1], -1)
         scores = weights.gather(2, index).masked_fill((names < 0)[:, None], 0)
@@ -144,7 +144,7 @@ class GapAccumulator(Accumulator):
         self._rows, self._layer_marks, self._marks = {}, {}, {}
 
     def compute(self) -> tuple[GapSums, ...]:
-        """Return what was counted, by group of rows."""
+        """Return the counts by group of rows."""
         stacked = self.sums.stacked()
         return tuple(
             GapSums(

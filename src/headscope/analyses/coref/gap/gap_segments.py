@@ -25,8 +25,8 @@ class GapQuestion:
     Attributes:
         pronoun: the pronoun.
         a, b: first word of each name, and the word after its last.
-        truth: whether the pronoun stands for a, and whether for b; one of them at most.
-        gender: of the pronoun, `masculine` or `feminine`.
+        truth: True if the pronoun refers to a, and True if it refers to b; at most one of them.
+        gender: gender of the pronoun, `masculine` or `feminine`.
     """
 
     pronoun: int
@@ -37,7 +37,7 @@ class GapQuestion:
 
     @property
     def last_words(self) -> tuple[int, int]:
-        """The last word of each name: what attention to the name is attention to."""
+        """The last word of each name; attention to the name is attention to this word."""
         return self.a[1] - 1, self.b[1] - 1
 
     @property
@@ -46,10 +46,10 @@ class GapQuestion:
         return np.array([name in ("all", self.gender) for name in GENDERS], dtype=np.int32)
 
     def baselines(self) -> NDArray[np.float64]:
-        """How often each baseline marks a true name, `[GAP_BASELINES]`.
+        """Return the probability that each baseline marks a true name, `[GAP_BASELINES]`.
 
-        `random`: 0.5 on a row with a true name, the expected value of a fair coin. `nearest`: the name with
-        fewest words between it and the pronoun, on either side. `first`: the name that stands first. A wins ties.
+        `random`: 0.5 on a row with a true name, the expected value of a fair coin. `nearest`: the name with the
+        fewest words between it and the pronoun, on either side. `first`: the name that comes first. A wins ties.
         """
         between = [
             self.pronoun - name[1] if name[0] <= self.pronoun else name[0] - self.pronoun - 1
@@ -61,13 +61,13 @@ class GapQuestion:
 
 @dataclass
 class GapCounts:
-    """What became of the rows; filled while `gap_segments` runs.
+    """Counts of the rows used and lost; filled while `gap_segments` runs.
 
     Attributes:
-        rows: rows read.
-        used: rows made into segments.
-        shortened: those of them from which words were left out.
-        lost: rows left out, by reason.
+        rows: number of rows read.
+        used: number of rows made into segments.
+        shortened: number of used rows from which words were cut.
+        lost: number of rows left out, by reason.
     """
 
     rows: int = 0
@@ -81,13 +81,14 @@ def gap_segments(
 ) -> Iterator[Segment]:
     """Yield each row as a segment, with its `GapQuestion` in `fields["gap"]`.
 
-    Of a row that is too long the text's end is left out, as far as pronoun and names allow, then its beginning.
+    A row that is too long is shortened: first the end of its text, as much as pronoun and names allow, then its
+    beginning.
 
     Args:
-        rows: from `corpora.gap`.
-        encoder: the tokenizer's wrap.
-        max_length: tokens in a segment at most, special tokens included.
-        counts: filled with what became of the rows.
+        rows: rows from `corpora.mentions.gap_rows`.
+        encoder: wrapper of the tokenizer.
+        max_length: largest number of tokens in a segment, including special tokens.
+        counts: counts to fill.
     """
     counts = GapCounts() if counts is None else counts
     room = max_length - encoder.special_tokens_single
@@ -124,7 +125,7 @@ def gap_segments(
 
 
 def _stretch(row: GapRow, encoder: Encoder, room: int) -> tuple[int, int]:
-    """Return the first word to keep of a row and the word after the last; twice the same where it does not fit."""
+    """Return the first word of a row to keep and the word after the last; the same number twice if it does not fit."""
     spans = ((row.pronoun, row.pronoun + 1), row.a, row.b)
     least, most = min(span[0] for span in spans), max(span[1] for span in spans)
     pieces, alignment = encoder.piece_words(row.words, row.spaces)
@@ -135,7 +136,7 @@ def _stretch(row: GapRow, encoder: Encoder, room: int) -> tuple[int, int]:
         word_ids = alignment.word_ids[alignment.word_ids != NO_WORD]
         per_word = np.bincount(word_ids, minlength=len(row.words))[:most]
         first, end = int((per_word[::-1].cumsum()[::-1] > room).sum()), most
-    # By itself the stretch may have more pieces than it has within the text.
+    # Tokenized alone, the stretch may have more pieces than within the text.
     while len(encoder.piece_words(row.words[first:end], row.spaces[first:end])[0]) > room:
         if end > most:
             end -= 1

@@ -1,4 +1,4 @@
-"""The stage on GAP: which head points a pronoun at the right one of two names."""
+"""The stage on GAP: the accuracy of heads in resolving a pronoun to one of two names."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,14 +16,14 @@ from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums
 
 
 class GapRows(ScanCorpus):
-    """The rows of GAP that a run was given.
+    """The rows of GAP given to a run.
 
     Args:
         run: a `ModelRun` with GAP files.
 
     Attributes:
         rows: the files.
-        counts, known: what became of the rows, and which of their tokens are unknown; filled as they are read.
+        counts, known: counts of used and lost rows, and unknown tokens in them; filled as rows are read.
     """
 
     def __init__(self, run: ModelRun) -> None:
@@ -53,7 +53,7 @@ class GapRows(ScanCorpus):
 
 
 class GapMeasurement(Measurement[ModelRun]):
-    """How often every head points the pronoun of a row of GAP at the right name, by gender."""
+    """The accuracy with which every head resolves the pronoun of a row of GAP, by gender."""
 
     def __init__(self, run: ModelRun, **more: Any) -> None:
         super().__init__(run, **more)

@@ -1,6 +1,6 @@
 """Number, gender and person of English mentions, from a list of words (`data/agreement.json`).
 
-A feature that the list does not settle stays open, and agrees with anything.
+A feature that the list does not determine stays open, and agrees with anything.
 """
 
 import json
@@ -24,10 +24,10 @@ _SINGULAR_ENDINGS = ("ss", "us", "is", "'s", "’s")
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Lower-cased words and what they say.
+    """Lower-cased words and their features.
 
     Attributes:
-        pronouns: number, gender and person of each, as letters.
+        pronouns: number, gender and person of each pronoun, as letters.
         titles: gender of words before a name.
         persons: gender of singular nouns for people.
         plurals: gender of irregular plurals and of plural titles.
@@ -50,7 +50,7 @@ class Lexicon:
 
 @cache
 def lexicon() -> Lexicon:
-    """Read the list, once."""
+    """Return the word list, which is read once."""
     text = resources.files("headscope").joinpath("data/agreement.json").read_text(encoding="utf-8")
     raw = json.loads(text)
 
@@ -66,16 +66,16 @@ def lexicon() -> Lexicon:
 
 
 def describe(words: Sequence[str], head: int, *, named: bool) -> tuple[str, str, str]:
-    """Say which numbers, genders and persons a mention may have, as letters.
+    """Return the possible numbers, genders and persons of a mention, as letters.
 
-    A pronoun has what the list says. Others are third person; a word `and` before the head or right after it
-    makes several of them; else number follows the list, the mention's first word, and the ending -s. Gender
-    follows a title, the head noun (a plural as its singular), then a first name.
+    A pronoun has the features in the list. Other mentions are third person; `and` before the head or right after it
+    makes a mention plural; else number follows the list, the mention's first word, and the ending -s. Gender follows a
+    title, the head noun (a plural as its singular), then a first name.
 
     Args:
-        words: of the mention.
+        words: words of the mention.
         head: position of its head word in them.
-        named: whether it is a name.
+        named: True if the mention is a name.
     """
     known = lexicon()
     lowered = [word.lower() for word in words]
@@ -107,7 +107,7 @@ def features_of(words: Sequence[str], table: MentionTable) -> UInt8[np.ndarray, 
 def agreement(
     mentions: UInt8[np.ndarray, "mention 3"], others: UInt8[np.ndarray, "other 3"]
 ) -> Bool[np.ndarray, "mention other"]:
-    """Say which pairs have a number, a gender and a person in common, `[mention, other]`."""
+    """Mark the pairs that have a number, a gender and a person in common, `[mention, other]`."""
     agrees: NDArray[np.bool_] = ((mentions[:, None] & others[None]) != 0).all(2)
     return agrees
 
@@ -124,7 +124,7 @@ def _number(lowered: list[str], noun: str, *, named: bool) -> str:
         return "s"
     if not noun.endswith("s") or noun.endswith(_SINGULAR_ENDINGS):
         return "s"
-    # `Hastings` may be one, `the Hastings` are several.
+    # `Hastings` may be singular, `the Hastings` are plural.
     return NUMBERS if named and lowered[0] != "the" else "p"
 
 
@@ -134,7 +134,7 @@ def _gender(lowered: list[str], head: int, *, named: bool) -> str:
     if named:
         tables = (known.titles, known.names)
         genders = [table[word] for table in tables for word in lowered[: head + 1] if word in table]
-        # In `Dr Mary Malone` the title leaves open the gender that the name settles.
+        # In `Dr Mary Malone` the title leaves the gender open, and the name determines it.
         if genders:
             return next((gender for gender in genders if gender != "mf"), "mf")
     for form in _singulars(noun):
@@ -147,7 +147,7 @@ def _gender(lowered: list[str], head: int, *, named: bool) -> str:
 
 
 def _singulars(noun: str) -> list[str]:
-    """Return a noun and the singulars that it may be the plural of."""
+    """Return a noun and its possible singulars."""
     forms = [noun]
     if noun.endswith("ies"):
         forms.append(noun[:-3] + "y")

@@ -1,7 +1,7 @@
-"""Closed lists of English words by which a phrase's head is found without tags or trees (`head_words`).
+"""Closed lists of English words, used to find a phrase's head without tags or trees (`head_words`).
 
-All in lower case; the long ones are read from `data/english_words.json`. They are lists of function words, and of those
-adjectives, adverbs and participles that are frequent and that no ending gives away.
+All in lower case; the long ones are read from `data/english_words.json`. They are lists of function words, and of
+frequent adjectives, adverbs and participles that cannot be recognized by their ending.
 """
 
 import json
@@ -17,7 +17,7 @@ ARTICLES = frozenset(("the", "a", "an", "this", "that", "these", "those", "every
 QUANTITIES = frozenset(_LISTS["quantities"])
 PREPOSITIONS = frozenset(_LISTS["prepositions"])
 RELATIVES = frozenset(("who", "whom", "whose", "which", "that", "where", "when", "why", *_WHERES))
-# words of other classes that a phrase may hold before its first noun
+# words of other classes that may precede the first noun of a phrase
 FUNCTION_WORDS = frozenset(_LISTS["function_words"])
 ADJECTIVES = frozenset(_LISTS["adjectives"])
 # endings of adjectives and adverbs, and the nouns among the words that have them

@@ -1,4 +1,4 @@
-"""The head word of an English phrase by rule, where there is no tree, and how often the rule is right."""
+"""The head word of an English phrase by rule, for text without trees, and the accuracy of the rule."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,22 +11,22 @@ _NEVER_NOUN = english.PREPOSITIONS | english.FUNCTION_WORDS
 _NO_NOUN = _NEVER_NOUN | english.ARTICLES | english.POSSESSIVES | english.QUANTITIES | english.ADJECTIVES
 _STOPS = english.COMMAS | english.PREPOSITIONS | english.RELATIVES
 _PHRASES = frozenset(("nsubj", "obj", "obl", "nmod"))
-_MOST_WORDS = 200  # of a noun phrase: words in one long chain would each make a phrase of all that follow
+_MOST_WORDS = 200  # words of a noun phrase; in one long chain of words, each would form a phrase with all that follow
 LEADING = frozenset(("case", "punct", "cc", "mark"))
 
 
 def rule_head(words: Sequence[str]) -> int:
     """Return the position, from 0, of the head of an English phrase, from its words alone.
 
-    The last word before the first comma (or bracket, dash, colon), preposition, relative pronoun or participle
-    that follows the first noun-like word; where there is none, the last word. A subject pronoun counts as the
-    relative pronoun that is left out before it (`the man I saw`). Punctuation and a last `'s` are no words.
-    Noun-like is what is in none of the lists of `english_words` and does not end like an adjective or a
-    participle; also a number, quantity, pronoun or adjective that `of` or a relative pronoun follows (`one of
-    the men`, `those who left`). A form in -ing ends the phrase only where another word follows it.
+    The head is the last word before the first comma (or bracket, dash, colon), preposition, relative pronoun or
+    participle that follows the first noun-like word; without one, the last word. A subject pronoun counts as the
+    relative pronoun that is omitted before it (`the man I saw`). Punctuation and a final `'s` are not words. A word is
+    noun-like if it is in none of the lists of `english_words` and does not end like an adjective or a participle, or
+    if it is a number, quantity, pronoun or adjective followed by `of` or a relative pronoun (`one of the men`, `those
+    who left`). A form in -ing ends the phrase only if another word follows it.
 
     Args:
-        words: the phrase, at least one word.
+        words: words of the phrase, at least one.
     """
     word_positions = [at for at, word in enumerate(words) if any(map(str.isalnum, word))]
     while len(word_positions) > 1 and words[word_positions[-1]].lower() in english.CLITICS:
@@ -47,15 +47,15 @@ def rule_head(words: Sequence[str]) -> int:
 
 
 def rule_agreement(documents: Iterable[AnnotatedDocument]) -> tuple[int, float]:
-    """Return how often `rule_head` finds the head that the tree gives, over the noun phrases of a UD treebank.
+    """Return the agreement of `rule_head` with the tree's head, over the noun phrases of a UD treebank.
 
-    A phrase is a noun (NOUN, PROPN) that is nsubj, obj, obl or nmod, sub-typed or not, with all that depends on
-    it, without the prepositions, conjunctions and punctuation that it begins with; one whose words do not
-    stand together is left out, and so are a single word, of which the rule is always right, and one of more than
-    200 words, which is no phrase of any language.
+    A phrase is a noun (NOUN, PROPN) that is nsubj, obj, obl or nmod, sub-typed or not, with all its descendants except
+    the prepositions, conjunctions and punctuation at its beginning. Excluded are phrases whose words are not
+    contiguous, single words, for which the rule is always right, and phrases of more than 200 words, which no language
+    has.
 
     Returns:
-        The number of phrases, and the share of them on which the two agree: NaN where there are none.
+        The number of phrases, and the share of them on which the two agree: NaN if there are none.
     """
     hits = [
         rule_head(sentence.words[first:last]) == noun - first
@@ -69,8 +69,8 @@ def rule_agreement(documents: Iterable[AnnotatedDocument]) -> tuple[int, float]:
 
 def _noun_phrases(sentence: AnnotatedSentence) -> Iterator[tuple[int, int, int]]:
     """Yield (first word, word after the last, noun) of the noun phrases of two words or more."""
-    # For each word with all that depends on it: the first word, the last word and their number. The words themselves
-    # are not kept, because in a sentence whose words hang in one chain each would hold all that follow it.
+    # For each word with its descendants: the first word, the last word and the number of words. The words themselves
+    # are not kept, because in a sentence whose words form one chain each would hold all that follow it.
     firsts, lasts, sizes = list(range(len(sentence))), list(range(len(sentence))), [1] * len(sentence)
     depth = depths(sentence.heads)
     for at in sorted(range(len(sentence)), key=depth.__getitem__, reverse=True):
@@ -90,7 +90,7 @@ def _noun_phrases(sentence: AnnotatedSentence) -> Iterator[tuple[int, int, int]]
 
 
 def _leads(sentence: AnnotatedSentence, at: int, noun: int) -> bool:
-    """Say whether a word is no part of the phrase that it begins: a preposition, or a part of one (`out of`)."""
+    """Return True if a word precedes the phrase proper: a preposition, or a part of one (`out of`)."""
     while sentence.relations[at] == "fixed" and sentence.heads[at] - 1 != noun:
         at = sentence.heads[at] - 1
     return sentence.relations[at].partition(":")[0] in LEADING
@@ -107,7 +107,7 @@ def _is_noun_like(word: str, following: str) -> bool:
 
 
 def _is_participle(word: str, following: str) -> bool:
-    """Say whether a word looks like a participle; a name (`Fred`, `Browning`) does not."""
+    """Return True if a word looks like a participle; a name (`Fred`, `Browning`) does not."""
     if not word[:1].islower() or word in english.NOT_PARTICIPLES:
         return False
     ends = (word.endswith("ed") and len(word) > 4) or (word.endswith("ing") and len(word) > 5 and following)

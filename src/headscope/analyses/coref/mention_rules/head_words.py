@@ -10,7 +10,7 @@ from headscope.analyses.coref.mention_rules.head_rule import LEADING, rule_head
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.tree import depths
 
-# universal and Penn tags; a determiner that heads a mention stands for a noun
+# universal and Penn tags; a determiner that heads a mention is used as a pronoun
 _PRONOUN_TAGS = frozenset(("PRON", "DET", "PRP", "PRP$", "WP", "WP$", "EX", "DT", "WDT", "PDT"))
 _PROPER_TAGS = frozenset(("PROPN", "NNP", "NNPS"))
 _NO_TAGS = frozenset(("", "_", "-", "X", "XX"))
@@ -21,7 +21,7 @@ _FUNCTION = LEADING | {"det", "clf", "aux", "cop"}  # UD's function words, and p
 class MentionWords:
     """Head words and types of a document's mentions.
 
-    What many mentions need of the document is computed once, because a document may have a hundred thousand mentions.
+    Data of the whole document are computed once, because a document may have a hundred thousand mentions.
 
     Args:
         document: the document of the mentions.
@@ -37,11 +37,11 @@ class MentionWords:
     def head(self, mention: Mention) -> int:
         """Return the position in the document, from 0, of a mention's head word.
 
-        With a tree it is the word of the span whose head lies outside it. Where there are several (the span is no
+        With a tree it is the word of the span whose head is outside the span. If there are several (the span is not a
         subtree), it is the one nearest the root, then the leftmost; function words (determiners, prepositions,
-        conjunctions, auxiliaries, copulas, classifiers) and punctuation only where there is no other.
-        Without a tree it is found by `rule_head`. A mention that runs into the next sentence is judged by its words
-        in the sentence in which it begins.
+        conjunctions, auxiliaries, copulas, classifiers) and punctuation only if nothing else qualifies. Without a tree
+        it is found by `rule_head`. For a mention that continues in the next sentence, only its words in the first
+        sentence are used.
         """
         span = (mention.start, mention.end)
         if span not in self._heads:
@@ -54,12 +54,12 @@ class MentionWords:
         return self._heads[span]
 
     def type(self, head: int) -> Literal["pronoun", "proper", "nominal"]:
-        """Return what kind of word heads a mention; `head` is its position in the document.
+        """Return the type of the head word of a mention; `head` is its position in the document.
 
-        By the tag where there is one: a pronoun or determiner, a proper noun, anything else. Without tags: a word of
-        a closed list is a pronoun (`english_words.PRONOUNS`; `US` is none where other words are not in capitals); a
-        capitalized word is proper, unless it may be so only because it begins a sentence or quotation or stands
-        in a line of capitals: then it must come capitalized elsewhere in the document, where neither holds.
+        By the tag if there is one: a pronoun or determiner, a proper noun, anything else. Without tags: a word of a
+        closed list is a pronoun (`english_words.PRONOUNS`; `US` only if the other words are in capitals); a
+        capitalized word is proper, unless the capital may be due to the beginning of a sentence or quotation or to a
+        line of capitals: then the word must be capitalized elsewhere in the document without such a reason.
         """
         number, sentence, offset = self._at(head)
         at = head - offset
@@ -75,7 +75,7 @@ class MentionWords:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """The words, in lower case, whose capital marks a name somewhere in the document."""
+        """The lower-cased words whose capital marks a name somewhere in the document."""
         return frozenset(
             word.lower()
             for number, sentence in enumerate(self.document.sentences)
@@ -84,13 +84,13 @@ class MentionWords:
         )
 
     def _tells_case(self, number: int, at: int) -> bool:
-        """Say whether a capital at this position marks a name: not after a quotation mark or as the first word."""
+        """Return True if a capital at this position marks a name: not after a quotation mark or as the first word."""
         first, in_capitals = self._about(number)
         before = self.document.sentences[number].words[at - 1]
         return first < at and before not in _QUOTES and not in_capitals
 
     def _about(self, number: int) -> tuple[int, bool]:
-        """Return the position of a sentence's first word that is no punctuation, and whether it is all in capitals."""
+        """Return the position of a sentence's first word, skipping punctuation, and True if it is all in capitals."""
         if number not in self._case:
             words = self.document.sentences[number].words
             first = next((at for at, word in enumerate(words) if any(map(str.isalnum, word))), len(words))
@@ -107,7 +107,7 @@ class MentionWords:
         return min(tops, key=lambda at: (depth[at], at))
 
     def _at(self, position: int) -> tuple[int, AnnotatedSentence, int]:
-        """Return the sentence in which a word stands: its number, itself, and the position of its first word."""
+        """Return the sentence of a word: its index, the sentence, and the position of its first word."""
         number = bisect_right(self._ends, position)
         if number == len(self._ends):
             raise IndexError(f"position {position} lies behind the document's last word")

@@ -37,7 +37,7 @@ WIDTH, LINE_HEIGHT = 6.4, 0.155
 PAPER_LINE = 0.11
 """Height of a head's line on paper, in inches."""
 MOST_LABELED = 400
-"""With more heads the tree has no names, and is no higher than this number of lines."""
+"""A tree of more heads has no names, and is not higher than this number of lines."""
 
 
 @house_style()
@@ -79,7 +79,7 @@ def _branches(ax: Axes, clusters: Clusters) -> None:
     from scipy.cluster import hierarchy
 
     joins: dict[str, Any] = hierarchy.dendrogram(clusters.tree, no_plot=True)
-    # scipy puts leaves at 5, 15, 25 ...; here they stand at 0, 1, 2 ... downwards.
+    # scipy puts leaves at 5, 15, 25 ...; here they are at 0, 1, 2 ... downwards.
     ups = (np.asarray(joins["icoord"]) - 5) / 10
     outs = np.asarray(joins["dcoord"])
     for within, color, width in ((True, INK, 1.0), (False, SOFT, 0.9)):

@@ -34,7 +34,7 @@ from headscope.statistics.role_catalog import ROLES
 
 COLORINGS = ("role", "layer")
 LEAST_ON_PAGE = 8.0
-"""Points of the smallest text of a figure that is no paper's."""
+"""Smallest text size in points of a figure that is not for a paper."""
 NUMBERED = 100
 """Up to this number of heads, a mark shows its layer's number."""
 MOST_NAMED = 10
@@ -49,7 +49,7 @@ def head_map(
     Args:
         table: `tables/head_map.parquet`.
         kind: `encoder`, `decoder` or `cross`.
-        stress: of the map, written below it.
+        stress: stress of the map, written below it.
         names: names of roles, for a model whose special tokens are not `[CLS]` and `[SEP]`.
 
     Raises:
@@ -76,18 +76,18 @@ def map_panel(
 ) -> Figure:
     """Draw one panel of figure 6.
 
-    By `role` a head has its role's color and shape; the roles are named at their heads, and so are heads that find
-    something. By `layer` it is a disc in its layer's color with the layer's number.
+    By `role` a head has its role's color and shape; role names and the names of heads that find something are written
+    next to their marks. By `layer` a head is a disc in its layer's color with the layer's number.
 
     Args:
         table: `tables/head_map.parquet`.
         kind: `encoder`, `decoder` or `cross`.
         coloring: `role` or `layer`.
         names: names of roles.
-        ax: where to draw; made when not given.
+        ax: axes to draw on; created when not given.
 
     Raises:
-        ValueError: another coloring, or the table has no head of this kind.
+        ValueError: the coloring is unknown, or the table has no head of this kind.
     """
     if coloring not in COLORINGS:
         raise ValueError(f"Expected a coloring by role or layer, got {coloring!r}; choose one of them.")
@@ -180,7 +180,7 @@ def _discs(ax: Axes, heads: pd.DataFrame, kind: str, layers: int, size: float, o
 
 
 def mark_size(heads: int) -> float:
-    """Return a mark's size in square points; more heads have smaller marks, so that they stay apart."""
+    """Return a mark's size in square points; with more heads marks are smaller, so that they do not overlap."""
     return float(np.clip(80.0 * 72 / heads, LEAST_MARK, 80.0))
 
 

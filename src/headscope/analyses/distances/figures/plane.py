@@ -22,7 +22,7 @@ def heads_of_kind(table: pd.DataFrame, kind: str, *, where: str) -> pd.DataFrame
     """Return the rows of `tables/head_map.parquet` of one kind, by layer and head.
 
     Raises:
-        ValueError: the table has no head of this kind; `where` ends what was expected.
+        ValueError: the table has no head of this kind; `where` ends the description of the expected heads.
     """
     heads = table[table["kind"] == kind]
     if heads.empty:

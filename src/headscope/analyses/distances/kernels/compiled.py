@@ -1,8 +1,8 @@
-"""The divergence between all pairs of heads of one segment, compiled for the processor at hand.
+"""The divergence between all pairs of heads of one segment, compiled for the host's processor.
 
-Sixteen rows are processed at a time, one per lane; keys come in chunks and heads in blocks, so that the data stay in
-the caches. Heads form a circle, and each head is paired with the half of the circle that follows it. So every pair
-occurs once, in runs of six.
+Sixteen rows are processed at a time, one per lane; keys are processed in chunks and heads in blocks, so that the data
+stay in the caches. Heads form a circle, and each head is paired with the half of the circle that follows it, so every
+pair occurs once, in runs of six.
 """
 
 from collections.abc import Iterator, Sequence

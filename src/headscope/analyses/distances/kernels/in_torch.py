@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headscope.analyses.distances.kernels.polynomial import SMOOTHING, fit_for, floor_of
 
-# Floats of a buffer: as many as fit into the cache of a CPU core, or as keep an accelerator busy.
+# Floats of a buffer: small enough for the cache of a CPU core, or large enough to keep an accelerator busy.
 _CPU_BLOCK, _ACCELERATOR_BLOCK = 1 << 15, 1 << 24
 
 
@@ -27,7 +27,7 @@ def pair_sums(layers: Sequence[Float[Tensor, "head row key"]]) -> Float64[Tensor
     limit = _CPU_BLOCK if weights.device.type == "cpu" else _ACCELERATOR_BLOCK
     height = max(1, limit // max(1, total * keys))
     fit = fit_for(keys)
-    # In one copy to the device.
+    # One copy to the device for all coefficients.
     shift, *powers = weights.new_tensor((fit.shift, *fit.rest)).unbind()
     # Each head is paired with the following half of the circle of heads, which gives every pair once.
     sums = torch.zeros((half, 2, total), dtype=torch.float64, device=weights.device)

@@ -13,7 +13,7 @@ from headscope.attention.host_copy import HostCopy, OnHost
 
 
 def has_compiler() -> bool:
-    """Whether llvmlite is installed (the extra `fast`)."""
+    """Return True if llvmlite is installed (the extra `fast`)."""
     return find_spec("llvmlite") is not None
 
 
@@ -25,7 +25,7 @@ def pair_sums(stacks: Sequence[Sequence[Tensor]], *, compiled: bool | None = Non
 
     Args:
         stacks: for each segment its layers' weights `[head, row, key]`, without padding.
-        compiled: whether to use the compiled program or torch; by default the compiled one if available.
+        compiled: True for the compiled program, False for torch; by default the compiled one if available.
 
     Returns:
         For each segment the sum over rows and the sum of the rows' squares, `[2, pair]`; pairs of heads in the
@@ -38,11 +38,11 @@ def pair_sums(stacks: Sequence[Sequence[Tensor]], *, compiled: bool | None = Non
 
 
 def handed_over(stacks: Sequence[Sequence[Tensor]], copy: HostCopy, *, compiled: bool | None = None) -> list[OnHost]:
-    """Do what `pair_sums` does, and have the sums copied to the host with what else is.
+    """Compute `pair_sums`, and have the sums copied to the host with the other results of the batch.
 
     Args:
-        stacks, compiled: as `pair_sums` takes them.
-        copy: of the batch.
+        stacks, compiled: as in `pair_sums`.
+        copy: copy of the batch's results to the host.
     """
     if not stacks:
         return []

@@ -1,7 +1,7 @@
-"""The program that sums divergences, compiled by LLVM for the processor at hand when it is first needed.
+"""The program that sums divergences, compiled by LLVM for the host's processor when it is first needed.
 
-Every process compiles it again, which takes a fraction of a second, because a compiled program on disk would run
-whatever code somebody else wrote there.
+Every process compiles it again, which takes a fraction of a second, because a program cached on disk would run any
+code that somebody else wrote there.
 """
 
 import ctypes
@@ -44,28 +44,28 @@ _KINDS: dict[str, tuple[Any, Any]] = {
 def sixteen_rows(powers: int) -> Any:
     """Return a function that sums the divergences of up to 16 rows for each head and its partners.
 
-    It lets other threads run meanwhile. Its arguments, in this order:
+    It releases the GIL while it runs. Its arguments, in this order:
 
         layers: address of each layer's weights, float32.
         strides: floats from head to head and from row to row, `[layer, 2]`; keys lie side by side.
-        total: heads of all layers.
-        heads: in a layer.
-        paired: heads that each is paired with.
-        first, rows: the rows.
-        keys: in each row.
-        scale, least: of smoothing.
+        total: number of heads of all layers.
+        heads: number of heads in a layer.
+        paired: number of partners of each head.
+        first, rows: index of the first row, and number of rows.
+        keys: number of keys in each row.
+        scale, least: coefficients of the smoothing, weight x scale + least.
         fit: shift and rest of the polynomial; sums are to be multiplied by its lead.
         features, sums, corner: see `Scratch`.
-        values, squares: where sums and sums of squares go, float64, `[head x partner]`.
+        values, squares: addresses of the sums and sums of squares, float64, `[head x partner]`.
 
     Args:
-        powers: how many numbers `fit` holds.
+        powers: number of values in `fit`.
     """
     engine = llvm.create_mcjit_compiler(optimized(powers), _machine())
     engine.finalize_object()
     kind = ctypes.CFUNCTYPE(None, *(each for _, each in _KINDS.values()))
     function = kind(engine.get_function_address("sixteen_rows"))
-    function.engine = engine  # type: ignore[attr-defined]  # the code lives as long as this
+    function.engine = engine  # type: ignore[attr-defined]  # the code exists as long as the engine does
     return function
 
 

@@ -1,4 +1,4 @@
-"""The figure of rank agreement: a line for each two measures."""
+"""The figure of rank agreement: a line for each pair of measures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def draw_agreement(about: Context, *_: pd.DataFrame) -> Iterator[tuple[str, Draw
     """Yield the figure of each kind of attention whose heads have enough measures.
 
     Args:
-        about: the run.
+        about: report context of the run.
     """
     for kind in about.kinds:
         if pairs := agreements(measured_heads(about.run, kind)):
@@ -28,10 +28,10 @@ def draw_agreement(about: Context, *_: pd.DataFrame) -> Iterator[tuple[str, Draw
 
 
 def agreement_figure(pairs: Sequence[Agreement]) -> Figure:
-    """Draw the rank correlation of each two measures as a point with its interval, the most alike on top.
+    """Draw the rank correlation of each pair of measures as a point with its interval, the largest on top.
 
     Args:
-        pairs: of measures.
+        pairs: pairs of measures with their agreement.
     """
     with house_style():
         figure = new_figure(_WIDTH, _MARGIN + _LINE * len(pairs))

@@ -1,4 +1,4 @@
-"""Measures of what heads are worth, side by side: how far they rank heads alike, and which they rank differently."""
+"""Compare measures of a head's importance: their rank correlation, and the heads that they rank differently."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ MEASURES: Mapping[str, str] = {
     "effects.loss": "effect on the loss",
     "explanation.explained": "share explained",
 }
-"""Columns of `study.heads`, and what they are called. Of effects on the loss the size counts, as of gradients."""
+"""Columns of `study.heads` and their labels. Effects on the loss are compared by size, as gate estimates are."""
 _LEAST: Mapping[str, float] = {
     "norms.output_norm_in_stream": LEAST_SHARE,
     "effects.gate": LEAST_LOSS,
     "effects.loss": LEAST_LOSS,
     "explanation.explained": LEAST_SHARE,
 }
-"""Of those with intervals: by how much a head has more than another for a rank before it."""
+"""Least difference between two heads for a rank before the other, for the measures with intervals."""
 FEWEST = 3
-"""Fewer measures are not compared."""
+"""Least number of measures that are compared."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two measures rank heads alike.
+    """The rank agreement of two measures.
 
     Attributes:
-        first, second: the measures, in words.
+        first, second: labels of the measures.
         rho: Spearman's rank correlation over heads.
         ci_low, ci_high: ends of its interval over heads.
     """
@@ -55,19 +55,19 @@ class Agreement:
 
     @property
     def has_interval(self) -> bool:
-        """Whether there are heads enough for an interval."""
+        """True if there are enough heads for an interval."""
         return bool(np.isfinite(self.ci_low))
 
 
 def measured_heads(run: Study, kind: Kind) -> pd.DataFrame:
-    """Return the measures that a run has of the heads of a kind, a column each by its name in words.
+    """Return the measures of the heads of a kind that a run has, one column for each label.
 
     Args:
-        run: its tables.
-        kind: of attention.
+        run: study with the tables.
+        kind: kind of attention.
 
     Returns:
-        Indexed by layer and head; without rows where the run has too few measures, or no effects.
+        A table indexed by layer and head; empty where the run has too few measures, or no effects.
     """
     heads = _head_columns(run)
     heads = heads[heads["kind"] == kind.name].set_index(["layer", "head"])
@@ -85,10 +85,10 @@ def _head_columns(run: Study) -> pd.DataFrame:
 
 
 def agreements(heads: pd.DataFrame) -> list[Agreement]:
-    """Return how far each two measures agree, the most alike first.
+    """Return the agreement of each pair of measures, the largest first.
 
     Args:
-        heads: from `measured_heads`.
+        heads: table from `measured_heads`.
     """
     pairs = [
         Agreement(first, second, *rank_correlation(heads[first], heads[second]))
@@ -99,13 +99,13 @@ def agreements(heads: pd.DataFrame) -> list[Agreement]:
 
 @dataclass(frozen=True, kw_only=True)
 class RankedApart:
-    """A head that two measures rank differently, as far as its ranks are shown; 1 is the largest.
+    """A head that two measures rank differently, by the ranks that its intervals allow; rank 1 is the largest.
 
     Attributes:
-        layer, head: the head, from 1.
-        high, low: the measures, in words.
-        best: the first and the last rank that it can have by the one.
-        worst: the same by the other.
+        layer, head: layer and head, from 1.
+        high, low: labels of the measures by which it ranks high and low.
+        best: first and last rank that it can have by `high`.
+        worst: first and last rank that it can have by `low`.
     """
 
     layer: int
@@ -117,29 +117,29 @@ class RankedApart:
 
     @property
     def gap(self) -> int:
-        """How many ranks it is apart at least."""
+        """The least difference between its ranks."""
         return self.worst[0] - self.best[1]
 
 
 def shown_ranks(value: Floats, low: Floats, high: Floats, *, least: float) -> NDArray[np.int64]:
-    """Return the first and the last rank that each head can have, `[head, 2]`: heads that are not shown to differ tie.
+    """Return the first and the last rank that each head can have, `[head, 2]`; heads without a shown difference tie.
 
     Args:
-        value: of each head.
-        low, high: ends of its interval; NaN where it has none, and can have any rank.
-        least: the smallest size by which a head has more than another.
+        value: value of each head.
+        low, high: ends of each head's interval; NaN where it has none, and can have any rank.
+        least: least difference for a head to rank before another.
     """
     ahead = (low[None, :] > high[:, None]) & (value[None, :] - value[:, None] >= least)
     return np.stack([1 + ahead.sum(1), len(value) - ahead.sum(0)], axis=1)
 
 
 def ranked_apart(run: Study, kind: Kind, *, most: int = 3) -> list[RankedApart]:
-    """Return the heads on which measures disagree the most, of those whose ranks are shown to lie far apart.
+    """Return the heads on which measures disagree most, among heads whose ranks are shown to be far apart.
 
     Args:
-        run: its tables.
-        kind: of attention.
-        most: how many at most.
+        run: study with the tables.
+        kind: kind of attention.
+        most: largest number of heads.
     """
     heads = measured_heads(run, kind)
     ranks = {}

@@ -1,4 +1,4 @@
-"""Measures of what heads are worth in the report: how far they agree, and the heads on which they do not."""
+"""Measures of a head's importance in the report: their agreement, and the heads on which they disagree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ FIGURE = Figure(name="figure-measures-compared", tables=("effects",), draw=draw_
 
 
 def compared_findings(about: Context) -> list[Sentence]:
-    """Say which measure ranks heads most like the effect on the loss does, and which heads are ranked differently."""
+    """Return findings on the measure that ranks heads most like their effect on the loss, and on heads that measures
+    rank differently."""
     findings = []
     for kind in about.kinds:
         heads = measured_heads(about.run, kind)
@@ -43,7 +44,8 @@ def compared_findings(about: Context) -> list[Sentence]:
 
 
 def _nearest(kind: Kind, pairs: list[Agreement]) -> list[Sentence]:
-    """Say which measure ranks heads as their effects do, of a kind of which two heads have an effect."""
+    """Return the finding on the measure that ranks heads like their effects, for a kind with two heads with an
+    effect."""
     with_effect = [pair for pair in pairs if "effect on the loss" in (pair.first, pair.second)]
     if not any(pair.has_interval for pair in with_effect):
         return []
@@ -64,7 +66,7 @@ def _nearest(kind: Kind, pairs: list[Agreement]) -> list[Sentence]:
 
 
 def _apart(kind: Kind, heads: Sequence[RankedApart], number: int) -> list[Sentence]:
-    """Name the heads that measures rank differently, each with what is shown of its ranks among all heads."""
+    """Name the heads that measures rank differently, each with its possible ranks among all heads."""
     return [
         sentence(
             TOPIC,

@@ -1,1 +1,1 @@
-"""Can a first-order estimate stand for the effect of a head?"""
+"""Can a first-order estimate replace the measured effect of a head?"""

@@ -1,4 +1,4 @@
-"""The figure of estimates: the first-order estimate of each head's effect across, and its exact effect upwards."""
+"""The figure of estimates: the first-order estimate (x) and the exact effect (y) of each head."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _WIDTH, _HEIGHT = 5.2, 4.2
 
 
 def draw_estimates(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
-    """Yield the figure of each kind of attention, of its first estimate.
+    """Yield the figure of each kind of attention, for its first estimate.
 
     Args:
-        about: the run.
+        about: report context of the run.
         table: `tables/effects.parquet`.
     """
     for kind in about.kinds:
@@ -35,9 +35,9 @@ def estimate_figure(judged: Judged, *, kind: str, roles: pd.DataFrame | None) ->
     """Draw a point for each head at its estimate and its effect; on the diagonal both are the same.
 
     Args:
-        judged: the heads.
+        judged: heads with effect and estimate.
         kind: `encoder`, `decoder` or `cross`.
-        roles: `kind layer head role`, for colors and shapes.
+        roles: table with the columns `kind layer head role`, for colors and shapes.
     """
     heads = [(int(layer), int(head)) for layer, head in judged.heads]
     y = np.abs(judged.effect) if judged.estimate == GATE else judged.effect

@@ -1,4 +1,4 @@
-"""Sentences on what first-order estimates find of the exact effects, and what they overlook."""
+"""Sentences on the exact effects that first-order estimates find, and those that they overlook."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = {ATTRIBUTION: "attribution", GATE: "the gate estimate"}
 
 
 def estimate_findings(about: Context) -> list[Sentence]:
-    """Say how many of the largest effects estimates find, how large and of which sign effects are by them."""
+    """Return findings on the share of the largest effects that estimates find, and on their slope and signs."""
     effects, verdicts = (about.run.tables.get(name) for name in ("effects", "effect_estimates"))
     if effects is None or verdicts is None or not len(verdicts):
         return []
@@ -41,12 +41,12 @@ def estimate_findings(about: Context) -> list[Sentence]:
 
 
 def verdict(verdicts: pd.DataFrame, kind: str, estimate: str, measure: str) -> Cell | None:
-    """Return a verdict on all heads of a kind, `n` of them; None where it has no value.
+    """Return a verdict on all heads of a kind, with their number as `n`; None where it has no value.
 
     Args:
         verdicts: `tables/effect_estimates.parquet`.
-        kind: of attention.
-        estimate: which is judged.
+        kind: kind of attention.
+        estimate: estimate that is judged.
         measure: one of `tables.VERDICTS`.
     """
     rows = verdicts[
@@ -60,7 +60,7 @@ def verdict(verdicts: pd.DataFrame, kind: str, estimate: str, measure: str) -> C
 
 
 def _found(kind: Kind, several: Sequence[Judged]) -> Iterator[Sentence]:
-    """Say how many heads with an effect, of the top tenth, are in the top tenth of each estimate."""
+    """Yield the number of heads with an effect in the top tenth that are also in the top tenth by each estimate."""
     first, *others = several
     if number := int(first.is_large.sum()):
         largest = f"{count(number, 'head')}{kind.of_kind} with the largest effects (of the top tenth)"
@@ -69,7 +69,7 @@ def _found(kind: Kind, several: Sequence[Judged]) -> Iterator[Sentence]:
 
 
 def _overlooked(kind: Kind, verdicts: pd.DataFrame) -> Iterator[Sentence]:
-    """Say what effects heads have that were drawn from those that the gate estimate calls unimportant."""
+    """Yield the finding on the effects of heads that were drawn from those with small gate estimates."""
     share = verdict(verdicts, kind.name, GATE, OVERLOOKED)
     if share is None:
         return

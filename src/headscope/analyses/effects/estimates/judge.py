@@ -1,4 +1,4 @@
-"""First-order estimates judged by exact effects: recall of the largest, slope, and signs, of the model and by layer."""
+"""Compare first-order estimates with exact effects: recall of the largest, slope, and signs, overall and by layer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 _LARGEST = 10
-"""One head in so many has a large effect."""
+"""One head in this many counts as having a large effect."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +27,14 @@ class Judged:
     """The heads of a kind of attention with their exact effects and one estimate of them.
 
     Attributes:
-        estimate: its name.
+        estimate: name of the estimate.
         heads: layer and head from 1, `[head, 2]`.
         effect: added loss, nats, `[head]`.
-        is_shown: whether it is shown not to be 0, at a false discovery rate of 5% over all heads, and is large enough
-            for a sentence, `[head]`.
-        guess: the estimate, nats, `[head]`.
-        drawn: which were drawn from heads with smaller gate estimates, `[head]`; None where all heads were changed.
+        is_shown: mask of the heads whose effect is significant, at a false discovery rate of 5% over all heads, and at
+            least `LEAST_LOSS`, `[head]`.
+        guess: estimated effect, nats, `[head]`.
+        drawn: mask of the heads drawn from those with smaller gate estimates, `[head]`; None where all heads were
+            changed.
     """
 
     estimate: str
@@ -60,34 +61,34 @@ class Judged:
 
     @property
     def is_large(self) -> NDArray[np.bool_]:
-        """Which heads with an effect are among the tenth of all heads with the largest."""
+        """A mask of the heads with an effect that are in the tenth of all heads with the largest effects."""
         large: NDArray[np.bool_] = self.is_shown & (self.rank <= self.number_of_large)
         return large
 
     @property
     def number_of_large(self) -> int:
-        """How many heads a tenth are, at least 1."""
+        """The number of heads in a tenth, rounded up."""
         return -(-len(self.effect) // _LARGEST)
 
     @property
     def is_found(self) -> NDArray[np.bool_]:
-        """Which of these are among the tenth with the largest estimates."""
+        """A mask of the large heads that are in the tenth with the largest estimates."""
         return self.is_large & (self.guessed_rank <= self.number_of_large)
 
     @property
     def is_missed(self) -> NDArray[np.bool_]:
-        """Which of these are in the half with the smallest estimates."""
+        """A mask of the large heads that are in the half with the smallest estimates."""
         return self.is_large & (2 * self.guessed_rank > len(self.effect))
 
     @property
     def is_wrong(self) -> NDArray[np.bool_]:
-        """Which heads with an effect have an estimate of the other sign."""
+        """A mask of the heads with an effect whose estimate has the opposite sign."""
         wrong: NDArray[np.bool_] = self.is_shown & (np.sign(self.guess) != np.sign(self.effect))
         return wrong
 
 
 def judged_of(effects: pd.DataFrame, kind: str) -> list[Judged]:
-    """Return the estimates of the heads of a kind beside their exact effects; none of heads without either.
+    """Return each estimate of the heads of a kind with their exact effects; heads that lack either are left out.
 
     Args:
         effects: `tables/effects.parquet`.
@@ -133,7 +134,7 @@ def drawn_heads(effects: pd.DataFrame) -> set[tuple[str, int, int]] | None:
 
 
 def estimates_table(effects: pd.DataFrame) -> pd.DataFrame:
-    """Return `effect_estimates.parquet`; layers are 1-based, a missing one stands for all.
+    """Return `effect_estimates.parquet`; layers are 1-based, a missing layer means all layers.
 
     Args:
         effects: `tables/effects.parquet`.
@@ -160,7 +161,7 @@ def _verdicts(judged: Judged, among: NDArray[np.bool_]) -> Iterator[Mapping[str,
         drawn = among & judged.drawn
         yield {"measure": OVERLOOKED, **_share(judged.is_shown[drawn]), "n_heads": int(drawn.sum())}
     effect = np.abs(judged.effect) if judged.estimate == GATE else judged.effect
-    # A slope is between two heads; where no two have an effect there is none.
+    # A slope needs two heads with an effect.
     sloped = among if (among & judged.is_shown).sum() > 1 else among & False
     yield {"measure": SLOPE, **ends_of(slope_of(judged.guess[sloped], effect[sloped]), ()), "n_heads": int(among.sum())}
     if judged.estimate != GATE:
@@ -169,12 +170,12 @@ def _verdicts(judged: Judged, among: NDArray[np.bool_]) -> Iterator[Mapping[str,
 
 
 def slope_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> Interval:
-    """Return the median slope over pairs (Theil 1950), with Sen's (1968) 95% interval; it is NaN of fewer than 10.
+    """Compute the median slope over pairs (Theil 1950), with Sen's (1968) 95% interval, NaN for fewer than 10 heads.
 
-    One head with a large effect does not decide on it, as it would on the slope of least squares.
+    Unlike the least squares slope it is not dominated by one head with a large effect.
 
     Args:
-        x, y: of each head.
+        x, y: estimate and effect of each head.
     """
     if len(set(x.tolist())) < 2:
         value = low = high = np.nan

@@ -1,4 +1,4 @@
-"""How well first-order estimates do, in lines for a terminal."""
+"""The accuracy of first-order estimates, in lines for a terminal."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 
 def estimate_lines(table: pd.DataFrame, prefix: Mapping[Hashable, str]) -> Iterator[str]:
-    """Yield a line for each estimate of each kind of attention: what it finds and misses, and how it errs.
+    """Yield a line for each estimate of each kind of attention with its recall, misses and errors.
 
     Args:
         table: `tables/effect_estimates.parquet`.
-        prefix: of each kind.
+        prefix: prefix of the lines of each kind.
     """
     for kind, before in prefix.items():
         for estimate, name in NAMES.items():

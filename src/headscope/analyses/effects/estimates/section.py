@@ -1,4 +1,4 @@
-"""First-order estimates in the report: beside exact effects head by head, and a table of how well they do by layer."""
+"""First-order estimates in the report: a figure with exact effects, and a table of their accuracy by layer."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def estimates_section(about: Context) -> list[Section]:
 
 
 def verdict_table(table: pd.DataFrame, kind: Kind) -> Table:
-    """Tabulate how well estimates do, of all heads and layer by layer.
+    """Tabulate the accuracy of estimates, for all heads and layer by layer.
 
     Args:
         table: `tables/effect_estimates.parquet`.
-        kind: of attention.
+        kind: kind of attention.
     """
     of_kind = table[table["kind"] == kind.name]
     cells = {

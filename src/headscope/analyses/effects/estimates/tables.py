@@ -1,4 +1,4 @@
-"""The table of how well first-order estimates do, judged by exact effects."""
+"""The table of the accuracy of first-order estimates, compared with exact effects."""
 
 from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
@@ -7,10 +7,10 @@ from headscope.statistics.tables.columns import FROM_ONE, KIND, count, ends, num
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 RECALL, MISSED, SLOPE, WRONG_SIGNS = ("recall", "missed", "slope", "wrong_signs")
-"""What of the largest effects an estimate finds and what it overlooks, how large effects are by it, and which signs it
-mistakes."""
+"""Shares of the largest effects that an estimate finds and misses, slope of effects by estimates, and share of wrong
+signs."""
 OVERLOOKED = "overlooked"
-"""What effects heads have that were drawn from those that an estimate calls unimportant."""
+"""Share of heads with an effect among heads drawn from those with small estimates."""
 VERDICTS = (RECALL, MISSED, SLOPE, WRONG_SIGNS, OVERLOOKED)
 _UNIT = "share, or nats of effect by nats of estimate"
 _NONE = "no such head, or a slope where fewer than two heads have an effect or all estimates are the same"

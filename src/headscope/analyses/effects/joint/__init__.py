@@ -1,1 +1,1 @@
-"""What is lost when several heads go at once, and how far the effects of single heads tell it."""
+"""The loss when several heads are removed at once, and its prediction from the effects of single heads."""

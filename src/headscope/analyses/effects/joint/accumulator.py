@@ -1,4 +1,4 @@
-"""Sums of the loss that is added when several heads go at once, by document."""
+"""Sums of the added loss when several heads are removed at once, by document."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -16,11 +16,11 @@ _LOSS = MEASURES.index("loss")
 
 
 class JointAccumulator(Accumulator):
-    """Sums added losses of sets of heads, each input's mean over its targets, by group of documents.
+    """Sums the added losses of sets of heads (the mean over each input's targets) by group of documents.
 
     Args:
-        layout: the kinds of attention and their sizes.
-        number: of sets.
+        layout: kinds of attention and their sizes.
+        number: number of sets.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"effects"})
@@ -35,13 +35,13 @@ class JointAccumulator(Accumulator):
         return {"sets": summed(self.number), "n_inputs": counted(1)}
 
     def update(self, tile: AttentionTile) -> None:
-        """Add the losses of a batch, which come with every layer, once."""
+        """Add the losses of a batch once, although they come with every layer."""
         first = (tile.kind, tile.layer) == (self.layout[0].kind, 0)
         if first and tile.start == 0 and tile.effects is not None:
             assert tile.effects.sets is not None
             self.add(tile, sets=tile.effects.sets[:, :, 0, _LOSS], n_inputs=1)
 
     def compute(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Return the sums of each document (or group), nats, `[document, set]`, and its inputs, `[document]`."""
+        """Return sums by document (or group), nats, `[document, set]`, and its number of inputs, `[document]`."""
         sums = self.sums.stacked()
         return sums["sets"], sums["n_inputs"][:, 0]

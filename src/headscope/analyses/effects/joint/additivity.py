@@ -1,4 +1,4 @@
-"""How far the effects of single heads add up to what is lost when many go at once."""
+"""Test if the effects of single heads add up to the added loss when many heads are removed at once."""
 
 from typing import Any
 
@@ -12,24 +12,24 @@ from headscope.statistics.inference.confidence import Interval, ratio_interval, 
 
 Floats = NDArray[np.float64]
 FOLDS = 8
-"""Parts of the sets; each is predicted by a model of the others."""
+"""Number of cross-validation folds of the sets; each fold is predicted by a model fitted to the others."""
 _PENALTIES = np.logspace(-3, 4, 15)
 
 
 def additivity_of(
     losses: Floats, effects: Floats, counts: NDArray[Any], sets: NDArray[np.int64], *, seed: int = 0
 ) -> dict[str, Interval]:
-    """Compare what sets of heads cost with sums over their heads, on the same documents: each of `joint.tables.SUMS`.
+    """Compare the added losses of sets of heads with sums over their heads, on the same documents.
 
-    What sets cost, and the sum of the effects of their heads, are means over sets, in nats, with intervals over
-    documents; shares of the differences between sets have intervals over sets.
+    The result has each measure of `joint.tables.SUMS`. The added loss of sets, and the sum of the effects of their
+    heads, are means over sets, in nats, with intervals over documents; R² between sets has intervals over sets.
 
     Args:
-        losses: sums of the loss that each set adds in each document, nats, `[document, set]`.
-        effects: the same of each single head, `[document, head]`; NaN where it is not known.
+        losses: sums of the added loss of each set in each document, nats, `[document, set]`.
+        effects: sums of the added loss of each single head, `[document, head]`; NaN where it is not known.
         counts: number of inputs of each document, `[document]`.
-        sets: the heads of each set, `[set, head]`.
-        seed: of the parts of the sets, and of the resampling.
+        sets: heads of each set, `[set, head]`.
+        seed: seed of the folds and of the bootstrap.
     """
     removed = np.zeros((len(sets), effects.shape[1]))
     np.put_along_axis(removed, sets, 1.0, axis=1)
@@ -45,15 +45,15 @@ def additivity_of(
 
 
 def linear_prediction(removed: Floats, joint: Floats, total: Floats, *, seed: int) -> Floats:
-    """Predict each set by a linear model of which heads it removes, fitted to other sets: ridge regression.
+    """Predict the added loss of each set by ridge regression on the removed heads, fitted to other sets.
 
-    Coefficients are drawn toward the effects of single heads, not toward 0, so that sets may be fewer than heads.
+    Coefficients are shrunk toward the effects of single heads, not toward 0, so that sets may be fewer than heads.
 
     Args:
         removed: 1 where a set removes a head, else 0, `[set, head]`.
-        joint: what each set costs.
-        total: the sum of the effects of its heads.
-        seed: of the parts.
+        joint: added loss of each set.
+        total: sum of the effects of each set's heads.
+        seed: seed of the folds.
     """
     predicted = np.empty_like(joint)
     for fitted, others in KFold(FOLDS, shuffle=True, random_state=seed).split(removed):
@@ -63,12 +63,12 @@ def linear_prediction(removed: Floats, joint: Floats, total: Floats, *, seed: in
 
 
 def r2_interval(joint: Floats, predicted: Floats, *, seed: int) -> Interval:
-    """Return 1 - the mean square of what a prediction misses / the variance, with its percentiles over resampled sets.
+    """Compute R² = 1 - mean squared error / variance, with its bootstrap percentile interval over sets.
 
     Args:
-        joint: what each set costs.
-        predicted: of each set.
-        seed: of the resampling.
+        joint: added loss of each set.
+        predicted: predicted added loss of each set.
+        seed: seed of the bootstrap.
     """
     weights = np.vstack([np.full(len(joint), 1.0), resampling_weights(len(joint), seed=seed)]) / len(joint)
     variance = weights @ joint**2 - (weights @ joint) ** 2

@@ -1,4 +1,4 @@
-"""The loss against the number of heads removed, the area below it, and what it is less than at random."""
+"""Curves of the added loss by the number of heads removed, their areas, and differences from random orders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Curves:
-    """The loss that is added as heads go, in several orders.
+    """The added loss as heads are removed in several orders.
 
     Attributes:
-        numbers: of heads removed, from 0 to all, `[point]`.
-        added: nats, `[order, point]`; behind the named orders the random ones, and behind these their mean.
-        area: below each curve, over the share of heads removed, nats, `[order]`.
-        less_random: the area less that of the mean of the random orders, nats, `[order]`.
+        numbers: numbers of heads removed, from 0 to all, `[point]`.
+        added: added loss, nats, `[order, point]`; named orders first, then random orders, then their mean.
+        area: area below each curve, over the share of heads removed, nats, `[order]`.
+        less_random: area minus that of the mean of the random orders, nats, `[order]`.
     """
 
     numbers: NDArray[np.int64]
@@ -30,13 +30,13 @@ class Curves:
 
 
 def curves_of(losses: Floats, counts: NDArray[Any], numbers: NDArray[np.int64], *, draws: int) -> Curves:
-    """Return the curves with intervals over documents, on which all orders are paired.
+    """Compute the curves with intervals over documents; all orders are paired by document.
 
     Args:
         losses: sums of added losses of each document, `[document, order, point]`, the random orders last.
         counts: number of inputs of each document, `[document]`.
-        numbers: of heads removed at each point, from 0 to all.
-        draws: how many orders are random.
+        numbers: number of heads removed at each point, from 0 to all.
+        draws: number of random orders.
     """
     random = losses[:, -draws:].mean(1, keepdims=True)
     every = np.concatenate([losses, random], axis=1)
@@ -50,10 +50,10 @@ def curves_of(losses: Floats, counts: NDArray[Any], numbers: NDArray[np.int64], 
 
 
 def area_below(values: Floats, at: Sequence[float] | Floats) -> Floats:
-    """Return the area below curves, straight between their points.
+    """Compute the area below curves by the trapezoidal rule.
 
     Args:
-        values: at the points, `[..., point]`.
-        at: where the points are, ascending.
+        values: values at the points, `[..., point]`.
+        at: positions of the points, ascending.
     """
     return ((values[..., 1:] + values[..., :-1]) / 2) @ np.diff(at)

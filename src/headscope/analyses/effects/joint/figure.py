@@ -1,4 +1,4 @@
-"""The figure of heads removed together: a panel for each order, beside what random orders lose."""
+"""The figure of heads removed together: a panel for each order, with the losses of random orders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headscope.report_kit.report_parts import Context, Drawing
 
 _WIDE, _HIGH = 2.8, 2.2
 _LINEAR = 0.03
-"""Between this many nats on both sides of 0 the axis is linear, beyond logarithmic."""
+"""Distance from 0 up to which the axis is linear, nats; beyond it the axis is logarithmic."""
 
 
 def draw_joint(_: Context, curves: pd.DataFrame, areas: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
@@ -35,11 +35,11 @@ def draw_joint(_: Context, curves: pd.DataFrame, areas: pd.DataFrame) -> Iterato
 
 
 def joint_figure(curves: Sequence[Curve], band: pd.DataFrame) -> Figure:
-    """Draw added loss against the number of heads removed, each order with its interval before the random ones.
+    """Draw the added loss by the number of heads removed, each order with its interval in front of random orders.
 
     Args:
-        curves: of the named orders, and the mean of the random ones.
-        band: the smallest and the largest loss of a random order, by the number of heads removed.
+        curves: curves of the named orders, and the mean of the random orders.
+        band: smallest and largest loss of a random order, by the number of heads removed.
     """
     named = [curve for curve in curves if curve.order != RANDOM]
     random = next(curve for curve in curves if curve.order == RANDOM)

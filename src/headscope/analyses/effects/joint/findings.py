@@ -1,4 +1,4 @@
-"""Findings on how many heads can go together, by what measure, and whether effects add up."""
+"""Findings on the number of heads that can be removed together, by measure, and on the additivity of effects."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 TOPIC = "joint_effects"
 CHEAP = 0.1
-"""A loss in nats below which heads are said to go cheaply: a model is 1.1 times as surprised."""
+"""Added loss in nats below which removing heads is called cheap: the perplexity grows by a factor of 1.1."""
 ADDING = 0.9
-"""Effects are said to add up where their sums tell more than this share of the differences between sets."""
+"""R² between sets above which effects count as additive."""
 
 _MOST_NAMED = 4
 _FALSE = "false discovery rate 5%)"
 
 
 def joint_findings(about: Context) -> list[Sentence]:
-    """Say how many heads can go together, which orders do better than random ones, and how far effects add up."""
+    """Return findings on the number of heads that can be removed, on orders compared with random ones, and on the
+    additivity of effects."""
     return table_sentences(about.run.tables)
 
 
 def table_sentences(tables: Mapping[str, pd.DataFrame]) -> list[Sentence]:
-    """Return what is found of heads that are removed together; nothing where a run removed none.
+    """Return the findings on heads that are removed together; empty where a run removed none.
 
     Args:
-        tables: of the run.
+        tables: tables of the run, by name.
     """
     curves, areas, sums = (tables.get(f"joint_{name}") for name in ("curves", "areas", "sums"))
     if curves is None or areas is None or sums is None or not len(curves):
@@ -46,7 +47,7 @@ def table_sentences(tables: Mapping[str, pd.DataFrame]) -> list[Sentence]:
     sets = {row["measure"]: cell_of(row, "value") for row in records(sums)}
     whole, few = list(by_effect.points.values())[-1], sets[JOINT]
     findings = _going(by_effect)
-    # Where all heads together, or sets of them, are not shown to cost anything, no order is better than another.
+    # If removing all heads together, or sets of them, is not shown to add loss, no order is better than another.
     if above([whole], least=LEAST_LOSS) == [True]:
         findings += _orders([curve for curve in every if curve.order != RANDOM])
     if above([few], least=LEAST_LOSS) == [True]:
@@ -56,7 +57,7 @@ def table_sentences(tables: Mapping[str, pd.DataFrame]) -> list[Sentence]:
 
 
 def _going(curve: Curve) -> list[Sentence]:
-    """Say how many heads go cheaply: more and more, until it is not shown."""
+    """Return the finding on the largest number of heads such that it and all smaller ones are shown to be cheap."""
     total = max(curve.points)
     removed = {number: cell for number, cell in curve.points.items() if number}
     cheap = list(takewhile(lambda number: removed[number].ci_high < CHEAP, removed))
@@ -82,7 +83,7 @@ def _going(curve: Curve) -> list[Sentence]:
 
 
 def _orders(curves: Sequence[Curve]) -> list[Sentence]:
-    """Say by which measures heads go at less loss than at random, and by which at more."""
+    """Return findings on the measures by which removing heads adds less loss than at random, or more."""
     gaps = [curve.less_random for curve in curves]
     if not any(gap.has_interval for gap in gaps):
         return []
@@ -100,7 +101,7 @@ def _orders(curves: Sequence[Curve]) -> list[Sentence]:
 
 
 def _measures(labels: list[str], every: list[str]) -> str:
-    """Name measures, or those that are left out, or say how many of how many where neither are few."""
+    """Name the measures, or the one that is left out, or give their number if there are many."""
     others = [label for label in every if label not in labels]
     if len(labels) < _MOST_NAMED:
         return join(labels)
@@ -110,7 +111,7 @@ def _measures(labels: list[str], every: list[str]) -> str:
 
 
 def _adding(sums: dict[str, Cell], *, n_sets: int, size: int) -> list[Sentence]:
-    """Say whether effects of single heads add up to what sets of heads cost."""
+    """Return findings on whether effects of single heads add up to the added loss of sets of heads."""
     joint, total, of_total, of_linear = (sums[name] for name in (JOINT, TOTAL, R2_TOTAL, R2_LINEAR))
     if not of_total.has_interval:
         return []

@@ -1,4 +1,4 @@
-"""The stage of heads removed together: the first of several orders, more and more, and random sets."""
+"""The stage that removes heads together: growing numbers of the first heads of several orders, and random sets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -33,14 +33,14 @@ _LABEL = "heads removed together"
 
 
 class JointEffectsMeasurement(Measurement[ModelRun]):
-    """What the loss is with many heads changed at once: how many can go, and how far effects add up.
+    """Measures the loss with many heads changed at once: how many can be removed, and whether effects add up.
 
-    It reads what the stage `effects` found, on the same inputs; heads are ordered by one half of their documents and
-    removed from inputs of the other.
+    It reads the results of the stage `effects` on the same inputs; heads are ordered by one half of the documents and
+    removed from inputs of the other half.
 
     Args:
         run: a `ModelRun`; its option `loss` names the loss, and `none` leaves the choice to the model's kind.
-        **more: as `Measurement` takes it.
+        **more: further arguments of `Measurement`.
     """
 
     def __init__(self, run: ModelRun, **more: Any) -> None:
@@ -64,20 +64,20 @@ class JointEffectsMeasurement(Measurement[ModelRun]):
         ]
 
     def check(self) -> None:
-        """Refuse a loss for another kind of model."""
+        """Reject a loss for another kind of model."""
         loss_of(self.run)
 
     def scans(self) -> Iterator[Scan]:
-        """Yield a scan of each half of the documents; none where they are one group."""
+        """Yield a scan of each half of the documents; none if the documents form a single group."""
         if self.earlier and len(self.halves.measured) < len(_HALVES):
             return
         for half, text in enumerate(self.texts):
-            # Workers and other parts of a run have no effects.
+            # Workers and other parts of a run do not have the results of the stage `effects`.
             number = len(self.plans[half].heads()) if self.earlier else 0
             yield Scan(text, [JointAccumulator(number=number)], f"half-{half + 1}", label=_LABEL, local=True)
 
     def compute(self, sums: ScanSums) -> StageResult:
-        """Return the tables."""
+        """Compute the tables."""
         losses = [sums.of(JointAccumulator, scan).compute() for scan in sums]
         counts = np.concatenate([inputs for _, inputs in losses]) if losses else np.zeros(0)
         if not counts.sum():
@@ -102,13 +102,13 @@ class JointEffectsMeasurement(Measurement[ModelRun]):
 
     @cached_property
     def halves(self) -> Halves:
-        """The documents in two halves, and which of them are measured."""
+        """The two halves of the documents, and the documents that are measured."""
         groups = [group_of(segment.document) for segment in self.texts[0].inputs]
         return Halves.of(groups, most=self.run.options.joint_inputs)
 
     @cached_property
     def plans(self) -> list[RemovalPlan]:
-        """Which heads are removed from the documents of each half."""
+        """The heads that are removed from the documents of each half."""
         return [
             RemovalPlan.of(
                 self.heads,
@@ -123,9 +123,9 @@ class JointEffectsMeasurement(Measurement[ModelRun]):
         return self.halves.measures(group_of(segment.document), half)
 
     def _effects(self) -> NDArray[np.float64]:
-        """Return the sums of single heads' added losses, in the documents that are measured, `[document, head]`.
+        """Return the sums of single heads' added losses in the measured documents, `[document, head]`.
 
-        NaN of heads that were not changed by themselves.
+        They are NaN for heads that were not changed singly.
         """
         effects = EffectsAccumulator.from_state(self.earlier["effects"].state)
         halves = [effects.sums.subset(partial(self.halves.measures, half=half)).stacked() for half in _HALVES]
@@ -152,11 +152,13 @@ class JointEffectsMeasurement(Measurement[ModelRun]):
 
 
 def _points(added: NDArray[np.float64], plan: RemovalPlan) -> NDArray[np.float64]:
-    """Lay losses out as curves, `[document, order, point]`: from none, which add nothing, to all, which all share.
+    """Arrange losses as curves, `[document, order, point]`.
+
+    A curve begins with no heads removed, which adds no loss, and ends with all, where all orders share the loss.
 
     Args:
-        added: `[document, set]`, as `RemovalPlan.heads` has the sets, without the random ones.
-        plan: of the sets.
+        added: added losses, `[document, set]`, in the order of `RemovalPlan.heads` without the random sets.
+        plan: plan with the sets.
     """
     documents, orders = len(added), len(plan.orders) + len(plan.draws)
     partial_sets = added[:, :-1].reshape(documents, orders, len(plan.numbers) - 1)
@@ -165,12 +167,12 @@ def _points(added: NDArray[np.float64], plan: RemovalPlan) -> NDArray[np.float64
 
 
 def curve_tables(curves: Curves, names: Sequence[str], *, n_inputs: int) -> dict[str, pd.DataFrame]:
-    """Return curves as `joint_curves.parquet` and `joint_areas.parquet`: named orders, random ones, their mean.
+    """Return curves as `joint_curves.parquet` and `joint_areas.parquet`: named orders, random orders, their mean.
 
     Args:
-        curves: of all orders.
-        names: of those that are not random.
-        n_inputs: on how many they were measured.
+        curves: curves of all orders.
+        names: names of the orders that are not random.
+        n_inputs: number of inputs on which they were measured.
     """
     draws = len(curves.area.value) - len(names) - 1
     orders: list[dict[str, Any]] = [
@@ -192,12 +194,12 @@ def curve_tables(curves: Curves, names: Sequence[str], *, n_inputs: int) -> dict
 
 
 def sums_table(additivity: Mapping[str, Interval], plan: RemovalPlan, *, n_inputs: int) -> pd.DataFrame:
-    """Return how far effects add up as `joint_sums.parquet`.
+    """Return the additivity of effects as `joint_sums.parquet`.
 
     Args:
-        additivity: what sets cost, and what is told of it, by measure.
-        plan: of the sets.
-        n_inputs: on how many they were measured.
+        additivity: added loss of sets, sum of effects, and R², by measure.
+        plan: plan with the sets.
+        n_inputs: number of inputs on which they were measured.
     """
     n_sets, size = plan.sets.shape
     about = {"n_removed": size, "n_sets": n_sets, "n_inputs": n_inputs}

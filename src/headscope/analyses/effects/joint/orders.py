@@ -1,4 +1,4 @@
-"""By what heads go first, as the documents that are not measured give it, or as the run's text does."""
+"""Orders in which heads are removed, from held-out documents, or from the run's text for measures without the loss."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,16 +20,16 @@ COLUMNS: Mapping[str, str] = {
     "explained": "explanation.explained",
     "non_sink": "norms.non_sink",
 }
-"""Measures that know nothing of the loss, so that no document is held back from them: columns of `study.heads`."""
+"""Measures that do not use the loss, so that no documents need to be held out for them: columns of `study.heads`."""
 
 
 @dataclass(frozen=True)
 class Halves:
-    """The documents of a sample in two halves, by their groups.
+    """The two halves of the documents of a sample, by group.
 
     Attributes:
-        half: of each group, 0 or 1.
-        measured: the groups whose documents are measured; the others serve to order heads alone.
+        half: half of each group, 0 or 1.
+        measured: groups whose documents are measured; the other groups are only used to order heads.
     """
 
     half: Mapping[int, int]
@@ -37,11 +37,11 @@ class Halves:
 
     @classmethod
     def of(cls, groups: Iterable[int], *, most: int) -> "Halves":
-        """Divide documents, and take whole groups of them until so many inputs are measured, two groups at least.
+        """Divide documents into halves, and choose whole groups to measure until `most` inputs are reached.
 
         Args:
-            groups: of the document of every input.
-            most: number of inputs.
+            groups: group of the document of every input.
+            most: number of inputs to measure; at least two groups are measured.
         """
         inputs = Counter(groups)
         in_order = sorted(inputs)
@@ -50,24 +50,24 @@ class Halves:
         return cls({group: rank % 2 for rank, group in enumerate(in_order)}, frozenset(measured))
 
     def measures(self, group: int, half: int) -> bool:
-        """Whether the documents of a group are measured in a half."""
+        """Return True if the documents of a group are measured in a half."""
         return group in self.measured and self.half[group] == half
 
     def orders(self, group: int, half: int) -> bool:
-        """Whether the documents of a group order the heads that are removed from those of a half."""
+        """Return True if the documents of a group order the heads that are removed from the documents of a half."""
         return self.half.get(group) != half
 
 
 def orders_of(
     earlier: Mapping[str, StageResult], heads: Sequence[tuple[Layer, int]], halves: Halves, *, half: int
 ) -> dict[str, Integers]:
-    """Return the orders in which heads are removed from the documents of a half, by name; the effect's is the first.
+    """Return the orders in which heads are removed from the documents of a half, by name; the effect comes first.
 
     Args:
-        earlier: results of the stages before, by name; those of effects are among them.
-        heads: of the model.
-        halves: of the documents.
-        half: for whose documents.
+        earlier: results of earlier stages, by name, including `effects`.
+        heads: heads of the model.
+        halves: halves of the documents.
+        half: half from whose documents heads are removed.
     """
     effects = EffectsAccumulator.from_state(earlier["effects"].state)
     effects.sums = effects.sums.subset(partial(halves.orders, half=half))

@@ -1,4 +1,4 @@
-"""Which heads are removed together: the first of an order, more and more of them, and sets drawn at random."""
+"""Plan the sets of heads that are removed together: growing first parts of an order, and random sets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.intervention import Heads
 
 POINTS = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)
-"""Shares of the heads whose removal is measured, of every order."""
+"""Shares of the heads whose removal is measured, for every order."""
 DRAWS = 20
-"""Random orders."""
+"""Number of random orders."""
 SETS = 64
-"""Random sets of heads, for how far effects add up."""
+"""Number of random sets of heads, for the additivity of effects."""
 IN_SET = 1 / 4
 """The share of the heads that each of these sets removes."""
 
@@ -23,13 +23,13 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class RemovalPlan:
-    """Sets of heads that are removed from the inputs of one half of the documents. Heads are counted through the model.
+    """Sets of heads that are removed from the inputs of one half of the documents. Heads are numbered over the model.
 
     Attributes:
-        layers: of every head, in the order of the model's kinds of attention.
-        orders: in which heads go, by name, `[head]` each; the first is that which random ones are matched to.
+        layers: layer of every head and its number in it, in the order of the model's kinds of attention.
+        orders: orders in which heads are removed, by name, `[head]` each; random orders are matched to the first.
         draws: random orders, `[draw, head]`.
-        sets: the heads of random sets, `[set, head]` each.
+        sets: heads of random sets, `[set, head]`.
     """
 
     layers: Sequence[tuple[Layer, int]]
@@ -41,13 +41,13 @@ class RemovalPlan:
     def of(
         cls, heads: Sequence[tuple[Layer, int]], orders: Mapping[str, Integers], *, half: int, seed: int
     ) -> "RemovalPlan":
-        """Draw what is random.
+        """Draw the random orders and sets.
 
         Args:
-            heads: of the model: the layer, and the number in it, from 0.
-            orders: by name, as the other half of the documents gives them.
-            half: for whose documents; random sets are the same for both.
-            seed: of the draws.
+            heads: heads of the model: layer, and number in the layer, from 0.
+            orders: orders by name, from the other half of the documents.
+            half: half from whose documents heads are removed; random sets are the same for both halves.
+            seed: seed of the random draws.
         """
         first = next(iter(orders.values()))
         names = list(dict.fromkeys(layer for layer, _ in heads))
@@ -61,11 +61,11 @@ class RemovalPlan:
 
     @property
     def numbers(self) -> Integers:
-        """How many heads each point of a curve removes, ascending; the last is all of them."""
+        """The number of heads that each point of a curve removes, ascending; the last point removes all heads."""
         return removed_numbers(len(self.layers))
 
     def heads(self) -> list[Heads]:
-        """Return the sets: those of each order, the random orders last, then all heads, then the random sets."""
+        """Return the sets of heads: those of each order, the random orders last, then all heads, then random sets."""
         orders = [*self.orders.values(), *self.draws]
         partial = [order[:number] for order in orders for number in self.numbers[:-1]]
         return [self._named(each) for each in (*partial, range(len(self.layers)), *self.sets)]
@@ -79,28 +79,28 @@ class RemovalPlan:
 
 
 def removed_numbers(heads: int) -> Integers:
-    """Return how many heads of so many are removed at `POINTS`, each number once and none of them 0."""
+    """Return the distinct positive numbers of heads that are removed at `POINTS`, for a total of `heads`."""
     numbers = np.unique([int(share * heads + 0.5) for share in POINTS])
     return numbers[numbers > 0]
 
 
 def order_of(values: NDArray[np.float64]) -> Integers:
-    """Return heads in the order of their values, the smallest first; equal ones as they stand, those without before.
+    """Sort heads by their values, the smallest first (a stable sort); heads without a value come first.
 
     Args:
-        values: of each head, NaN where it has none.
+        values: value of each head, NaN where it has none.
     """
     return np.argsort(np.where(np.isnan(values), -np.inf, values), kind="stable")
 
 
 def matched_draws(order: Integers, layers: Integers, *, draws: int, generator: np.random.Generator) -> Integers:
-    """Draw orders that take a head of the same layer as a given order at every step, `[draw, head]`.
+    """Draw random orders whose head is from the same layer as the given order's at every step, `[draw, head]`.
 
     Args:
-        order: of the heads.
-        layers: of each head, by its number.
-        draws: how many.
-        generator: of what is random.
+        order: order of the heads.
+        layers: layer of each head, by its number.
+        draws: number of random orders.
+        generator: random generator.
     """
     drawn = np.tile(order, (draws, 1))
     for layer in np.unique(layers):
@@ -110,6 +110,6 @@ def matched_draws(order: Integers, layers: Integers, *, draws: int, generator: n
 
 
 def random_sets(heads: int, *, sets: int, generator: np.random.Generator) -> Integers:
-    """Draw sets of a quarter of the heads, rounded up, every head alike, `[set, head]`."""
+    """Draw random sets of a quarter of the heads, rounded up, all heads with equal probability, `[set, head]`."""
     number = int(np.ceil(IN_SET * heads))
     return np.stack([generator.choice(heads, size=number, replace=False) for _ in range(sets)])

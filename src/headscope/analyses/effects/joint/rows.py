@@ -1,4 +1,4 @@
-"""The tables of heads removed together, read: the curve of each order, what it is less than at random, and sums."""
+"""Read the curve of each order, and its difference from random orders, from the tables of heads removed together."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ LABELS: Mapping[str, str] = {
     "non_sink": "weight off the sink",
     RANDOM: "random heads",
 }
-"""What orders are called."""
+"""The label of each order."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The loss that is added as heads go in an order.
+    """The added loss as heads are removed in an order.
 
     Attributes:
-        order: of `LABELS`.
+        order: name of the order, a key of `LABELS`.
         points: added losses by the number of heads removed, ascending from 0.
-        area: below it.
-        less_random: the area less that of the mean of random orders.
+        area: area below the curve.
+        less_random: area minus that of the mean of random orders.
     """
 
     order: str
@@ -40,7 +40,7 @@ class Curve:
 
     @property
     def label(self) -> str:
-        """What the order is called."""
+        """The label of the order."""
         return LABELS[self.order]
 
 

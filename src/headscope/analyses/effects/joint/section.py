@@ -70,11 +70,11 @@ def curve_table(curves: list[Curve]) -> Table:
 
 
 def curve_cells(curve: Curve, *, missing: str = DASH) -> tuple[str, ...]:
-    """Return the numbers of an order as text: added losses, the area, and what it is less than at random.
+    """Return the numbers of an order as text: added losses, the area, and its difference from random orders.
 
     Args:
-        curve: of the order.
-        missing: stands for a missing number; `HYPHEN` for a terminal.
+        curve: curve of the order.
+        missing: replacement for a missing number; `HYPHEN` for a terminal.
     """
     write = partial(nats_cell, missing=missing)
     less = curve.less_random

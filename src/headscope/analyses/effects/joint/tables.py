@@ -6,7 +6,7 @@ from headscope.statistics.tables.table_schema import Column, TableSchema
 
 EFFECT, RANDOM = "effect", "random"
 ORDERS = (EFFECT, *ESTIMATES, "output_norm", "explained", "non_sink", RANDOM)
-"""In which heads go, the smallest first; the first is what random orders are matched to."""
+"""Orders in which heads are removed, the smallest value first; random orders are matched to the first order."""
 AREA, LESS_RANDOM = "area", "less_random"
 JOINT, TOTAL, R2_TOTAL, R2_LINEAR = SUMS = ("joint", "total", "r2_total", "r2_linear")
 _NONE = "all sets cost the same, or effects of some heads are not known"

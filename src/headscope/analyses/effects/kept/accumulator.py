@@ -1,4 +1,4 @@
-"""Sums of what replacing attention adds to the loss, by document: of single heads, of layers and of the whole model."""
+"""Sums of the added loss when attention is replaced, by document: for single heads, layers and the whole model."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,18 +14,18 @@ from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed
 
 REPLACEMENTS = ("uniform", "explained", "positions")
-"""What stands in place of attention, in the order in which it is summed."""
+"""The replacements of attention, in the order of the sums."""
 _LOSS = MEASURES.index("loss")
 
 
 @dataclass(frozen=True)
 class KeptEffect:
-    """What is kept of the effect of some attention when its explanation stands in its place.
+    """The effect of attention that is kept when its explanation replaces it.
 
     Attributes:
-        added: loss that is added with each of `REPLACEMENTS`, nats, `[..., replacement]`.
+        added: added loss with each of `REPLACEMENTS`, nats, `[..., replacement]`.
         kept: (L_uniform - L_explained) / (L_uniform - L), `[...]`; NaN where the denominator's interval is not above 0.
-        over_positions: the same with the explanation by positions alone in place of uniform attention, `[...]`.
+        over_positions: the same with the explanation by positions alone instead of uniform attention, `[...]`.
     """
 
     added: Interval
@@ -35,12 +35,12 @@ class KeptEffect:
 
 @dataclass(frozen=True)
 class KeptResult:
-    """What is kept of the effects of a kind of attention.
+    """The effects kept of a kind of attention.
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        heads: of single heads, `[layer, head]`.
-        layers: of all heads of a layer at once, `[layer]`.
+        heads: effects of single heads, `[layer, head]`.
+        layers: effects of all heads of a layer at once, `[layer]`.
         n_inputs: number of inputs.
     """
 
@@ -51,10 +51,10 @@ class KeptResult:
 
 
 class KeptAccumulator(Accumulator):
-    """Sums added losses of heads, layers and the model, each input's mean over its targets, by group of documents.
+    """Sums the added losses of heads, layers and the model (the mean over each input's targets) by group of documents.
 
     Args:
-        layout: the kinds of attention and their sizes.
+        layout: kinds of attention and their sizes.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"effects"})
@@ -65,7 +65,7 @@ class KeptAccumulator(Accumulator):
         return {
             "heads": summed("layer", "head", number),
             "layers": summed("layer", number),
-            # The same in every layer, so that whichever comes last completes it.
+            # The same number comes with every layer, so that the last layer completes it.
             "model": summed("layer", number),
             "n_inputs": counted("layer"),
         }
@@ -87,7 +87,7 @@ class KeptAccumulator(Accumulator):
         )
 
     def compute(self) -> tuple[tuple[KeptResult, ...], KeptEffect]:
-        """Return what is kept of each kind's heads and layers, and of the whole model, with intervals."""
+        """Compute the effects kept of each kind's heads and layers, and of the whole model, with intervals."""
         stacked = self.sums.stacked()
         results = []
         for part in self.layout:
@@ -106,7 +106,7 @@ class KeptAccumulator(Accumulator):
 
 
 def kept_effect(added: NDArray[np.float64], counts: NDArray[Any]) -> KeptEffect:
-    """Return what is kept of effects, with intervals over documents.
+    """Compute the effects kept, with intervals over documents.
 
     Args:
         added: sums of added losses of each document, `[document, ..., replacement]`.

@@ -1,4 +1,4 @@
-"""Heads that look where their explanation predicts, in every row of an input, while the values stay."""
+"""Replace the attention of heads by its explanation in every row of an input; the values are unchanged."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ from headscope.attention.model.learned_sink import Attended
 from headscope.encoding.segment import Segment, SegmentInfo
 
 _MOST_BYTES = 512 << 20
-"""Features of a batch are kept for all its layers where they take so many bytes at most."""
+"""Most bytes of a batch's features that are kept for all its layers."""
 _CELLS = 1 << 16
-"""Pairs of a row and a key whose features are computed together."""
+"""Number of pairs of a row and a key whose features are computed together."""
 
 
 class RowPredictor:
-    """What predicts some rows of every input, with the frequencies of tokens that the predictor was fitted with.
+    """Predicts some rows of every input, with the token frequencies of the predictor's fit.
 
     Args:
-        predictor: of a kind of attention.
-        vocabulary: what is known of tokens without a text.
-        picks: which rows it predicts, `[row]`; None for all.
+        predictor: predictor of a kind of attention.
+        vocabulary: vocabulary facts without the frequencies of a text.
+        picks: function that returns a mask of the rows to predict, `[row]`; None for all rows.
     """
 
     def __init__(
@@ -47,13 +47,13 @@ class RowPredictor:
         self.predictor, self.vocabulary, self.picks = predictor, vocabulary.with_counts(counts), picks
 
     def rows(self, tokens: Tokens) -> Integers:
-        """Return which rows of an input it predicts."""
+        """Return the rows of an input that it predicts."""
         return np.arange(len(tokens)) if self.picks is None else np.flatnonzero(self.picks(tokens))
 
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Some rows of an input with their columns, and what predicts them."""
+    """Some rows of an input with their columns and their predictor."""
 
     rows: Integers
     pairs: Singles
@@ -61,11 +61,11 @@ class _Block:
 
 
 class ExplainedAttention:
-    """Where the heads of a model are predicted to look in the batch under way.
+    """The predicted attention of a model's heads in the current batch.
 
     Args:
-        predictors: of each kind of attention; each row is picked by one of them.
-        segments: the inputs, for their annotation.
+        predictors: predictors of each kind of attention; each row is predicted by one of them.
+        segments: inputs, for their annotation.
     """
 
     def __init__(self, predictors: Mapping[str, Sequence[RowPredictor]], segments: Sequence[Segment]) -> None:
@@ -76,12 +76,12 @@ class ExplainedAttention:
         self._weights: dict[tuple[str, int, str], Tensor] = {}
 
     def weights(self, prediction: str, rows: LayerRows, answer: Attended) -> Tensor:
-        """Return where the heads of a layer are predicted to look, `[batch, head, row, key]`.
+        """Return the predicted attention of the heads of a layer, `[batch, head, row, key]`.
 
         Args:
-            prediction: of `explanation.fitted.PREDICTIONS`.
-            rows: of the layer.
-            answer: where they look.
+            prediction: one of `explanation.fitted.PREDICTIONS`.
+            rows: rows of the layer.
+            answer: actual attention of the heads.
         """
         kind, layer = rows.layer
         batch = (kind, rows.queries.documents, rows.queries.indices, answer.weights.shape)
@@ -89,7 +89,7 @@ class ExplainedAttention:
             self._batch, self._features, self._weights = batch, {}, {}
         key = (kind, layer, prediction)
         if key not in self._weights:
-            # Those of another layer serve no more: heads of a layer are changed one after another.
+            # Weights of other layers are dropped: the heads of a layer are changed one after another.
             self._weights = {each: kept for each, kept in self._weights.items() if each[:2] == (kind, layer)}
             self._weights[key] = self._computed(prediction, rows, answer)
         return self._weights[key]
@@ -115,7 +115,7 @@ class ExplainedAttention:
         return weights
 
     def _blocks(self, item: int, rows: LayerRows, visible: NDArray[np.bool_]) -> Iterator[_Block]:
-        """Yield the features of an input by rows, computed once where those of the batch fit into memory."""
+        """Yield the features of an input in blocks of rows, cached if the batch's features fit into the bound."""
         if item in self._features:
             yield from self._features[item]
             return
@@ -154,23 +154,23 @@ class ExplainedAttention:
 
 
 class Explained(WeightIntervention):
-    """A head attends as its explanation predicts, or as positions alone do.
+    """Replaces the attention of a head by its explanation, or by the explanation from positions alone.
 
     Args:
-        attention: the predictions.
-        prediction: which, of `explanation.fitted.PREDICTIONS`.
+        attention: predicted attention.
+        prediction: one of `explanation.fitted.PREDICTIONS`.
     """
 
     def __init__(self, attention: ExplainedAttention, prediction: str) -> None:
         self._attention, self._prediction = attention, prediction
 
     def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Tensor:
-        """Return where some heads of a layer look instead."""
+        """Return the replaced attention of some heads of a layer."""
         return self._attention.weights(self._prediction, rows, answer)[:, heads]
 
 
 def _span(tokens: SegmentInfo, item: int) -> slice:
-    """Return where an input's tokens are in the batch, between padding."""
+    """Return the slice of an input's tokens in the batch, without padding."""
     first = int(tokens.valid[item].long().argmax())
     return slice(first, first + int(tokens.lengths[item]))
 

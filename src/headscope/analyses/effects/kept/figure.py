@@ -1,4 +1,4 @@
-"""The figure of what explanations keep: the explained share of each head's attention against its effect kept."""
+"""The figure of effects kept: the explained share of each head's attention (x) and its effect kept (y)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from headscope.report_kit.report_parts import Context, Drawing
 
 _WIDTH, _HEIGHT = 5.2, 4.2
 _LOWEST, _HIGHEST = -0.5, 1.25
-"""Where the axis of effects kept ends; intervals go on beyond it."""
+"""The ends of the axis of effects kept; longer intervals are cut there."""
 
 
 def draw_kept(about: Context, *_: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
-    """Yield the figure of each kind of attention of which some head's effect is sure.
+    """Yield the figure of each kind of attention with a head whose effect kept has an interval.
 
     Args:
-        about: the run.
+        about: report context of the run.
     """
     for kind in about.kinds:
         if heads := sure_heads(about, kind):
@@ -34,12 +34,12 @@ def draw_kept(about: Context, *_: pd.DataFrame) -> Iterator[tuple[str, Drawing]]
 
 
 def kept_figure(heads: Sequence[tuple[Replaced, float]], *, kind: str, roles: pd.DataFrame | None) -> Figure:
-    """Draw a point for each head, the share of its attention that is explained across, and its effect kept upwards.
+    """Draw a point for each head at the explained share of its attention (x) and its effect kept (y).
 
     Args:
-        heads: each with its explained share.
+        heads: heads, each with its explained share.
         kind: `encoder`, `decoder` or `cross`.
-        roles: `kind layer head role`, for colors and shapes.
+        roles: table with the columns `kind layer head role`, for colors and shapes.
     """
     names = [(each.layer or 0, each.head or 0) for each, _ in heads]
     x = np.array([share for _, share in heads])

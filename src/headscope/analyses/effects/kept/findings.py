@@ -1,4 +1,4 @@
-"""Findings on whether explanations are the cause: the loss with attention replaced, and heads that stand out."""
+"""Findings on whether explanations are causal: the loss with attention replaced, and heads that stand out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ HALF = 0.5
 
 
 def kept_findings(about: Context) -> list[Sentence]:
-    """Say what the model loses with all attention replaced, and which explanations predict but do not carry."""
+    """Return findings on the loss with all attention replaced, and on heads whose explanation predicts the attention
+    but does not keep the effect, or the reverse."""
     table = about.run.tables.get("effect_kept")
     if table is None or not len(table):
         return []
@@ -36,7 +37,7 @@ def kept_findings(about: Context) -> list[Sentence]:
 
 
 def model_sentences(table: pd.DataFrame) -> list[Sentence]:
-    """Return what the model loses when its attention is replaced as a whole.
+    """Return sentences on the added loss when all attention of the model is replaced.
 
     Args:
         table: `tables/effect_kept.parquet`.
@@ -49,7 +50,7 @@ def model_sentences(table: pd.DataFrame) -> list[Sentence]:
         return [sentence(TOPIC, f"uniform attention in every head {none}.")]
     uniform, explained, positions = (nats(model.cells[name].value) for name in ADDED)
     how = f"Positions alone in place of all attention lose {positions} nats"
-    # An interval wider than the whole effect says nothing of a share of it.
+    # An interval wider than the whole effect is uninformative about a share of it.
     if model.kept.has_interval and model.kept.ci_high - model.kept.ci_low < 1:
         ends = f"{100 * model.kept.ci_low:.0f} to {100 * model.kept.ci_high:.0f}"
         how = (
@@ -67,12 +68,12 @@ def model_sentences(table: pd.DataFrame) -> list[Sentence]:
 
 
 def has_effect(replaced: Sequence[Replaced]) -> list[bool]:
-    """Return which heads, of one kind, are shown to cost loss with uniform attention, and enough for a sentence."""
+    """Return for each head of one kind True if uniform attention is shown to add at least `LEAST_LOSS` nats."""
     return above([each.cells[UNIFORM] for each in replaced], least=LEAST_LOSS)
 
 
 def sure_heads(about: Context, kind: Kind) -> list[tuple[Replaced, float]]:
-    """Return the heads of a kind whose effect is sure, each with the share of its attention that is explained."""
+    """Return the heads of a kind whose effect kept has an interval, each with its explained share."""
     shares = explained_shares(about.run, kind)
     heads = [
         (each, shares.get((each.layer, each.head), float("nan")))
@@ -83,7 +84,7 @@ def sure_heads(about: Context, kind: Kind) -> list[tuple[Replaced, float]]:
 
 
 def _stand_out(kind: Kind, heads: Sequence[tuple[Replaced, float]]) -> list[Sentence]:
-    """Name the heads whose explanation predicts and does not carry, and the reverse."""
+    """Name the heads whose explanation predicts the attention but does not keep the effect, and the reverse."""
     kept = [each.kept for each, _ in heads]
     idle = [each for each, share in compress(heads, below(kept, HALF)) if share > HALF]
     carrying = [each for each, share in compress(heads, above(kept, HALF)) if share < HALF]

@@ -1,7 +1,7 @@
-"""Explanations fitted again where an encoder's loss is taken: in inputs some of whose words are hidden.
+"""Refit explanations to masked inputs, on which an encoder's loss is computed.
 
-A row of a hidden word looks elsewhere than a row of that word, and other rows see hidden words as keys. So heads are
-fitted again, to rows of hidden words and to all other rows, each with the same halves of the documents.
+A masked word attends differently from the word itself, and other rows see masked words as keys. Heads are therefore
+refitted to the rows of masked words and to all other rows, each with the same halves of the documents.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,20 +23,20 @@ from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.models.anatomy import KindLayout
 
 HIDDEN_INPUTS = 512
-"""Number of inputs at most whose words are hidden to fit explanations again."""
+"""Largest number of masked inputs to which explanations are refitted."""
 
 FEWEST_ROWS = 100
-"""With fewer rows in a half of the documents nothing is fitted again."""
+"""Least number of rows in a half of the documents for refitting."""
 
 
 class TokenRowsAccumulator(RowSampleAccumulator):
     """Keeps rows of one token, or of all others, with the smallest hashes; see `RowSampleAccumulator`.
 
     Args:
-        layout: the kinds of attention and their sizes.
+        layout: kinds of attention and their sizes.
         token: id of the token.
-        others: whether the rows are those of all other tokens.
-        **sample: as `RowSampleAccumulator` takes it.
+        others: True to keep the rows of all other tokens instead.
+        **sample: further arguments of `RowSampleAccumulator`.
     """
 
     parameters: ClassVar[tuple[str, ...]] = (*RowSampleAccumulator.parameters, "token", "others")
@@ -46,13 +46,13 @@ class TokenRowsAccumulator(RowSampleAccumulator):
         super().__init__(layout, **sample)
 
     def positions(self, queries: SegmentInfo, item: int) -> NDArray[np.int64]:
-        """Return which rows of an input of the batch may belong to the sample."""
+        """Return the rows of an input of the batch that may belong to the sample."""
         is_token = (queries.ids[item][queries.valid[item]] == self.token).cpu().numpy()
         return np.flatnonzero(is_token != self.others)
 
 
 def hidden_inputs(segments: Sequence[Segment], ask: Ask) -> list[Segment]:
-    """Return inputs with words hidden, as the loss has them."""
+    """Return the masked inputs on which the loss is computed."""
     questions = (ask(segment) for segment in segments)
     return [question.segment for question in questions if question is not None]
 
@@ -65,13 +65,13 @@ def fitted_again(
     *,
     seed: int,
 ) -> dict[str, FittedHeads]:
-    """Return fits to some rows, by kind of attention, with the same halves of the documents.
+    """Refit the explanations to sampled rows, by kind of attention, with the same halves of the documents.
 
     Args:
-        rows: the sample.
-        fitted: the fits to the text as it is written.
-        features: the catalog, by name.
-        vocabulary: facts on tokens without a text.
+        rows: sampled rows.
+        fitted: fits to the unmasked text; kept where there are fewer than `FEWEST_ROWS` rows.
+        features: features of the catalog, by name.
+        vocabulary: vocabulary facts without the frequencies of a text.
         seed: seed of the order of documents that were not divided before.
     """
     results = {}

@@ -1,4 +1,4 @@
-"""The stage that asks whether explanations are the cause: attention is replaced by them, and the loss is compared."""
+"""The stage that tests if explanations are causal: they replace attention, and the loss is compared."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -35,17 +35,18 @@ from headscope.statistics.inference.confidence import ends_of, too_few
 from headscope.statistics.sums.kept import State
 
 _OF_INPUTS = 2
-"""Each input takes three times as many passes as for effects: one of so many of their inputs is read."""
+"""One in this many inputs of the effects stage is read, since an input takes three times as many passes here."""
 
 
 class EffectKeptMeasurement(Measurement[ModelRun]):
-    """How much of the effect of attention is kept when explanations replace it: heads, layers and the model.
+    """Measures the effect of attention that is kept when explanations replace it: for heads, layers and the model.
 
-    It reads what the stage `explanation` fitted; an input is predicted by the half of the documents that it is not in.
+    It reads the fits of the stage `explanation`; an input is predicted by the half of the documents that does not
+    contain it.
 
     Args:
         run: a `ModelRun`; its option `loss` names the loss, and `none` leaves the choice to the model's kind.
-        **more: as `Measurement` takes it.
+        **more: further arguments of `Measurement`.
     """
 
     def __init__(self, run: ModelRun, **more: Any) -> None:
@@ -55,18 +56,18 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
         self.text = EffectsText(run, self.watch, fits=self._fits, scopes=("head", "layer", "model"), most=most)
 
     def check(self) -> None:
-        """Refuse a loss for another kind of model."""
+        """Reject a loss for another kind of model."""
         loss_of(self.run)
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of some of the text; none where nothing was fitted, of too few documents.
+        """Yield the scan of a part of the text; none if nothing was fitted because documents were too few.
 
-        Where words are hidden, one of such inputs comes first, to which explanations are fitted again.
+        If the loss masks words, a scan of masked inputs comes first, to which explanations are refitted.
         """
         run = self.run
         if self.earlier and not self._fitted:
             return
-        # Workers and other parts of a run have no explanations.
+        # Workers and other parts of a run do not have the results of the stage `explanation`.
         tokenizer = run.loaded.tokenizer
         if loss_of(run) == "mlm":
             inputs = DrawnInputs(run, lambda: self._hidden)
@@ -82,7 +83,7 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
         return hidden_inputs(run.sample(HIDDEN_INPUTS), ask)
 
     def compute(self, sums: ScanSums) -> StageResult:
-        """Return the table.
+        """Compute the table.
 
         Raises:
             InputError: there was nothing to predict.
@@ -105,13 +106,13 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
 
     @cached_property
     def _fitted(self) -> dict[str, FittedHeads]:
-        """What was fitted to the heads of each kind of attention; empty where documents were too few."""
+        """The fits to the heads of each kind of attention; empty where documents were too few."""
         state: State = self.earlier["explanation"].state
         fitted = {part.kind: FittedHeads.from_state(state, part.kind) for part in self.run.layout}
         return {kind: each for kind, each in fitted.items() if each is not None}
 
     def predictors(self) -> dict[str, list[RowPredictor]]:
-        """Return what predicts the rows of each kind of attention."""
+        """Return the row predictors of each kind of attention."""
         features = catalog_with(self.run.options.features).features
         vocabulary = VocabularyFacts.of_model(self.run.loaded.model, self.run.loaded.tokenizer)
 
@@ -130,7 +131,7 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
         return {kind: [of_hidden[kind], of_others[kind]] for kind in self._fitted}
 
     def _fits(self) -> Sequence[Fit]:
-        """Return what makes the interventions, in the order of `REPLACEMENTS`."""
+        """Return the makers of interventions, in the order of `REPLACEMENTS`."""
         attention = ExplainedAttention(self.predictors(), self.text.inputs)
         fits: Mapping[str, Fit] = {
             "uniform": FITS["uniform"],
@@ -145,7 +146,7 @@ def kept_table(kinds: Sequence[KeptResult], of_model: KeptEffect | None) -> pd.D
 
     Args:
         kinds: results of each kind of attention.
-        of_model: that of all heads at once; None where nothing was measured.
+        of_model: effect of all heads at once; None where nothing was measured.
     """
     rows: list[dict[str, Any]] = []
     for result in kinds:

@@ -1,4 +1,4 @@
-"""The table of effects kept, read: what was replaced, with its numbers."""
+"""Read the table of effects kept: the replaced heads with their numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from headscope.study.study import Study
 
 @dataclass(frozen=True)
 class Replaced:
-    """Some heads whose attention was replaced at once.
+    """Heads whose attention was replaced at once.
 
     Attributes:
-        kind: of attention; None where all heads of the model were replaced.
-        layer: from 1; None where all heads of the model were replaced.
-        head: from 1; None where all heads of the layer were replaced.
-        cells: the numbers, by measure.
+        kind: kind of attention; None where all heads of the model were replaced.
+        layer: layer, from 1; None where all heads of the model were replaced.
+        head: head, from 1; None where all heads of the layer were replaced.
+        cells: numbers by measure.
     """
 
     kind: str | None
@@ -34,7 +34,7 @@ class Replaced:
 
     @property
     def label(self) -> str:
-        """What was replaced: `2-8`, `layer 2` or `all heads`."""
+        """The label of the replaced heads: `2-8`, `layer 2` or `all heads`."""
         if self.layer is None:
             return "all heads"
         return f"layer {self.layer}" if self.head is None else head_label(self.layer, self.head)
@@ -51,7 +51,7 @@ class Replaced:
 
 
 def replaced_of(table: pd.DataFrame) -> list[Replaced]:
-    """Return what was replaced, in the order of the table: heads, layers, the model.
+    """Return the replacements in the order of the table: heads, layers, the model.
 
     Args:
         table: `tables/effect_kept.parquet`.
@@ -67,8 +67,8 @@ def explained_shares(run: Study, kind: Kind) -> dict[tuple[int, int], float]:
     """Return the share of each head's attention that its explanation predicts, by layer and head.
 
     Args:
-        run: its tables.
-        kind: of attention.
+        run: study with the tables.
+        kind: kind of attention.
     """
     rows = of_weight(run, kind)
     return {

@@ -1,4 +1,4 @@
-"""What explanations keep of the effect of attention, in the report: a figure, and a table of what was replaced."""
+"""The effects that explanations keep in the report: a figure, and a table of all replacements."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def kept_section(about: Context) -> list[Section]:
 
 
 def kept_table(about: Context, table: pd.DataFrame, kind: Kind) -> Table:
-    """Tabulate what each replacement adds to the loss, layers first, and what explanations keep."""
+    """Tabulate the added loss of each replacement, layers first, and the effect that explanations keep."""
     shares = explained_shares(about.run, kind)
     of_kind = [each for each in replaced_of(table) if each.kind == kind.name]
     ordered = sorted(of_kind, key=lambda each: each.head is not None)
@@ -85,9 +85,9 @@ def kept_cells(each: Replaced, explained: float, *, missing: str = DASH) -> tupl
     """Return numbers as text: three added losses, the effect kept with its interval, the explained share.
 
     Args:
-        each: what was replaced.
-        explained: share of its attention that is explained; NaN of several heads.
-        missing: stands for a missing number; `HYPHEN` for a terminal.
+        each: replaced heads.
+        explained: explained share of the head's attention; NaN for several heads.
+        missing: replacement for a missing number; `HYPHEN` for a terminal.
     """
 
     def share(value: float) -> str:

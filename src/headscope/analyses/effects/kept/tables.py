@@ -1,13 +1,13 @@
-"""The table of what explanations keep of the effect of attention."""
+"""The table of the effects of attention that explanations keep."""
 
 from headscope.declarations.head_measures import SHARE, MeasureLabel
 from headscope.statistics.tables.columns import FEW, FROM_ONE, KIND, count, ends, number, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 UNIFORM, EXPLAINED, POSITIONS = ADDED = ("added_uniform", "added_explained", "added_positions")
-"""The loss that is added with uniform attention, with the prediction of the explanation, and with that of positions."""
+"""The added loss with uniform attention, with the explanation, and with the explanation from positions alone."""
 KEPT, OVER_POSITIONS = SHARES = ("kept", "over_positions")
-"""The share of the added loss that explanations save: of that of uniform attention, and of that of positions alone."""
+"""The share of the added loss of uniform attention, and of positions alone, that explanations avoid."""
 MEASURES = (*ADDED, *SHARES)
 _UNSURE = "the interval of what it is divided by is not above 0"
 

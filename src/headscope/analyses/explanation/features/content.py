@@ -1,4 +1,4 @@
-"""How frequent the key is. Biases of particular tokens are fitted without a feature."""
+"""Features of the frequency of the key. Biases of particular tokens are fitted without a feature."""
 
 from headscope.analyses.explanation.feature import TOKENS, Feature, Floats, Group
 from headscope.analyses.explanation.row_context import RowContext

@@ -1,4 +1,4 @@
-"""Copies of the row's token or word, and the tokens beside earlier copies."""
+"""Features of copies of the row's token or word, and of the tokens next to copies."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,13 @@ GROUPS = (
 )
 Flags = NDArray[np.bool_]
 STEM, ENDING = 4, 3
-"""Letters of a stem at least, and of an ending at most."""
+"""Least number of letters of a stem, and most letters of an ending."""
 
 
 def _copies(rows: RowContext) -> Flags:
-    """Return which keys have the row's id, itself among them, `[row, key]`.
+    """Return a mask of the keys with the row's id, including the row itself, `[row, key]`.
 
-    Special tokens have no copies, and what stands for a hidden word is none of another one.
+    Special tokens have no copies, and a mask token is not a copy of another mask token.
     """
     if not rows.same_ids:
         return np.zeros(rows.visible.shape, dtype=bool)
@@ -32,7 +32,7 @@ def _copies(rows: RowContext) -> Flags:
 
 
 def _shifted(keys: Flags, by: int) -> Flags:
-    """Return which keys are so many tokens behind one of some keys; before one, where it is negative."""
+    """Shift a mask of keys by a number of tokens, to later keys if the number is positive."""
     shifted = np.zeros_like(keys)
     if by > 0:
         shifted[:, by:] = keys[:, :-by]
@@ -42,7 +42,7 @@ def _shifted(keys: Flags, by: int) -> Flags:
 
 
 def _nearest_of(keys: Flags, rows: RowContext) -> Flags:
-    """Return the nearest of some keys before each row."""
+    """Return a mask of the nearest of some keys before each row."""
     earlier = keys & (rows.offset < 0)
     nearest = np.zeros_like(keys)
     last = keys.shape[1] - 1 - earlier[:, ::-1].argmax(1)
@@ -72,7 +72,7 @@ def _behind_last(rows: RowContext) -> Flags:
 
 
 def _behind_two(rows: RowContext) -> Flags:
-    """Return the keys behind an earlier copy of the row's token and of the token before it."""
+    """Return a mask of the keys right after an earlier copy of the row's token and of the token before it."""
     ids = rows.queries.ids
     before_row = np.where(rows.rows > 0, ids[rows.rows - 1], -1)
     both = _earlier_copies(rows)
@@ -98,14 +98,14 @@ def _other_words(rows: RowContext) -> Flags:
 
 
 def _same_word(rows: RowContext) -> Flags:
-    """Return the keys of other words that are the row's word, in lower case."""
+    """Return a mask of the keys in other occurrences of the row's word, compared in lower case."""
     of_rows = rows.word_numbers[rows.rows, None]
     same = (rows.word_numbers[None, :] == of_rows) & (of_rows >= 0)
     return np.asarray(same & _other_words(rows))
 
 
 def _other_ending(rows: RowContext) -> Flags:
-    """Return the keys of words that begin as the row's word does and end in another way."""
+    """Return a mask of the keys in words with the stem of the row's word and another ending."""
     begins: dict[str, list[int]] = {}
     for word, text in rows.words.items():
         if text.isalpha():
@@ -120,7 +120,7 @@ def _other_ending(rows: RowContext) -> Flags:
 
 
 def one_stem(word: str, other: str) -> bool:
-    """Return whether two words have one stem and two endings: *walks* and *walking*."""
+    """Return True if two words share a stem and differ in their endings: *walks* and *walking*."""
     differs = (at for at, pair in enumerate(zip(word, other, strict=False)) if len(set(pair)) > 1)
     common = next(differs, min(len(word), len(other)))
     return word != other and common >= STEM and max(len(word), len(other)) - common <= ENDING

@@ -1,4 +1,4 @@
-"""What class of token the key is: the first token, a special token, punctuation, a line break."""
+"""Features of the key's class: the first token, a special token, punctuation, a line break."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ def _last_sep(rows: RowContext) -> NDArray[np.bool_]:
 
 
 def _nearest(*classes: KeyClass, side: int) -> Values:
-    """Return a function to the nearest key of some classes on one side of the row."""
+    """Return a function that marks the nearest key of some classes on one side of the row."""
 
     def compute(rows: RowContext) -> Floats:
         at = np.flatnonzero(rows.keys.are(*classes))

@@ -1,4 +1,4 @@
-"""What coreference knows: other mentions of the row's entity, and the head words of mentions."""
+"""Features from coreference: other mentions of the row's entity, and the head words of mentions."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ GROUPS = (
 
 
 def _entity(rows: RowContext, *, side: int) -> NDArray[np.bool_]:
-    """Return which keys before (-1) or after (1) the row are in a mention of its entity, in another word."""
+    """Return a mask of the keys before (-1) or after (1) the row in a mention of its entity, in another word."""
     assert rows.annotation.entities is not None
     numbers = rows.of_words(rows.annotation.entities + 1)
     same = (numbers[None, :] == numbers[rows.rows, None]) & (numbers[None, :] > 0)

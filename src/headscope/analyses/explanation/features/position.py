@@ -1,4 +1,4 @@
-"""Where the key is: right before the row, right behind it, so many tokens away, early or late in the input."""
+"""Features of the key's position: its offset from the row, its sentence, and its place in the input."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,9 @@ GROUPS = (
     Group("place", "position", "tokens by their place in the input", named_features=2),
 )
 OFFSETS = ("previous", "next", "current", "distance", "side", "place")
-"""The groups that say where the key is, whatever the tokens are."""
+"""The groups that depend on positions alone, not on the tokens."""
 _BINS = ((-3, -2), (2, 3), (-5, -4), (4, 5), (-8, -6), (6, 8), (-16, -9), (9, 16))
-"""Offsets that share a coefficient; the logarithm of the distance says the rest."""
+"""Offsets that share a coefficient; the logarithm of the distance models the rest."""
 
 
 def _between(first: int, last: int) -> Values:
@@ -38,12 +38,12 @@ def _same_sentence(rows: RowContext) -> NDArray[np.bool_]:
 
 
 def _ends_sentence(rows: RowContext) -> NDArray[np.bool_]:
-    """Return which keys are the last of the row's sentence."""
+    """Return a mask of the last key of each row's sentence."""
     return np.asarray(_same_sentence(rows) & np.append(rows.sentences[1:] != rows.sentences[:-1], True))
 
 
 def _begins_sentence(rows: RowContext) -> NDArray[np.bool_]:
-    """Return which keys are the first of the row's sentence."""
+    """Return a mask of the first key of each row's sentence."""
     return np.asarray(_same_sentence(rows) & np.append(True, rows.sentences[1:] != rows.sentences[:-1]))
 
 

@@ -1,4 +1,4 @@
-"""The part of speech of the key by that of the row: determiners from nouns, nouns from adjectives."""
+"""Features of the key's part of speech given that of the row: determiners from nouns, nouns from adjectives."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from headscope.analyses.explanation.row_context import RowContext
 
 GROUPS = (Group("tag_pairs", "treebank", "some parts of speech from some others", named_features=2, of_others=True),)
 PAIRED = ("ADJ", "ADP", "AUX", "DET", "NOUN", "PRON", "PROPN", "VERB")
-"""Parts of speech of rows and keys; of others the part of speech of the key counts alone."""
+"""Parts of speech of rows and keys that are paired; for others only the part of speech of the key counts."""
 _NEEDS: frozenset[Need] = frozenset({"same_axis", "tags"})
 
 

@@ -1,4 +1,4 @@
-"""What a treebank knows: parts of speech, the arcs of the tree in both directions, clauses."""
+"""Features from a treebank: parts of speech, the arcs of the tree in both directions, clauses."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,11 @@ def _tag(tag: str) -> Values:
 
 
 def _word_pairs(rows: RowContext, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which keys are pieces of the word that stands in a relation to the row's, `[row, key]`.
+    """Return a mask of the keys whose word is paired with the row's word, `[row, key]`.
 
     Args:
-        rows: the rows.
-        pairs: whether each word, first axis, looks at each other, `[word, word]`.
+        rows: context of the rows.
+        pairs: mask of the pairs of words (word of the row, word of the key), `[word, word]`.
     """
     of_rows, of_keys = rows.queries.word_ids[rows.rows], rows.keys.word_ids
     known = (of_rows >= 0)[:, None] & (of_keys >= 0)[None, :]
@@ -41,7 +41,7 @@ def _word_pairs(rows: RowContext, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]
 
 
 def _arcs(rows: RowContext, relation: str) -> NDArray[np.bool_]:
-    """Return which words are heads, second axis, of dependents by a relation, `[word, word]`; any when empty."""
+    """Return a mask of the pairs (dependent, head) of a relation, or of all if it is empty, `[word, word]`."""
     heads = rows.annotation.heads
     assert heads is not None
     arcs = np.zeros((len(heads), len(heads)), dtype=bool)

@@ -1,4 +1,4 @@
-"""Pieces of words: of the row's word, of the words beside it, and how the key is written."""
+"""Features of word pieces, of the row's word and of the neighboring words, and of the key's form."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,16 @@ GROUPS = (
     Group("form", "word structure", "tokens by their form", named_features=2),
 )
 _LETTERS = 12
-"""Letters of a token that count."""
+"""Most letters of a token that are counted."""
 
 
 def _piece(words: int, *, side: int = 0, part: str = "") -> Values:
-    """Return a function to the pieces of the word so many words away.
+    """Return a function that marks the pieces of the word at a distance from the row's word.
 
     Args:
-        words: number of words after the row's.
-        side: -1 for pieces before the row, 1 for pieces after it, 0 for both; the row itself is none of them.
-        part: `first` or `last` piece of the word; all when empty.
+        words: distance in words from the row's word, positive for later words.
+        side: -1 for pieces before the row, 1 for pieces after it, 0 for both; the row itself is excluded.
+        part: `first` or `last` piece of the word; all pieces if empty.
     """
 
     def values(rows: RowContext) -> NDArray[np.bool_]:
@@ -39,7 +39,7 @@ def _piece(words: int, *, side: int = 0, part: str = "") -> Values:
 
 
 def lengths(rows: RowContext, tokens: Tokens) -> Floats:
-    """Return the logarithm of one more than the number of letters that each token completes, `[token]`."""
+    """Return log(1 + number of characters that each token completes, at most `_LETTERS`), `[token]`."""
     return np.log1p(np.minimum([len(text) for text in rows.texts_of(tokens)], _LETTERS))
 
 

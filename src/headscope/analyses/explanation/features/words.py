@@ -1,7 +1,8 @@
-"""Kinds of words, by the model's own token embeddings, and what varies with the attending token.
+"""Kinds of words, from the model's own token embeddings, and features that vary with the attending token.
 
-Tokens that the model embeds alike are of one kind. A kind is a direction among the leading principal components of the
-token embeddings. The groups ask which kinds of words are attended to, which after which, nearby, and from which.
+Tokens with similar embeddings are of one kind. A kind is a direction among the leading principal components of the
+token embeddings. The groups describe the kinds of the attended words, of the words before them, of words nearby, and of
+pairs of attending and attended words.
 """
 
 import numpy as np
@@ -23,12 +24,13 @@ GROUPS = (
     Group(ATTENDING, ATTENDING, "varies with the attending token", of_others=True),
 )
 PAIRED, PAIRED_AFTER, NEAR = 8, 6, 6
-"""Components of the embeddings in products: of both tokens of a pair; with the token before the key; with places."""
+"""Number of embedding components in products of both tokens of a pair, of the attending token and the token before the
+key, and of the key with position features."""
 NEAR_FEATURES = (
     *("previous", "next", "current", "before_2", "after_2"),
     *("log_distance_back", "log_distance_forward", "same_sentence"),
 )
-"""Places that count more or less by the kind of word that is there."""
+"""Position features whose weight varies with the kind of the key's word."""
 LOCATED = ("cls", "sep", "last_sep", "previous", "next", "current", "period_comma")
 """Features of the key whose weight varies with the kind of the attending word."""
 VARIED = (
@@ -45,10 +47,10 @@ QUERY_FACTS = (
 
 
 def query_facts(rows: RowContext) -> NDArray[np.float32]:
-    """Return the facts on the attending token of each row, `[row, fact]`, as `QUERY_FACTS` names them."""
+    """Return the facts on the attending token of each row that `QUERY_FACTS` names, `[row, fact]`."""
     queries, vocabulary = rows.queries, rows.vocabulary
     frequency = vocabulary.of(vocabulary.log_frequency, queries.ids)
-    # Tokens outside the sample have the mean frequency: far from all that was fitted, predictions are arbitrary.
+    # Tokens outside the sample get the mean frequency: predictions far from the fitted range are arbitrary.
     frequency = np.where(frequency > 0, frequency - vocabulary.mean_log_frequency, 0.0)
     facts = (
         queries.are(KeyClass.CLS),

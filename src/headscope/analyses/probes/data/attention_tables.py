@@ -15,15 +15,15 @@ from headscope.storage.bounded import UnreadableFileError, read_json
 _VERSION = 2
 _INDEX, _TABLES, _ABOUT = "index.npy", "tables.f16", "about.json"
 _MOST_ABOUT = 1 << 20  # bytes
-# Of a sentence in the index.
+# Columns of the index, one row per sentence.
 _NUMBER, _OFFSET, _WIDTH = range(3)
 
 
 class TableWriter:
-    """Write sentences' tables, `[place, place, head]`, one behind the other.
+    """Write sentences' tables, `[position, position, head]`, one after the other.
 
     Args:
-        folder: where; it is made, and is a set of tables only after `close`. Tables of an earlier try give way.
+        folder: path of the folder; created here, and complete only after `close`. Earlier tables are overwritten.
         heads: length of the last axis.
     """
 
@@ -35,13 +35,13 @@ class TableWriter:
         self._file = (folder / _TABLES).open("wb")
 
     def add(self, number: int, table: NDArray[np.float16]) -> None:
-        """Write the table of a sentence; `number` is its place in the treebank."""
+        """Write the table of a sentence; `number` is its index in the treebank."""
         self._file.write(np.ascontiguousarray(table).data)
         self._rows.append((number, self._offset, len(table)))
         self._offset += table.size
 
     def close(self, *, about: Mapping[str, Any]) -> None:
-        """Write the index and `about`, words on where the tables came from."""
+        """Write the index and `about`, a description of the tables' origin."""
         self._file.close()
         np.save(self.folder / _INDEX, np.array(sorted(self._rows), dtype=np.int64).reshape(-1, 3))
         facts = {"version": _VERSION, "heads": self.heads, **about}
@@ -49,20 +49,20 @@ class TableWriter:
 
 
 class WordMaps:
-    """Attention between the words of a treebank, sentence by sentence, off the disk.
+    """Attention between the words of a treebank, sentence by sentence, read from the disk.
 
-    Place 0 of a table is the first special token of the input, place 1 the last (zeros where there is none), then
-    come the words; `table[i, j, k]` is the attention of head k from i to j.
+    Position 0 of a table is the first special token of the input, position 1 the last (zeros where there is none);
+    words follow. `table[i, j, k]` is the attention of head k from i to j.
 
     Args:
-        folder: written by `TableWriter`.
+        folder: folder written by `TableWriter`.
 
     Attributes:
         heads: number of heads, of all layers and kinds.
-        numbers: which sentences of the treebank there are, ascending, `[sentence]`.
+        numbers: indices in the treebank of the sentences that have a table, ascending, `[sentence]`.
 
     Raises:
-        ValueError: the folder is not a whole set of tables of this version.
+        ValueError: the folder is not a complete set of tables of this version.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -79,8 +79,8 @@ class WordMaps:
             raise ValueError(f"{folder} is of another version or not whole; make it again")
         self.numbers = index[:, _NUMBER]
         self._rows = {int(number): (offset, width) for number, offset, width in index.tolist()}
-        # The mode is copy-on-write, because torch takes no read-only arrays. The file stays open, so that a set that
-        # another run removes stays readable; an empty file cannot be mapped.
+        # The mode is copy-on-write, because torch does not accept read-only arrays. The file stays open, so that a set
+        # that another run removes stays readable; an empty file cannot be mapped.
         tables = np.memmap(folder / _TABLES, dtype=np.float16, mode="c") if end else np.zeros(0, np.float16)
         self._tables = torch.from_numpy(tables)
 

@@ -13,21 +13,21 @@ from headscope.storage.unfinished import contents
 
 CACHE_GIB = 20.0
 GIB_VARIABLE = "HEADSCOPE_CACHE_GIB"
-_VERSION = 2  # of what tables hold
+_VERSION = 2  # version of the tables' contents
 
 
 def cache_folder() -> Path:
-    """Return the folder for tables: beside the other assets, `HF_ASSETS_CACHE`/headscope/word-maps-2."""
+    """Return the folder for tables: next to the other assets, `HF_ASSETS_CACHE`/headscope/word-maps-2."""
     from huggingface_hub import constants
 
     return Path(constants.HF_ASSETS_CACHE) / "headscope" / f"word-maps-{_VERSION}"
 
 
 def cache_limit() -> float:
-    """Return how many GiB tables may take: `HEADSCOPE_CACHE_GIB`, 20 without it.
+    """Return the size limit of tables in GiB: `HEADSCOPE_CACHE_GIB`, by default 20.
 
     Raises:
-        OptionError: it is no number above 0.
+        OptionError: the variable is not a number above 0.
     """
     setting = os.environ.get(GIB_VARIABLE, "")
     try:
@@ -45,22 +45,22 @@ class MapCache:
     """Sets of tables by key, in a folder of limited size.
 
     Args:
-        folder: where; made when it is needed.
-        gib: how much it may hold.
+        folder: path of the folder; created when it is needed.
+        gib: size limit in GiB.
     """
 
     def __init__(self, folder: Path, *, gib: float) -> None:
         self.folder, self.gib = folder, gib
 
     def reserve(self, sizes: Mapping[str, int], *, what: str) -> None:
-        """Make room for sets beside each other by removing others, the least recently read first.
+        """Make room for several sets at once by removing others, the least recently read first.
 
         Args:
-            sizes: bytes of each set by key; sets that are there already stay.
-            what: whose tables they are, for the error.
+            sizes: bytes of each set by key; sets that exist already are kept.
+            what: description of the corpus of the tables, for the error.
 
         Raises:
-            OutputError: they have no room in the limit, or on the disk; nothing was written.
+            OutputError: the sets exceed the limit, or the free disk space; nothing was written.
         """
         need = f"the attention of {what} takes {_gib(sum(sizes.values()))} on disk"
         way_out = "take fewer sentences with --max-inputs"
@@ -86,7 +86,7 @@ class MapCache:
             )
 
     def has(self, key: str) -> bool:
-        """Whether there is a whole set of that key."""
+        """Return True if there is a complete set with this key."""
         try:
             WordMaps(self.folder / key)
         except ValueError:
@@ -94,24 +94,24 @@ class MapCache:
         return True
 
     def get_or_make(self, key: str, make: Callable[[Path], None]) -> WordMaps:
-        """Return the set of a key, and make it where it is missing.
+        """Return the set with this key, and make it if it is missing.
 
         Args:
-            key: says everything that the tables depend on.
-            make: writes a set at a path (`TableWriter`).
+            key: identifies everything that the tables depend on.
+            make: function that writes a set at a path (`TableWriter`).
         """
         target = self.folder / key
         if not self.has(key):
             with scratch(self.folder, key) as part:
                 make(part)
-                # Remove a set that is not whole.
+                # Remove an incomplete set.
                 shutil.rmtree(target, ignore_errors=True)
-                # The write is not atomic, because gigabytes that can be made again need not reach the disk first. Of
-                # two runs that make the same set the first wins, because others may be reading it.
+                # The write is not atomic, because gigabytes that can be recomputed need not reach the disk first. If
+                # two runs make the same set, the first wins, because others may be reading it.
                 try:
                     part.rename(target)
                 except OSError:
-                    # If the set is there, another run was quicker.
+                    # If the set exists, another run was faster.
                     if not self.has(key):
                         raise
         os.utime(target)

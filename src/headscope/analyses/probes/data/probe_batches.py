@@ -13,24 +13,24 @@ from headscope.analyses.probes.data.attention_tables import WordMaps
 from headscope.analyses.probes.data.word_maps import SPECIAL
 
 NO_TARGET = -1
-# Sentences that are sorted by length together, in batches: even batches, and still a new mixture every epoch.
+# Batches' worth of sentences sorted by length together: evenly filled batches, yet a new mixture every epoch.
 _WINDOW = 32
 
 
 @dataclass(frozen=True, eq=False)
 class ProbeBatch:
-    """Some sentences, padded to the longest of them.
+    """A batch of sentences, padded to the longest of them.
 
     Attributes:
-        sentences: their places in the treebank, `[batch]`.
-        words: number of each word's type, 0 for padding, `[batch, word]`.
+        sentences: indices in the treebank, `[batch]`.
+        words: index of each word's type, 0 for padding, `[batch, word]`.
         valid: False for padding, `[batch, word]`.
-        targets: for each task, what each word points at: 0 the root, words from 1; `NO_TARGET` for padding,
+        targets: for each task, the target of each word: 0 the root, words from 1; `NO_TARGET` for padding,
             `[task, batch, word]`. Task 0 is the tree, the others are control tasks.
-        labels: number of each word's relation, `UNKNOWN` for padding and relations that train lacks, `[batch, word]`.
+        labels: index of each word's relation, `UNKNOWN` for padding and relations that train lacks, `[batch, word]`.
         tables: attention between words, `[batch, word, word, head]` float32, from the first axis to the second.
-        to_words: attention of the first special token and of the last, `[batch, 2, word, head]`.
-        to_special: attention to them, `[batch, word, 2, head]`.
+        to_words: attention of the first and of the last special token to words, `[batch, 2, word, head]`.
+        to_special: attention of words to these tokens, `[batch, word, 2, head]`.
     """
 
     sentences: NDArray[np.int64]
@@ -49,25 +49,25 @@ class ProbeBatch:
 
     @cached_property
     def lengths(self) -> Tensor:
-        """Words of each sentence, `[batch]`."""
+        """Number of words of each sentence, `[batch]`."""
         return self.valid.sum(1)
 
     @cached_property
     def flipped(self) -> Tensor:
-        """The tables with attended words first, in their own memory, `[batch, word, word, head]`."""
+        """The tables with attended words first, as a contiguous copy, `[batch, word, word, head]`."""
         return self.tables.transpose(1, 2).contiguous()
 
 
 @dataclass(frozen=True, eq=False)
 class ProbeData:
-    """A treebank as probes see it, and where its attention lies.
+    """A treebank in the form that probes read, with the location of its attention.
 
     Attributes:
-        words: number of each word's type, `[word]` for each sentence.
-        targets: for each task, what each word points at, 0 the root, `[word]` for each sentence.
-        labels: number of each word's relation.
-        maps: attention between words; None for probes that see none.
-        numbers: the sentences to be used: those whose attention there is.
+        words: index of each word's type, `[word]` for each sentence.
+        targets: for each task, the target of each word, 0 the root, `[word]` for each sentence.
+        labels: index of each word's relation.
+        maps: attention between words; None for probes without attention.
+        numbers: indices of the sentences to use: those that have attention.
     """
 
     words: Sequence[NDArray[np.int64]]
@@ -82,10 +82,10 @@ class ProbeData:
         """Yield the sentences of each batch, all of similar length.
 
         Args:
-            numbers: the sentences to be cut into batches.
-            most: sentences in a batch at most.
-            weights: numbers in a batch's tables at most, but for a single sentence.
-            seed: of the order; longest first when None.
+            numbers: indices of the sentences to split into batches.
+            most: largest number of sentences in a batch.
+            weights: largest number of values in a batch's tables, except for a single sentence.
+            seed: seed of the order; longest first when None.
         """
         order = numbers
         if seed is not None:
@@ -111,7 +111,7 @@ class ProbeData:
             start += number
 
     def batch(self, numbers: NDArray[np.int64], *, device: torch.device | str = "cpu") -> ProbeBatch:
-        """Put sentences into one padded batch, their attention read from the disk."""
+        """Collate sentences into one padded batch, with their attention read from the disk."""
         chosen = numbers.tolist()
         width = max(len(self.words[number]) for number in chosen)
         heads = 0 if self.maps is None else self.maps.heads

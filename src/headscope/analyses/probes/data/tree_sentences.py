@@ -1,4 +1,4 @@
-"""Trees as probes read them: sentences in order, their words and labels as numbers."""
+"""Trees in the form that probes read: sentences in order, their words and labels as numbers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ class TreeSentence:
 
     Attributes:
         document: id of its document.
-        index: which of the document's sentences it is, from 0.
+        index: position of the sentence in its document, from 0.
         words: its words.
         heads: position of each word's head, from 1; 0 for the root, `[word]`.
-        relations: each word's relation, as it is counted.
+        relations: relation of each word, folded if requested.
     """
 
     document: str
@@ -46,7 +46,7 @@ def tree_sentences(documents: Iterable[AnnotatedDocument], *, folded: bool = Fal
 
     Args:
         documents: a treebank.
-        folded: whether `nsubj:pass` is read as `nsubj`.
+        folded: True to read `nsubj:pass` as `nsubj`.
     """
     return [
         TreeSentence(
@@ -63,14 +63,14 @@ def tree_sentences(documents: Iterable[AnnotatedDocument], *, folded: bool = Fal
 
 
 def is_punctuation(relation: str) -> bool:
-    """Whether a relation is that of punctuation, `punct` or a sub-type: left out of UAS."""
+    """Return True if a relation is punctuation, `punct` or a sub-type, which UAS excludes."""
     return relation.partition(":")[0] == "punct"
 
 
 def numbered(
     sentences: Iterable[TreeSentence], names: Sequence[str], *, relations: bool = False
 ) -> list[NDArray[np.int64]]:
-    """Return the number of each word, or of each word's relation: its index in `names`, `UNKNOWN` for none."""
+    """Return the index in `names` of each word, or of each word's relation; `UNKNOWN` where it is not in `names`."""
     number = {name: index for index, name in enumerate(names)}
     return [
         np.array([number.get(name, UNKNOWN) for name in (s.relations if relations else s.words)]) for s in sentences
@@ -78,20 +78,20 @@ def numbered(
 
 
 def kinds_of(sentences: Iterable[TreeSentence], *, relations: bool = False) -> tuple[str, ...]:
-    """Return the different words, or relations, sorted."""
+    """Return the distinct words, or relations, sorted."""
     return tuple(sorted({name for s in sentences for name in (s.relations if relations else s.words)}))
 
 
 @dataclass(frozen=True, eq=False)
 class WordTable:
-    """The vectors of all words that occur, shifted and scaled alike.
+    """The vectors of all words that occur, shifted and scaled by common constants.
 
-    Every number has the mean 0 over the words of train, and all together the standard deviation 1: a probe with a
-    bias can express what it could before, and one step of its optimizer fits vectors of any origin.
+    Every component has the mean 0 over the words of train, and all together the standard deviation 1: a probe with a
+    bias loses no expressive power, and one step size of its optimizer fits vectors of any origin.
 
     Attributes:
-        name: what tables call the vectors.
-        words: the word types, as `numbered` takes them.
+        name: name of the vectors in tables.
+        words: the word types, in the order that `numbered` uses.
         vectors: `[type, width]` float32.
     """
 
@@ -101,7 +101,7 @@ class WordTable:
 
     @classmethod
     def of(cls, vectors: WordVectors, train: Sequence[TreeSentence], dev: Sequence[TreeSentence]) -> "WordTable":
-        """Look up the words of two treebanks; the first determines mean and spread."""
+        """Look up the words of two treebanks; the first one determines mean and standard deviation."""
         words = kinds_of([*train, *dev])
         table = vectors.of(words).astype(np.float64)
         types = np.concatenate(numbered(train, words))

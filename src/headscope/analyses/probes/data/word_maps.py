@@ -1,4 +1,4 @@
-"""Attention between words, streamed from a model to the disk: what probes are trained on."""
+"""Attention between words, streamed from a model to the disk: the training data of probes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,11 +17,11 @@ from headscope.encoding.segment import NO_WORD, piece_holders
 from headscope.encoding.sending import sent
 from headscope.models.anatomy import KindLayout
 
-SPECIAL = 2  # places of a table before the words: the first special token and the last
+SPECIAL = 2  # positions of a table before the words: the first special token and the last
 
 
 def heads_of(layout: Sequence[KindLayout]) -> list[HeadId]:
-    """Name the heads along the last axis of tables: kind by kind, layer by layer; cross attention is left out."""
+    """Return the heads along the last axis of tables: kind by kind, layer by layer, without cross attention."""
     return [
         HeadId.at(part.kind, layer, head)
         for part in layout
@@ -32,21 +32,21 @@ def heads_of(layout: Sequence[KindLayout]) -> list[HeadId]:
 
 
 def bytes_of(words: Iterable[int], heads: int) -> int:
-    """Return how many bytes the tables of sentences of so many words take."""
+    """Return the size in bytes of the tables of sentences, from the number of words of each."""
     return sum((number + SPECIAL) ** 2 for number in words) * heads * 2
 
 
 class WordMapCollector:
-    """An accumulator of a scan that writes each segment's attention between words, `[place, place, head]`.
+    """A scan accumulator that writes each segment's attention between words, `[position, position, head]`.
 
-    A word without pieces attends to nothing and gets nothing. One table serves both directions. A batch's layers are
-    held at once, as float16 between words.
+    A word without pieces neither attends nor is attended to. One table serves both directions. The layers of a batch
+    are held in memory together, as float16 between words.
 
     Args:
-        writer: takes the tables.
-        layout: the kinds of attention; cross attention, whose rows and columns are different words, is left out.
-        numbers: place in the treebank of each (document, index).
-        pooling: attention from a cut word (`attention.word_attention`).
+        writer: writer of the tables.
+        layout: the kinds of attention; cross attention, whose rows and columns are different words, is skipped.
+        numbers: index in the treebank of each (document, index).
+        pooling: attention from a split word (`attention.words.word_attention`).
     """
 
     needs: frozenset[str] = frozenset({"weights"})
@@ -75,7 +75,7 @@ class WordMapCollector:
         self._layers = {kind: [] for kind in self.kinds}
 
     def update(self, tile: AttentionTile) -> None:
-        """Bring one layer to word level."""
+        """Pool one layer to word level."""
         if tile.kind == "cross":
             return
         if tile.kind not in self._axes:
@@ -88,7 +88,7 @@ class WordMapCollector:
     def end(self, batch: Batch) -> None:
         """Write the batch's tables."""
         joined = torch.cat([layer for kind in self.kinds for layer in self._layers[kind]], dim=2)
-        # [batch, place, head, place] to heads last, where a probe's weights are.
+        # Move heads from `[batch, position, head, position]` to the last axis, where a probe's weights are.
         for item, segment in enumerate(batch.segments):
             size = self._words[item] + SPECIAL
             table: NDArray[np.float16] = joined[item, :size, :, :size].transpose(1, 2).cpu().numpy()
@@ -97,13 +97,13 @@ class WordMapCollector:
 
 
 def table_positions(axis: WordAxis, holders: Tensor) -> Tensor:
-    """Return the position on an axis of each row of a table, -1 where there is none, `[batch, 2 + word]`.
+    """Return the position on an axis of each row of a table, -1 for a missing one, `[batch, 2 + word]`.
 
-    The first row is the first special token, the second the last where there are several.
+    The first row is the first special token, the second the last one if there are several.
 
     Args:
         axis: the words that have pieces.
-        holders: the word whose pieces each word has (`piece_holders`), `[batch, word]`.
+        holders: for each word, the word that has its pieces (`piece_holders`), `[batch, word]`.
     """
     special = axis.valid & (axis.words == NO_WORD)
     at = torch.arange(axis.words.shape[1], device=axis.words.device)
@@ -116,7 +116,7 @@ def table_positions(axis: WordAxis, holders: Tensor) -> Tensor:
 
 
 def on_table(attention: Tensor, positions: Tensor) -> Tensor:
-    """Choose rows and columns of attention between positions, 0 where there is none.
+    """Select rows and columns of attention between positions, 0 for a missing position.
 
     Args:
         attention: `[batch, head, query position, key position]`.

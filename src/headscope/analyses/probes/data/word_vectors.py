@@ -1,4 +1,4 @@
-"""Vectors of words out of context, for probes that know which words they look at."""
+"""Vectors of words out of context, for probes that see which words they score."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,20 +18,20 @@ from headscope.errors import InputError
 from headscope.models.loading.load_model import LoadedModel
 
 EXPECTED_VECTORS = "a word and its numbers on each line (the 0.418 0.24968 ...), as GloVe and word2vec write text"
-_MOST_NUMBERS = 100_000  # in a line; a wider one is no file of word vectors
+_MOST_NUMBERS = 100_000  # numbers in a line; a file with more is not a file of word vectors
 
 
 @dataclass(frozen=True, eq=False)
 class FileVectors:
-    """Vectors that were read from a file.
+    """Vectors read from a file.
 
-    A word that the file lacks has the vector of its lower-cased form, else zeros: a probe then falls back to what
-    it knows of words in general, its biases.
+    A word that is not in the file has the vector of its lower-cased form, else zeros: a probe then falls back to its
+    biases, which hold for words in general.
 
     Attributes:
         name: the file's name, without its folder.
         table: `[row, width]`.
-        rows: each known word's row.
+        rows: index of the row of each known word.
     """
 
     name: str
@@ -40,11 +40,11 @@ class FileVectors:
 
     @property
     def width(self) -> int:
-        """Numbers in a vector."""
+        """Number of components of a vector."""
         return int(self.table.shape[1])
 
     def of(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of words, `[word, width]`; zeros for those that are not known."""
+        """Return the vectors of words, `[word, width]`; zeros for unknown words."""
         out = np.zeros((len(words), self.width), dtype=np.float32)
         for index, word in enumerate(words):
             row = self.rows.get(word, self.rows.get(word.lower()))
@@ -56,17 +56,17 @@ class FileVectors:
 def read_vectors(path: str | Path, wanted: Collection[str] | None = None, *, sha256: str | None = None) -> FileVectors:
     """Read a text file of word vectors, as GloVe and word2vec write them, packed with gzip or not.
 
-    word2vec's first line (how many words, how wide) is recognized. A word may hold spaces, as some of GloVe's do:
-    the vector is what stands last in a line. Of a word that comes twice the first vector counts.
+    word2vec's first line (number of words, width) is recognized. A word may contain spaces, as some of GloVe's do: the
+    vector is at the end of a line. If a word occurs twice, its first vector is used.
 
     Args:
         path: the file; it is read once, line by line, and only the wanted words are kept.
-        wanted: the words that are needed; all words of the file when None.
-        sha256: of the file as it was looked at before; not compared when None.
+        wanted: words whose vectors are needed; all words of the file when None.
+        sha256: hash of the file when it was first checked; not compared when None.
 
     Raises:
-        InputError: a file that cannot be read (`files.open_text`), a line that is not a word and its numbers, fewer
-            lines than word2vec's first line promises, none of the wanted words, or another file than `sha256` is of.
+        InputError: the file cannot be read (`files.open_text`), a line is not a word and its numbers, there are fewer
+            lines than word2vec's first line promises, no wanted word is found, or the file's hash is not `sha256`.
     """
     name = source_name(path)
     keep = None if wanted is None else frozenset(chain(wanted, (word.lower() for word in wanted)))
@@ -92,7 +92,7 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None, *, sha
 
 
 def _lines(path: str | Path, name: str, on_bytes: Callable[[bytes], object]) -> Iterator[tuple[int, str, list[str]]]:
-    """Yield (number of the line, word, its numbers as text); every line has as many numbers as the first."""
+    """Yield (line number, word, its numbers as text); every line has as many numbers as the first."""
     lines: Iterator[tuple[int, str]] = enumerate(
         split_lines(open_text(path, expected=EXPECTED_VECTORS, on_bytes=on_bytes), name=name), 1
     )
@@ -133,12 +133,12 @@ def _tidy(line: str) -> str:
 
 
 def _trailing_numbers(line: str) -> int:
-    """Count the numbers at the end of a line; its first field is a word, whatever it looks like."""
+    """Count the numbers at the end of a line; its first field is always a word."""
     return sum(1 for _ in takewhile(_is_number, reversed(line.split(" ")[1:])))
 
 
 def _is_count(text: str) -> bool:
-    return text.isdecimal() and len(text) < 16  # int() refuses thousands of digits
+    return text.isdecimal() and len(text) < 16  # int() raises an error for thousands of digits
 
 
 def _is_number(text: str) -> bool:
@@ -151,7 +151,7 @@ def _is_number(text: str) -> bool:
 
 def _vector(fields: list[str], word: str, origin: str) -> NDArray[np.float32]:
     try:
-        with np.errstate(over="ignore"):  # too large for float32: infinite, which is refused below
+        with np.errstate(over="ignore"):  # a number too large for float32 is infinite, which is rejected below
             vector = np.array([float(each) for each in fields], dtype=np.float32)
     except ValueError:
         wrong = next(each for each in fields if not _is_number(each))
@@ -171,13 +171,13 @@ def _vector(fields: list[str], word: str, origin: str) -> NDArray[np.float32]:
 class InputEmbeddings:
     """A model's own input embeddings: the mean over a word's pieces.
 
-    Words are cut as they are inside a sentence (after another word). A word that the tokenizer leaves nothing of
-    has zeros.
+    Words are tokenized as inside a sentence (after another word). A word for which the tokenizer returns no token has
+    zeros.
 
     Attributes:
         name: `input embeddings of NAME`.
         table: the model's table, `[token id, width]`.
-        encoder: the tokenizer's wrap.
+        encoder: wrapper of the tokenizer.
     """
 
     name: str
@@ -186,7 +186,7 @@ class InputEmbeddings:
 
     @property
     def width(self) -> int:
-        """Numbers in a vector."""
+        """Number of components of a vector."""
         return int(self.table.shape[1])
 
     def of(self, words: Sequence[str]) -> NDArray[np.float32]:
@@ -205,11 +205,11 @@ WordVectors = FileVectors | InputEmbeddings
 
 
 def input_embeddings(loaded: LoadedModel, encoder: Encoder) -> InputEmbeddings:
-    """Return the vectors that a model itself begins with.
+    """Return the input embeddings of a model as word vectors.
 
     Args:
         loaded: the model.
-        encoder: its tokenizer's wrap.
+        encoder: wrapper of its tokenizer.
     """
     model: Any = loaded.model
     table: NDArray[np.float32] = model.get_input_embeddings().weight.detach().cpu().float().numpy()

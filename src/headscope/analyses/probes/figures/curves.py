@@ -1,4 +1,4 @@
-"""Probes as curves: the share of heads found by distance, and what the structural probe finds in each layer."""
+"""Probes as curves: the share of heads found by distance, and the structural probe's score in each layer."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from headscope.figures.style import INK, figure_of, house_style, new_figure, rol
 from headscope.statistics.arc_bins import DISTANCES
 
 MEASURES = {"UUAS": "syntax", "Spearman": "next"}
-_GAP = 0.062  # of the axis, between two names
+_GAP = 0.062  # fraction of the axis between two names
 
 
 @house_style()
 def probe_distances(by_distance: pd.DataFrame) -> Figure:
-    """Draw a curve a probe: the share of heads found by how far away the head is, with intervals.
+    """Draw one curve per probe: the share of heads found by distance to the head, with intervals.
 
     Args:
         by_distance: `tables/probe_by_distance.parquet`.
     """
     rows_of = dict(iter(by_distance[by_distance["value"].notna()].groupby(["probe", "model"])))
     lines = [(system, rows_of[key]) for key, system in SYSTEMS.items() if key in rows_of]
-    # On one column the names have no room beside the curves.
+    # A figure of one column is too narrow for names next to the curves.
     ax = new_figure(8.2, 3.4 + (0.14 * len(lines) if narrow() else 0.0)).subplots()
     if not lines:
         say_absent(ax, "No case at any distance.")
@@ -53,7 +53,7 @@ def probe_distances(by_distance: pd.DataFrame) -> Figure:
 
 @house_style()
 def probe_layers(layers: pd.DataFrame) -> Figure:
-    """Draw what the structural probe finds in each layer, 0 the embeddings; the chosen layer has a ring.
+    """Draw the structural probe's score in each layer, 0 the embeddings; the chosen layer has a ring.
 
     Args:
         layers: `tables/probe_layers.parquet`.

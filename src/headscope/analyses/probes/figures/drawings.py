@@ -1,4 +1,4 @@
-"""The figures of probes: table 3, near and far, weights of heads, the layers of the structural probe."""
+"""The figures of probes: table 3, scores by distance, weights of heads, the layers of the structural probe."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FIGURES = (SCORES, DISTANCES, WEIGHTS, LAYERS)
 
 
 def grid_ending(probe: str, kind: Kind) -> str:
-    """Return what the name of a grid's file ends in."""
+    """Return the ending of a grid's file name."""
     return ("" if probe == "attention" else f"-{probe.replace(' ', '-')}") + kind.ending
 
 
@@ -52,5 +52,5 @@ def grids_of(table: pd.DataFrame, about: Context) -> list[tuple[str, Kind]]:
 
 
 def paper_of(run: Study) -> Mapping[str, Any] | None:
-    """Return the paper's table 3, where the model is the paper's."""
+    """Return the paper's table 3 if the model is the paper's, else None."""
     return paper_numbers().get("table3") if run.is_bert_base else None

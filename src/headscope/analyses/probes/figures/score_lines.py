@@ -1,4 +1,4 @@
-"""Table 3 as a picture: how many heads each probe finds, with intervals, its seeds, and the paper's own numbers."""
+"""Table 3 as a figure: the share of heads found by each probe, with intervals, seeds, and the paper's numbers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new
 
 @house_style()
 def probe_scores(probes: pd.DataFrame, *, paper: Mapping[str, float | int] | None = None) -> Figure:
-    """Draw a line for each probe: the mean over seeds on its 95% interval, each seed as a tick.
+    """Draw one line per probe: the mean over seeds with its 95% interval, each seed as a tick.
 
     Args:
         probes: `tables/probes.parquet`.
         paper: the paper's table 3 in percent, drawn hollow; None where the model is not the paper's.
 
     Raises:
-        ValueError: the table has no line of table 3.
+        ValueError: the table has no row of table 3.
     """
     lines = probe_lines(probes)
     if not lines:

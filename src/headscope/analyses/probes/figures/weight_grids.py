@@ -24,9 +24,9 @@ def weights_of(table: pd.DataFrame, probe: str, *, kind: str) -> pd.DataFrame:
 
 @house_style()
 def probe_weights(table: pd.DataFrame, probe: str, *, kind: str) -> Figure:
-    """Draw a probe's weights of one kind of attention: layers as rows, heads as columns, a grid a direction.
+    """Draw a probe's weights of one kind of attention: layers as rows, heads as columns, one grid per direction.
 
-    The stronger a cell, the larger its weight in size, on one scale for both directions; a weight below zero has
+    The shade of a cell grows with the absolute weight, on one scale for both directions; a weight below zero has
     another color and a bar across it. Each cell links to its head's card.
 
     Args:

@@ -1,4 +1,4 @@
-"""Adam for several runs side by side, each at a rate of its own."""
+"""Adam for several runs side by side, each at its own rate."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ class RunAdam:
         self._steps = torch.zeros(runs, dtype=torch.float64)
 
     def forget_gradients(self) -> None:
-        """Begin a step."""
+        """Clear the gradients before a step."""
         for each in self.parameters:
             each.grad = None
 
@@ -32,10 +32,10 @@ class RunAdam:
         """Move each run by its gradient.
 
         Args:
-            rates: `[run]` float64, on the processor; a run at 0 stays where it is.
+            rates: `[run]` float64, on the CPU; a run with rate 0 does not move.
         """
         self._steps += 1
-        # Both means begin at 0, so both are corrected.
+        # Both means begin at 0, so both are bias-corrected.
         size = rates / (1 - _OF_MEAN**self._steps)
         spread = (1 - _OF_SQUARE**self._steps).sqrt()
         for each, mean, square in zip(self.parameters, self._means, self._squares):
@@ -48,7 +48,7 @@ class RunAdam:
 
     @torch.no_grad()
     def forget(self, run: int) -> None:
-        """Reset a run's means, because gradients from elsewhere say nothing about its present weights."""
+        """Reset a run's moments, because gradients at other weights do not apply to its present weights."""
         self._steps[run] = 0
         for each in (*self._means, *self._squares):
             each[run] = 0

@@ -1,7 +1,7 @@
 """Fitting the probe over attention alone to within a thousandth of a nat of its optimum.
 
-So few weights, and a loss convex in them but for the root's share, need no small steps: damped Newton steps over the
-whole of train get there in some ten passes, and say how far they are from it.
+The weights are few, and the loss is convex in them except for the root's share, so no small steps are needed: damped
+Newton steps over all of train converge in about ten passes, and estimate the distance from the optimum.
 """
 
 import math
@@ -19,26 +19,26 @@ from headscope.analyses.probes.fitting.attention_slopes import Slopes, attention
 from headscope.analyses.probes.fitting.levenberg import Levenberg
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 
-TOLERANCE = 1e-4  # nats a word, as the fit estimates it; a tenth of the documented tolerance
+TOLERANCE = 1e-4  # nats a word, as estimated by the fit; a tenth of the documented tolerance
 _ROUGHLY = 2e-4  # nats: the tolerance of the first descent
-_SAME = 1e-3  # nats: by which two descents to one optimum differ
-_PER_WEIGHT = 64  # words to a weight: enough of them to tell good starts from bad ones
-_NEAR = 0.02  # nats; a start that was worse by more on such a sample is no better on all
-_EXACTLY = 2e9  # multiplications of a pass up to which the curvature is read off all candidates
-# The loss is convex for fixed shares of the root, and their start decides where they end; starts lie on a circle.
+_SAME = 1e-3  # nats: largest difference between two descents to the same optimum
+_PER_WEIGHT = 64  # words per weight: enough words to tell good starts from bad ones
+_NEAR = 0.02  # nats; a start that is worse by more on such a sample is not better on all sentences
+_EXACTLY = 2e9  # multiplications of a pass up to which the curvature is computed from all candidates
+# The loss is convex for fixed shares of the root, so the initial shares decide the optimum; starts lie on a circle.
 _AROUND, _SHARE = 8, 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
-    """How the probe is fitted.
+    """Options for the fit of the probe.
 
     Attributes:
-        tolerance: how far above its optimum the loss may be at the end, in nats a word.
-        passes: over the treebank at most, for each start.
-        sentences: in a batch at most.
-        weights: numbers in a batch's tables at most: what bounds memory.
-        seed: of the draws.
+        tolerance: largest excess of the final loss over its optimum, in nats a word.
+        passes: largest number of passes over the treebank, for each start.
+        sentences: largest number of sentences in a batch.
+        weights: largest number of values in a batch's tables, which bounds memory.
+        seed: seed of the random draws.
     """
 
     tolerance: float = TOLERANCE
@@ -53,10 +53,10 @@ class Fitted:
     """The result of fitting the probe.
 
     Attributes:
-        loss: on what each run trains on, in nats a word, `[run]`.
-        gap: how far that is above the optimum, by the quadratic that fits there, `[run]`.
-        passes: over the whole treebank, all starts together.
-        settled: whether each run came within the tolerance, `[run]`.
+        loss: loss on the training sentences of each run, in nats a word, `[run]`.
+        gap: excess of the loss over the optimum, estimated by a local quadratic, `[run]`.
+        passes: number of passes over the whole treebank, all starts together.
+        settled: True for each run that came within the tolerance, `[run]`.
     """
 
     loss: NDArray[np.float64]
@@ -74,18 +74,18 @@ def fit_attention(
     device: torch.device | str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> Fitted:
-    """Fit every run of a probe to the sentences that it does not hold out.
+    """Fit every run of a probe to its training sentences.
 
-    The best of several starts is found on a sample; from there, and from any other that was nearly as good, the fit
-    goes on over everything.
+    The best of several starts is found on a sample; the fit then continues over all sentences from there, and from
+    another start if it was nearly as good.
 
     Args:
         probe: fitted in place.
         data: the treebank.
-        held_out: which sentences each run leaves out, as `training.probe_training` takes it.
-        options: how the probe is fitted.
-        device: where it is fitted.
-        progress: called with the number of the pass, from 0, and of its sentences that are done.
+        held_out: True for the sentences that each run holds out, as in `fitting.probe_training`.
+        options: options for the fit.
+        device: device to fit on.
+        progress: callback with the number of the pass, from 0, and the number of its sentences that are done.
     """
     fit = _Fit(probe.to(device), data, held_out, options or FitOptions(), device, progress)
     sample = fit.sample()
@@ -111,7 +111,7 @@ def fit_attention(
 def _starts(probe: AttentionProbe) -> list[Tensor]:
     """Return the starting points, `[run, parameter]` each: all weights zero, the root's shares on a circle.
 
-    The probe's initial weights are not used, so that its runs differ by their held-out sentences alone.
+    The probe's initial weights are not used, so that its runs differ only by their held-out sentences.
     """
     nothing = torch.zeros_like(flat_weights(probe))
     if probe.root.share is None:
@@ -126,7 +126,7 @@ def _points(runs: Sequence[Levenberg]) -> Tensor:
 
 
 def _candidates(rough: Sequence[Sequence[Levenberg]]) -> list[Tensor]:
-    """Return the points from which the fit continues: each run's best, and another that is nearly as good elsewhere.
+    """Return the points from which the fit continues: each run's best, and an alternative optimum nearly as good.
 
     Args:
         rough: the result of each start, `[start][run]`.
@@ -142,7 +142,7 @@ def _candidates(rough: Sequence[Sequence[Levenberg]]) -> list[Tensor]:
 
 
 class _Fit:
-    """A probe, what it is fitted to, and how."""
+    """A probe, its training sentences, and the options of the fit."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class _Fit:
         self.passes = 0
 
     def sample(self) -> NDArray[np.int64]:
-        """Draw sentences with so many words for each weight; all of them where that is nearly all."""
+        """Draw sentences with `_PER_WEIGHT` words for each weight; all sentences if that is more than half of them."""
         numbers = self.data.numbers
         order = np.random.default_rng([self.options.seed, 11]).permutation(numbers)
         words = np.cumsum([len(self.data.words[number]) for number in order.tolist()])
@@ -169,7 +169,7 @@ class _Fit:
         return numbers if 2 * enough > words[-1] else np.sort(order[: np.searchsorted(words, enough) + 1])
 
     def descend(self, start: Tensor, numbers: NDArray[np.int64], *, tolerance: float) -> list[Levenberg]:
-        """Go down from a start, `[run, parameter]`, all runs in the same passes over some sentences."""
+        """Minimize from a start, `[run, parameter]`, all runs in the same passes over some sentences."""
         runs = [Levenberg(each, tolerance=tolerance) for each in start]
         for number in range(self.options.passes):
             set_weights(self.probe, torch.stack([run.at for run in runs]))
@@ -201,6 +201,6 @@ class _Fit:
         return total
 
     def _exactly(self, numbers: NDArray[np.int64]) -> bool:
-        """Whether sentences are few enough for the exact curvature; of few its estimate would be too rough."""
+        """Return True if sentences are few enough for the exact curvature; with few, sampling would be too rough."""
         pairs = sum(len(self.data.words[number]) ** 2 for number in numbers.tolist())
         return pairs * flat_weights(self.probe).shape[1] ** 2 <= _EXACTLY

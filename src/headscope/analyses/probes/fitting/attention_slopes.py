@@ -11,15 +11,15 @@ from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """Sums over words; what they are divided by is `words`.
+    """Sums over words, to be divided by `words`.
 
     Attributes:
-        loss: in nats, `[run]` float64.
-        words: `[run]` float64.
+        loss: loss in nats, `[run]` float64.
+        words: number of words, `[run]` float64.
         gradient: `[run, parameter]` float64.
-        curvature: second derivatives as far as the scores are linear, never negative, `[run, parameter, parameter]`
-            float64.
-        coupling: what the root's shares and the weights add to that by their product, the same.
+        curvature: second derivatives for scores that are linear in the parameters, positive semi-definite,
+            `[run, parameter, parameter]` float64.
+        coupling: second derivatives from the product of the root's shares and the weights, the same shape.
     """
 
     loss: Tensor
@@ -36,16 +36,16 @@ class Slopes:
 def attention_slopes(probe: AttentionProbe, batch: ProbeBatch, mine: Tensor, *, drawn: Tensor | None = None) -> Slopes:
     """Return the loss over a batch, its gradient and its second derivatives.
 
-    Of a softmax over scores that are linear in the weights, the second derivatives are the covariance of what the
-    candidates add to the score, whatever the right answers are. The root's share of two places makes its score
-    bilinear: how far off the root is adds what couples the shares to the weights.
+    For a softmax over scores that are linear in the weights, the second derivatives are the covariance of the
+    candidates' score features, whatever the right answers are. The root's share of two positions makes its score
+    bilinear: the error of the root's probability adds a term that couples the shares to the weights.
 
     Args:
-        probe: of any number of runs.
+        probe: probe with any number of runs.
         batch: the sentences.
-        mine: which of them each run learns from, `[run, batch]`.
-        drawn: a number from 0 to 1 for each word, `[batch, word]`, by which one candidate stands for all: the
-            covariance without bias, for no more than the gradient costs. None reads it off all of them.
+        mine: True for the sentences that each run learns from, `[run, batch]`.
+        drawn: a number from 0 to 1 for each word, `[batch, word]`, which selects one candidate to represent all: the
+            covariance without bias, at the cost of the gradient. If None, all candidates are used.
     """
     chances = probe.scores(batch).exp()
     targets = batch.targets[list(probe.tasks)].clamp(min=0)[..., None]
@@ -68,12 +68,12 @@ def attention_slopes(probe: AttentionProbe, batch: ProbeBatch, mine: Tensor, *, 
 
 
 def _only(chances: Tensor, chosen: Tensor) -> Tensor:
-    """Return chances with all weight on one candidate, `[run, batch, dependent, 1 + word]`."""
+    """Return probabilities with all mass on one candidate, `[run, batch, dependent, 1 + word]`."""
     return torch.zeros_like(chances).scatter_(3, chosen, 1.0)
 
 
 def _coupling(probe: AttentionProbe, batch: ProbeBatch, away: Tensor) -> Tensor:
-    """The error of the root's probability (`[run, batch, dependent]`) times the factors of its score."""
+    """Return the error of the root's probability (`[run, batch, dependent]`) times the factors of its score."""
     size = 2 * batch.tables.shape[3]
     shares = 1 if probe.root.share is None else probe.root.share.shape[1]
     coupling = away.new_zeros((probe.runs, size + shares, size + shares))
@@ -84,7 +84,7 @@ def _coupling(probe: AttentionProbe, batch: ProbeBatch, away: Tensor) -> Tensor:
 
 
 def _covariance(probe: AttentionProbe, batch: ProbeBatch, chances: Tensor, mean: Tensor) -> Tensor:
-    """The covariance over all candidates, summed over words, `[run, parameter, parameter]`."""
+    """Return the covariance over all candidates, summed over words, `[run, parameter, parameter]`."""
     root = _features(probe, batch, _only(chances, torch.zeros_like(chances[..., :1], dtype=torch.int64)))
     pairs = torch.cat([batch.flipped, batch.tables], dim=3)
     pairs = torch.nn.functional.pad(pairs, (0, mean.shape[3] - pairs.shape[3]))
@@ -98,10 +98,10 @@ def _covariance(probe: AttentionProbe, batch: ProbeBatch, chances: Tensor, mean:
 def _drawn_covariance(
     probe: AttentionProbe, batch: ProbeBatch, chances: Tensor, mean: Tensor, counted: Tensor, drawn: Tensor
 ) -> Tensor:
-    """The covariance estimated from one sampled candidate a word.
+    """Estimate the covariance from one sampled candidate a word.
 
-    The candidate is drawn half from the softmax and half from the uniform distribution, and weighted for it, because a
-    confident softmax would never draw the candidates that it rules out.
+    The candidate is drawn half from the softmax and half from the uniform distribution, and weighted accordingly,
+    because a confident softmax would never draw the candidates that it rules out.
     """
     possible = (chances > 0).to(chances.dtype)
     mixed = (chances + possible / possible.sum(-1, keepdim=True)) / 2
@@ -113,12 +113,12 @@ def _drawn_covariance(
 
 
 def _features(probe: AttentionProbe, batch: ProbeBatch, of: Tensor) -> Tensor:
-    """Return weighted sums over candidates of what each adds to the score by parameter.
+    """Return weighted sums over candidates of the derivatives of each candidate's score by the parameters.
 
     Args:
-        probe: of some runs.
+        probe: probe with any number of runs.
         batch: the sentences.
-        of: the weights, of each run once or several times over, `[run x times, batch, dependent, 1 + word]`.
+        of: weights of each run, once or several times over, `[run x times, batch, dependent, 1 + word]`.
 
     Returns:
         `[run x times, batch, dependent, parameter]`, in the order of `flat_weights`.
@@ -136,19 +136,19 @@ def _features(probe: AttentionProbe, batch: ProbeBatch, of: Tensor) -> Tensor:
 
 
 def _specials(batch: ProbeBatch) -> Tensor:
-    """Attention from the two special places to each word, then to them, `[batch, word, place, 2 x head]`."""
+    """Return attention from the two special positions to each word, then to them, `[batch, word, place, 2 x head]`."""
     return torch.cat([batch.to_words.transpose(1, 2), batch.to_special], dim=3)
 
 
 def flat_weights(probe: AttentionProbe) -> Tensor:
-    """Return all parameters of each run in one line: both directions' weights, then the root's, `[run, parameter]`."""
+    """Return all parameters of each run in one row: both directions' weights, then the root's, `[run, parameter]`."""
     root = probe.root.constant[:, None] if probe.root.share is None else probe.root.share  # type: ignore[index]
     return torch.cat([probe.weights.flatten(1), root], dim=1).detach().double().cpu()
 
 
 @torch.no_grad()
 def set_weights(probe: AttentionProbe, flat: Tensor) -> None:
-    """Put parameters in place, as `flat_weights` gives them."""
+    """Load parameters in the layout of `flat_weights`."""
     heads = probe.weights[0].numel()
     probe.weights.copy_(flat[:, :heads].view_as(probe.weights))
     if probe.root.share is not None:

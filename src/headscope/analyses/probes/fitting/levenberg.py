@@ -1,31 +1,31 @@
-"""Newton's method, damped where its prediction fails: Levenberg 1944, Marquardt 1963."""
+"""Newton's method, damped if its prediction fails: Levenberg 1944, Marquardt 1963."""
 
 import torch
 from torch import Tensor
 
-# Shares of the predicted gain above and below which the curvature is trusted more, and less.
+# Ratios of actual to predicted gain above and below which the damping is decreased or increased.
 _GOOD, _POOR = 0.75, 0.25
 _EASE, _TIGHTEN, _REFUSED = 0.25, 2.0, 8.0
-_RIDGE = 1e-8  # of the curvature's diagonal, so that weights without data do not move
-_CLOSE = 0.01  # gap below which all of the curvature is taken, not only the part that is never negative
+_RIDGE = 1e-8  # fraction of the curvature's diagonal, so that weights without data do not move
+_CLOSE = 0.01  # gap below which the whole curvature is used, not only its positive semi-definite part
 _STUCK = 1e9  # damping at which steps are lost in rounding
 
 
 class Levenberg:
-    """Minimizes a function that is never below 0, from its value, gradient and curvature at points that it chooses.
+    """Minimizes a nonnegative function from its value, gradient and curvature at points that it chooses.
 
     Args:
-        start: where to begin, `[parameter]` float64.
-        tolerance: how far above its minimum the function may end, by its own estimate.
+        start: initial point, `[parameter]` float64.
+        tolerance: largest final excess over the minimum, by its own estimate.
 
     Attributes:
         at: the point at which the function is evaluated next.
         point: the best point so far.
-        value: of the function there.
-        gap: how far that is above the minimum, as a quadratic there would have it: half g' H^-1 g; the value itself
-            where that is less.
-        done: whether the gap is within the tolerance.
-        stuck: whether no step goes down any more though the gap is not.
+        value: value of the function at that point.
+        gap: its excess over the minimum, estimated by a local quadratic: half g' H^-1 g; the value itself where that
+            is less.
+        done: True if the gap is within the tolerance.
+        stuck: True if no step decreases the function any more although the gap exceeds the tolerance.
     """
 
     def __init__(self, start: Tensor, *, tolerance: float) -> None:
@@ -42,14 +42,14 @@ class Levenberg:
         return not self.done and self._damping > _STUCK
 
     def tell(self, value: float, gradient: Tensor, curvature: Tensor, remainder: Tensor | None = None) -> None:
-        """Take the function's value and derivatives at `at`, and choose the next point.
+        """Record the function's value and derivatives at `at`, and choose the next point.
 
         Args:
-            value: of the function.
+            value: value of the function.
             gradient: `[parameter]` float64.
             curvature: the positive semi-definite part of its second derivatives, `[parameter, parameter]` float64; far
                 from the minimum only this part is used.
-            remainder: the other part, without which the last steps are many and the gap is not known; None for none.
+            remainder: the other part, without which many last steps are needed and the gap is unknown; None for none.
         """
         if self.done or self.stuck:
             return
@@ -69,7 +69,7 @@ class Levenberg:
     def _look(self, gradient: Tensor, curvature: Tensor, whole: Tensor) -> None:
         down, straight = _damped(gradient, curvature, _RIDGE), _damped(gradient, whole, _RIDGE)
         near = self.value if down is None else float(0.5 * gradient @ down)
-        # Where the second derivatives are not positive definite, the only bound on the minimum is 0.
+        # If the second derivatives are not positive definite, the only bound on the minimum is 0.
         ahead = self.value if straight is None else float(0.5 * gradient @ straight)
         self.gap = min(self.value, max(near, ahead))
         self._slope = (gradient, whole if near < _CLOSE else curvature)
@@ -82,7 +82,7 @@ class Levenberg:
 
 
 def _damped(gradient: Tensor, curvature: Tensor, damping: float) -> Tensor | None:
-    """Return the damped step, or None where it would not go down in every direction."""
+    """Return the damped step, or None if the damped curvature is not positive definite."""
     diagonal = curvature.diagonal()
     damped = damping * diagonal.clamp(min=1e-12 * float(diagonal.max()) + 1e-15)
     factor, failed = torch.linalg.cholesky_ex(curvature + torch.diag(damped))

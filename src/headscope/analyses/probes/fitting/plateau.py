@@ -1,4 +1,4 @@
-"""When a rate falls, and when training ends: not before the loss has stopped falling at a rate that has fallen."""
+"""The schedule of a learning rate: it falls, and training ends, only after the loss has stopped falling."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True)
 class Falling:
-    """How a rate falls.
+    """Parameters of the schedule by which a rate falls.
 
     Attributes:
-        least_gain: a loss that an epoch takes off less than this from has stopped falling, in the loss's own unit.
-        factor: of the rate's fall.
-        falls: how often it falls at least.
+        least_gain: smallest decrease of the loss in an epoch that counts as progress, in the unit of the loss.
+        factor: factor by which the rate falls.
+        falls: smallest number of falls.
     """
 
     least_gain: float = 0.002
@@ -23,18 +23,18 @@ class Falling:
 class Plateau:
     """The learning rate of one run, which falls when its loss stops falling.
 
-    At every rate the run goes on until its loss has stopped falling; then it goes back to where it was best and on
-    from there at a lower rate. It ends with a rate that gained nothing over the one before, so that the best epoch is
-    never one of a rate that was still too high to tell.
+    At every rate the run continues until its loss has stopped falling; then it returns to its best weights and
+    continues from them at a lower rate. It ends with a rate that gained nothing over the one before, so that the best
+    epoch is never one of a rate that was still too high.
 
     Args:
-        schedule: how the rate falls.
+        schedule: schedule by which the rate falls.
 
     Attributes:
-        share: of the first rate that the next epoch has.
+        share: rate of the next epoch as a share of the first rate.
         best: epoch of the lowest loss, from 1; 0 before any.
-        lowest: that loss.
-        done: whether training has ended.
+        lowest: lowest loss.
+        done: True if training has ended.
     """
 
     def __init__(self, schedule: Falling) -> None:
@@ -43,9 +43,9 @@ class Plateau:
         self._epoch, self._fallen, self._before = 0, 0, float("inf")
 
     def tell(self, loss: float) -> tuple[bool, bool]:
-        """Take the loss after an epoch; return whether it is the lowest, and whether to go back to the lowest.
+        """Record the loss after an epoch; return whether it is the lowest, and whether to go back to the lowest.
 
-        A loss that is no number is no progress.
+        A NaN or infinite loss counts as no progress.
         """
         self._epoch += 1
         if self.done:

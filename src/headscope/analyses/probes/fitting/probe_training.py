@@ -1,4 +1,4 @@
-"""Training probes: Adam on mini-batches, its rate falling, and for every run the epoch best on what it holds out."""
+"""Training of probes: Adam on mini-batches with a falling rate; each run keeps its best epoch on held-out sentences."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,21 +14,21 @@ from headscope.analyses.probes.fitting.plateau import Falling, Plateau
 from headscope.analyses.probes.parsers.learner import Learner
 
 HELD_OUT = 0.1
-_FEWEST, _MOST, _STEPS = 4, 32, 400  # sentences in a batch, and steps of an epoch that are hoped for
-_LEAST_STEPS = 50  # of an epoch: after fewer, that the loss gained little says little
+_FEWEST, _MOST, _STEPS = 4, 32, 400  # sentences in a batch, and desired number of steps in an epoch
+_LEAST_STEPS = 50  # steps of an epoch; after fewer, a small gain of the loss is not evidence of convergence
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """How probes are trained.
+    """Options for the training of probes.
 
     Attributes:
-        epochs: at most; a run that has not ended by then is said not to be settled.
-        passes: over train in an epoch.
-        falling: how the rate of Adam falls, by the loss on the held-out documents in nats a word.
-        sentences: in a batch at most.
-        weights: numbers in a batch's tables at most: what bounds memory.
-        seed: of the order of the batches.
+        epochs: largest number of epochs; a run that has not ended by then is reported as not settled.
+        passes: number of passes over train in an epoch.
+        falling: schedule of Adam's rate, by the loss on the held-out documents in nats a word.
+        sentences: largest number of sentences in a batch.
+        weights: largest number of values in a batch's tables, which bounds memory.
+        seed: seed of the order of the batches.
     """
 
     epochs: int = 60
@@ -40,7 +40,7 @@ class TrainingOptions:
 
     @classmethod
     def of(cls, sentences: int, *, weights: int, seed: int) -> "TrainingOptions":
-        """Choose the batch size for a number of sentences; a small treebank has small batches and so enough steps."""
+        """Choose the batch size for a number of sentences; a small treebank has small batches, for enough steps."""
         most = min(_MOST, max(_FEWEST, sentences // _STEPS))
         passes = max(1, -(-_LEAST_STEPS * most // max(sentences, 1)))
         return cls(sentences=most, passes=passes, weights=weights, seed=seed)
@@ -51,11 +51,11 @@ class Record:
     """The result of training one probe.
 
     Attributes:
-        losses: on the held-out documents after each epoch, in nats a word, `[run]` each; on what the run trains on
-            where it holds nothing out.
-        shares: of the probe's rate that each epoch had, `[run]` each; 0 for a run that had ended.
-        best: which epoch each run's weights are of, from 1, `[run]`.
-        settled: whether each run's loss had stopped falling, `[run]`.
+        losses: loss on the held-out documents after each epoch, in nats a word, `[run]` each; for a run without
+            held-out documents, loss on its training documents.
+        shares: rate of each epoch as a share of the probe's rate, `[run]` each; 0 for a run that had ended.
+        best: epoch of each run's weights, from 1, `[run]`.
+        settled: True for each run whose loss had stopped falling, `[run]`.
     """
 
     losses: list[NDArray[np.float64]]
@@ -65,13 +65,13 @@ class Record:
 
 
 def hold_out(documents: Sequence[str], *, seed: int) -> NDArray[np.bool_]:
-    """Draw a tenth of the documents, at least one; say which sentences are of them, `[sentence]`.
+    """Draw a tenth of the documents, at least one, and mark their sentences, `[sentence]`.
 
-    Where all sentences are of one document, a tenth of the sentences.
+    If all sentences are from one document, a tenth of the sentences is drawn.
 
     Args:
-        documents: the document of each sentence.
-        seed: of the draw.
+        documents: document of each sentence.
+        seed: seed of the random draw.
     """
     units = list(documents) if len(set(documents)) > 1 else [str(index) for index in range(len(documents))]
     names = list(dict.fromkeys(units))
@@ -90,18 +90,18 @@ def train(
     device: torch.device | str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Record]:
-    """Train probes side by side on the same batches; each keeps the weights of its runs' best epochs.
+    """Train probes side by side on the same batches; each run keeps the weights of its best epoch.
 
-    The runs of a probe share the order of the batches; a run learns nothing from the sentences that it holds out.
+    The runs of a probe share the order of the batches; a run does not learn from its held-out sentences.
 
     Args:
         learners: the probes by name; trained in place.
         data: the treebank.
-        held_out: which sentences each run holds out, `[run, sentence]` over the whole treebank; the runs of a probe
-            take the lines in order, again from the first where they are more.
-        options: how the probes are trained.
-        device: where they are trained.
-        progress: called with the number of the epoch, from 0, and of its sentences that are done.
+        held_out: True for the sentences that each run holds out, `[run, sentence]` over the whole treebank; the runs of
+            a probe take the rows in order, starting again from the first if they outnumber the rows.
+        options: options for the training.
+        device: device to train on.
+        progress: callback with the number of the epoch, from 0, and the number of its sentences that are done.
     """
     settings = options or TrainingOptions()
     trained = {name: _Trainee(learner.to(device), held_out, settings.falling) for name, learner in learners.items()}
@@ -140,7 +140,7 @@ def _batches(
 
 
 class _Trainee:
-    """A probe in training: its optimizer, its runs' rates, its best weights so far."""
+    """A probe in training: its optimizer, its runs' rates, and its best weights so far."""
 
     def __init__(self, learner: Learner, held_out: NDArray[np.bool_], falling: Falling) -> None:
         self.learner = learner
@@ -153,20 +153,20 @@ class _Trainee:
         self._reset()
 
     def _reset(self) -> None:
-        # Sums of nats and words, of the training sentences and of the held-out sentences.
+        # Sums of losses in nats and of words, for the training sentences and for the held-out sentences.
         self.sums = np.zeros((2, 2, self.learner.runs))
         self.shares = np.array([0.0 if run.done else run.share for run in self.runs])
         self.rates = torch.from_numpy(self.learner.rate * self.shares)
 
     @property
     def goes_on(self) -> bool:
-        """Whether any run has not ended."""
+        """True if any run has not ended."""
         return not all(run.done for run in self.runs)
 
     def _judge(self, batch: ProbeBatch, *, is_held_out: bool) -> tuple[Tensor, Tensor]:
-        """Return and add up loss and words of the sentences that each run holds out, or of the others.
+        """Return and accumulate loss and words of each run's held-out sentences, or of its other sentences.
 
-        Both are `[run, batch]`, 0 for sentences that do not count.
+        Both are `[run, batch]`, 0 for sentences that are not counted.
         """
         judged = self.learner.judge(batch)
         mask = torch.from_numpy(self.held_out[:, batch.sentences] == is_held_out).to(judged.counts.device)
@@ -189,7 +189,7 @@ class _Trainee:
 
     @torch.no_grad()
     def end_epoch(self) -> None:
-        """Keep the weights of the runs that did better than ever; send back those that came to a stop."""
+        """Keep the weights of the runs that improved; send the runs that stopped improving back to their best."""
         loss, counts = np.where(self.sums[1, 1] > 0, self.sums[1], self.sums[0])
         losses = loss / np.maximum(counts, 1)
         self.losses.append(losses)
@@ -207,7 +207,7 @@ class _Trainee:
 
     @torch.no_grad()
     def finish(self) -> Record:
-        """Put the best weights in place."""
+        """Load the best weights and return the record."""
         for name, value in self.learner.named_parameters():
             value.copy_(self.best[name])
         best, settled = np.array([run.best for run in self.runs]), np.array([run.done for run in self.runs])

@@ -1,1 +1,1 @@
-"""The parsers themselves: what each sees of a pair of words, and how trees are read off."""
+"""The parsers: their scores for pairs of words, and the decoding of trees."""

@@ -1,4 +1,4 @@
-"""The parser that sees frozen attention alone: a weight for every head (section 5)."""
+"""The parser over frozen attention alone: a weight for every head (section 5)."""
 
 from collections.abc import Sequence
 
@@ -15,14 +15,14 @@ DIRECTIONS = ("head->dependent", "dependent->head")
 
 
 class Root(nn.Module):
-    """How the root comes by its attention: a x that of the first special token + b x that of the last.
+    """The attention of the root: a x that of the first special token + b x that of the last.
 
-    It then stands among the candidates as a word would, through the same head weights. Where an input has no special
-    token there is no such attention, and the root's score is a learned constant.
+    The root is then a candidate like a word, with the same head weights. Where an input has no special token there is
+    no such attention, and the root's score is a learned constant.
 
     Args:
         runs: number of runs.
-        special: whether inputs have special tokens.
+        special: True if inputs have special tokens.
     """
 
     def __init__(self, runs: int, *, special: bool) -> None:
@@ -35,7 +35,7 @@ class Root(nn.Module):
 
         Args:
             from_special: weighted attention of both special tokens to each word, `[run, batch, dependent, 2]`.
-            to_special: that of each word to them.
+            to_special: weighted attention of each word to both special tokens, `[run, batch, dependent, 2]`.
         """
         if self.constant is not None:
             return self.constant[:, None, None].expand(from_special.shape[:3])
@@ -49,10 +49,10 @@ class AttentionProbe(ArcProbe):
     a_ij^k is the attention of head k from i, the candidate, to j, the dependent.
 
     Args:
-        tasks: the task of each run.
+        tasks: task of each run.
         heads: number of heads.
-        special: whether inputs have special tokens.
-        seeds: of the first weights, one a run.
+        special: True if inputs have special tokens.
+        seeds: seeds of the initial weights, one a run.
     """
 
     name = "attention"
@@ -92,13 +92,13 @@ class AttentionProbe(ArcProbe):
 
 
 def glorot(shape: tuple[int, ...], fan_in: int, fan_out: int, seeds: Sequence[int]) -> Tensor:
-    """Draw first weights within sqrt(6 / (fan_in + fan_out)), uniformly (Glorot and Bengio 2010), as the notebook.
+    """Draw initial weights uniformly within sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010), as the notebook.
 
     Args:
-        shape: of one run's weights.
-        fan_in: how many numbers each sum is of.
-        fan_out: how many sums there are.
-        seeds: of the draws, one a run; a run's weights do not depend on how many others there are.
+        shape: shape of one run's weights.
+        fan_in: number of terms in each sum.
+        fan_out: number of sums.
+        seeds: seeds of the random draws, one a run; a run's weights do not depend on the number of other runs.
 
     Returns:
         `[run, *shape]`.

@@ -16,16 +16,16 @@ from headscope.analyses.probes.system import System
 class AttentionWordsProbe(ArcProbe):
     """Attention and words: the weight of head k for the pair (i, j) is a linear function of both words' vectors.
 
-    W_k (v_i + v_j, one behind the other) + bias splits into a share of the candidate, one of the dependent and the
-    bias, so no pair of vectors is ever laid out: each word has two weights a head and direction, and the tables of
-    attention are contracted with those of its row and those of its column.
+    W_k [v_i; v_j] + bias splits into a term of the candidate, a term of the dependent and the bias, so no pair of
+    vectors is ever materialized: each word has two weights a head and direction, and the tables of attention are
+    contracted with the weights of their rows and of their columns.
 
     Args:
-        tasks: the task of each run.
+        tasks: task of each run.
         heads: number of heads.
-        vectors: of all word types, `[type, width]`; they are not trained.
-        special: whether inputs have special tokens.
-        seeds: of the first weights, one a run.
+        vectors: vectors of all word types, `[type, width]`; they are not trained.
+        special: True if inputs have special tokens.
+        seeds: seeds of the initial weights, one a run.
     """
 
     name = "attention and words"
@@ -58,8 +58,8 @@ class AttentionWordsProbe(ArcProbe):
         """See `ArcProbe.raw`."""
         weights = self.word_weights(batch.words)
         candidate, dependent = weights[:, :, :, 0], weights[:, :, :, 1] + self.bias
-        # Attention from i to j lies in row i, column j; from j to i in row j, column i. What rows know is contracted
-        # in one go, what columns know in another: `[batch, row or column, the other, 2 x run]`.
+        # Attention from i to j is in row i, column j; from j to i in row j, column i. The terms of rows are contracted
+        # in one product, those of columns in another: `[batch, row or column, the other, 2 x run]`.
         rows = _contract(batch.tables, candidate[:, :, :, 0], dependent[:, :, :, 1])
         columns = _contract(batch.flipped, dependent[:, :, :, 0], candidate[:, :, :, 1])
         of_candidates = rows[0] + columns[1]
@@ -72,7 +72,7 @@ class AttentionWordsProbe(ArcProbe):
         return torch.cat([root[..., None], words.permute(3, 0, 1, 2)], dim=3)
 
     def word_weights(self, words: Tensor) -> Tensor:
-        """Return each word's share of the heads' weights, `[batch, word, run, role, direction, head]`."""
+        """Return each word's term of the heads' weights, `[batch, word, run, role, direction, head]`."""
         runs, width, heads = self.runs, *self.weights.shape[3:]
         flat = self.weights.permute(3, 0, 1, 2, 4).reshape(width, -1)
         weights: Tensor = (self.vectors[words] @ flat).view(*words.shape, runs, 2, 2, heads)
@@ -82,7 +82,7 @@ class AttentionWordsProbe(ArcProbe):
     def head_weights(
         self, runs: Sequence[int], arcs: tuple[NDArray[np.int64], NDArray[np.int64]]
     ) -> NDArray[np.float64]:
-        """See `ArcProbe.head_weights`: the mean over arcs, which is linear in their two vectors, so of mean vectors."""
+        """See `ArcProbe.head_weights`: the mean over arcs, computed from mean vectors because weights are linear."""
         means = [self.vectors[torch.from_numpy(side).to(self.vectors.device)].double().mean(0) for side in arcs]
         weights = self.weights.double()
         from_words = sum(torch.einsum("w,rdwk->rdk", mean, weights[:, role]) for role, mean in enumerate(means))
@@ -91,7 +91,7 @@ class AttentionWordsProbe(ArcProbe):
 
 
 def _contract(tables: Tensor, *weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Contract `[batch, line, place, head]` with two sets of weights of its lines, `[batch, line, run, head]`."""
+    """Contract `[batch, line, position, head]` with two sets of weights of its lines, `[batch, line, run, head]`."""
     runs = weights[0].shape[2]
     both = tables @ torch.cat(weights, dim=2).transpose(2, 3)
     return both[..., :runs], both[..., runs:]

@@ -8,26 +8,26 @@ def greedy(scores: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return each word's best head, 0 the root and words from 1, the first of equals; `[word]`.
 
     Args:
-        scores: of every head, -inf where it is none, `[dependent, 1 + word]`.
+        scores: scores of every head, -inf for a word that cannot be the head, `[dependent, 1 + word]`.
     """
     heads: NDArray[np.int64] = scores.argmax(1)
     return heads
 
 
 def right_branching(words: int) -> NDArray[np.int64]:
-    """Return the tree in which every word's head is the next word, and the last word's the root."""
+    """Return the tree in which the head of every word is the next word, and the last word is the root."""
     return np.append(np.arange(2, words + 1), 0)
 
 
 def best_tree(scores: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return the tree with one root that has the highest sum of scores, as heads from 1, 0 the root; `[word]`.
 
-    Chu and Liu 1965, Edmonds 1967, by networkx; sentences whose best heads are a tree already need none of it. What
-    networkx gets is the arcs that can be in the best tree: any tree found without it says how much may be lost at
-    most against the sum of the best heads, and an arc that alone loses more is in no better one.
+    Chu and Liu 1965, Edmonds 1967, by networkx, which is skipped where the best heads already form a tree. networkx
+    gets only the arcs that can be in the best tree: any tree found without it bounds the loss against the sum of the
+    best heads, and an arc that alone loses more than this bound is in no better tree.
 
     Args:
-        scores: as in `greedy`; every word must have some finite score, and some word one from the root.
+        scores: as in `greedy`; every word must have a finite score, and some word a finite one from the root.
     """
     heads = greedy(scores)
     if is_tree(heads):
@@ -55,10 +55,10 @@ def best_tree(scores: NDArray[np.floating]) -> NDArray[np.int64]:
 
 
 def is_tree(heads: NDArray[np.int64]) -> bool:
-    """Whether heads, from 1, are a tree with one root, 0."""
+    """Return True if heads, from 1, form a tree with one root, 0."""
     if (heads == 0).sum() != 1:
         return False
-    # Walk twice as far each time: after so many steps all are at the root.
+    # Each round doubles the steps walked up; after the last round every word of a tree has reached the root.
     up = np.append(0, heads)
     for _ in range(max(1, len(up).bit_length())):
         up = up[up]
@@ -66,7 +66,7 @@ def is_tree(heads: NDArray[np.int64]) -> bool:
 
 
 def _grown(loss: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Grow a tree from the root word that loses least, always by the arc that does; as heads, `[word]`."""
+    """Grow a tree from the root word with the least loss, always by the arc with the least loss; as heads, `[word]`."""
     words = len(loss)
     heads = np.zeros(words, dtype=np.int64)
     root = int(loss[:, 0].argmin())

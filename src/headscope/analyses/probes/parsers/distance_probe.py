@@ -1,4 +1,4 @@
-"""The parser that sees no attention: two words' vectors and the distance between them (section 5, footnote 5)."""
+"""The parser without attention: two words' vectors and the distance between them (section 5, footnote 5)."""
 
 from collections.abc import Sequence
 
@@ -20,17 +20,17 @@ _FAR = 10.0  # words; the unit of the continuous distances
 class DistanceWordsProbe(ArcProbe):
     """Words and distances: one hidden layer of tanh units on the candidate's vector, the dependent's and features.
 
-    Features of a pair: an indicator for each distance from 1 to 5 and the distance itself in tens of words, ahead and
-    behind apart, and an indicator of the word itself (a candidate in control tasks only). The root has a learned
-    vector of hidden inputs of its own in place of a candidate's vector and of features.
+    Features of a pair: an indicator for each distance from 1 to 5 and the distance itself in tens of words, separately
+    for ahead and behind, and an indicator of the word itself (a candidate in control tasks only). The root has its own
+    learned vector of hidden inputs in place of a candidate's vector and features.
 
-    The hidden layer's input is a sum of a share of the candidate, one of the dependent and one of the distance, so
-    no pair of vectors is ever laid out.
+    The hidden layer's input is the sum of a term of the candidate, a term of the dependent and a term of the distance,
+    so no pair of vectors is ever materialized.
 
     Args:
-        tasks: the task of each run.
-        vectors: of all word types, `[type, width]`; they are not trained.
-        seeds: of the first weights, one a run.
+        tasks: task of each run.
+        vectors: vectors of all word types, `[type, width]`; they are not trained.
+        seeds: seeds of the initial weights, one a run.
         hidden: number of hidden units.
     """
 
@@ -62,7 +62,7 @@ class DistanceWordsProbe(ArcProbe):
         """See `ArcProbe.raw`."""
         vectors = self.vectors[batch.words]
         at = torch.arange(batch.words.shape[1], device=batch.words.device)
-        # The shares of every distance that a batch can hold; each pair takes that of its distance.
+        # The terms of every distance that a batch can have; each pair takes the term of its distance.
         size = len(at)
         steps = torch.arange(1 - size, size, device=at.device)
         picked = at[None, :] - at[:, None] + size - 1

@@ -15,21 +15,21 @@ from headscope.analyses.probes.parsers.learner import Judged, Learner
 class LabelProbe(Learner):
     """A linear classifier of arcs between words, trained on gold arcs.
 
-    An arc from the root is left out: its label is the one that train's arcs from the root bear most.
+    Arcs from the root are excluded: they get the most frequent label of such arcs in train.
 
     Args:
         runs: number of runs.
         heads: number of heads.
         labels: number of relations.
-        vectors: of all word types, `[type, width]`; None to see attention alone.
-        seeds: of the first weights, one a run.
+        vectors: vectors of all word types, `[type, width]`; None for a probe over attention alone.
+        seeds: seeds of the initial weights, one a run.
     """
 
     vectors: Tensor | None
 
     def __init__(self, runs: int, heads: int, labels: int, vectors: Tensor | None, *, seeds: Sequence[int]) -> None:
         super().__init__((0,) * runs)
-        # Attention is small, and its weights large; vectors are of size 1.
+        # Attention is small, so its weights are large; vectors have unit scale.
         self.rate = 0.04 if vectors is None else 0.004
         self.register_buffer("vectors", vectors, persistent=False)
         width = 2 * heads + (0 if vectors is None else 2 * vectors.shape[1])
@@ -60,7 +60,7 @@ class LabelProbe(Learner):
             heads: each word's head, 0 for the root, `[run, batch, word]`.
 
         Returns:
-            Numbers of relations, `UNKNOWN` for arcs from the root and for padding, `[run, batch, word]`.
+            Indices of relations, `UNKNOWN` for arcs from the root and for padding, `[run, batch, word]`.
         """
         labels = torch.full_like(heads, UNKNOWN)
         for run in range(self.runs):
@@ -78,6 +78,6 @@ class LabelProbe(Learner):
 
 
 def root_label(labels: Iterable[str], heads: Iterable[int]) -> str:
-    """Return the label that arcs from the root bear most, the first of equals in the alphabet."""
+    """Return the most frequent label of arcs from the root; ties go to the first in the alphabet."""
     counts = Counter(label for label, head in zip(labels, heads) if head == 0)
     return min(counts, key=lambda name: (-counts[name], name), default="root")

@@ -1,7 +1,7 @@
-"""The base of every probe: several runs of one small classifier, trained side by side on the same batches.
+"""The base class of all probes: several runs of one small classifier, trained side by side on the same batches.
 
-A run is one seed at one task. All parameters have the runs as their first axis and meet only in reading a batch, so
-that Adam trains each as if it were alone, while the attention, which is what costs, is read once for all of them.
+A run is one seed on one task. All parameters have the runs as their first axis and share only the reading of a batch,
+so that Adam trains each as if it were alone, while the attention, the expensive part, is read once for all of them.
 """
 
 from abc import ABC, abstractmethod
@@ -23,9 +23,9 @@ class Judged:
     """The loss and the right answers of a probe on a batch.
 
     Attributes:
-        loss: summed over a sentence's words, in nats, `[run, batch]`.
-        right: words answered rightly, `[run, batch]`.
-        counts: words that were scored, `[batch]`.
+        loss: sum over the words of a sentence, in nats, `[run, batch]`.
+        right: number of words answered correctly, `[run, batch]`.
+        counts: number of words scored, `[batch]`.
     """
 
     loss: Tensor
@@ -37,10 +37,10 @@ class Learner(nn.Module, ABC):
     """A probe of several runs.
 
     Args:
-        tasks: the task of each run, by its place in `ProbeBatch.targets`.
+        tasks: task of each run, as an index into `ProbeBatch.targets`.
 
     Attributes:
-        rate: of its optimizer, Adam.
+        rate: learning rate of its optimizer, Adam.
     """
 
     rate: float = 0.01
@@ -65,8 +65,8 @@ class ProbeInputs:
 
     Attributes:
         heads: number of heads.
-        vectors: of all word types, `[type, width]`; they are not trained.
-        special: whether inputs have special tokens.
+        vectors: vectors of all word types, `[type, width]`; they are not trained.
+        special: True if inputs have special tokens.
     """
 
     heads: int
@@ -77,17 +77,17 @@ class ProbeInputs:
 class ArcProbe(Learner):
     """A probe that scores every word, and the root, as the head of every word (section 5).
 
-    The candidates for a word in a tree are the other words and the root. In a control task they are all words, the
-    word itself among them, and no root: that is where its targets lie.
+    The candidates for a word in a tree are the other words and the root. In a control task they are all words,
+    including the word itself, and not the root, because its targets are words of the sentence.
 
     Attributes:
-        name: in tables.
-        system: its line of table 3.
-        control: the same on models with random weights; None where it is not trained on such.
-        reads_attention: whether it sees attention; one that does not is trained once, whatever the model.
-        reads_words: whether it sees words' vectors.
-        labeled: whether a label probe that sees the same names its arcs.
-        tree_seeds: the seeds whose best trees are wanted too; networkx takes some 20 ms a sentence.
+        name: name in tables.
+        system: its row of table 3.
+        control: the row of the same probe on models with random weights; None if it is not trained on them.
+        reads_attention: True if it sees attention; a probe that does not is trained once, whatever the model.
+        reads_words: True if it sees word vectors.
+        labeled: True if a label probe with the same inputs labels its arcs.
+        tree_seeds: seeds whose best trees are computed too; networkx takes about 20 ms a sentence.
     """
 
     name: ClassVar[str]
@@ -101,32 +101,32 @@ class ArcProbe(Learner):
     @classmethod
     @abstractmethod
     def of(cls, inputs: ProbeInputs, tasks: Sequence[int], *, seeds: Sequence[int]) -> "ArcProbe":
-        """Make the probe of several runs: the task and the seed of the first weights of each."""
+        """Make a probe of several runs, from the task and the seed of the initial weights of each run."""
 
     def head_weights(
         self, runs: Sequence[int], arcs: tuple[NDArray[np.int64], NDArray[np.int64]]
     ) -> NDArray[np.float64] | None:
-        """Return the weight of each head, the mean over runs, `[direction, head]`; None where it has no such.
+        """Return the weight of each head, the mean over runs, `[direction, head]`; None if it has no such weights.
 
         Args:
-            runs: which of its runs.
+            runs: indices of the runs to average.
             arcs: the word types of the head and of the dependent of gold arcs between words, `[arc]` each.
         """
         return None
 
     @abstractmethod
     def raw(self, batch: ProbeBatch) -> Tensor:
-        """Score heads before any is ruled out: `[run, batch, dependent, 1 + word]`, the root first."""
+        """Score heads before any is masked: `[run, batch, dependent, 1 + word]`, the root first."""
 
     def scores(self, batch: ProbeBatch) -> Tensor:
-        """Return the log-probability of every head, `[run, batch, dependent, 1 + word]`; -inf for no candidate.
+        """Return the log-probability of every head, `[run, batch, dependent, 1 + word]`; -inf for a non-candidate.
 
-        A place of padding has the root as its only candidate.
+        A position of padding has the root as its only candidate.
         """
         return self.raw(batch).masked_fill(~candidates(batch, self.tasks), -torch.inf).log_softmax(-1)
 
     def judge(self, batch: ProbeBatch) -> Judged:
-        """Answer with the likeliest head; see `Learner.judge`."""
+        """Answer with the most likely head; see `Learner.judge`."""
         scores = self.scores(batch)
         targets = batch.targets[list(self.tasks)]
         log_probabilities = scores.gather(3, targets.clamp(min=0)[..., None])[..., 0]
@@ -137,7 +137,7 @@ class ArcProbe(Learner):
 
 
 def candidates(batch: ProbeBatch, tasks: Sequence[int]) -> Tensor:
-    """Say what may be a word's head in each run's task, `[run, batch, dependent, 1 + word]`."""
+    """Mark the candidates for each word's head in each run's task, bool `[run, batch, dependent, 1 + word]`."""
     size = batch.valid.shape[1]
     pairs = batch.valid[:, :, None] & batch.valid[:, None, :]
     apart = ~torch.eye(size, dtype=torch.bool, device=pairs.device)

@@ -1,4 +1,4 @@
-"""A hidden layer over all pairs of words whose units are never all in memory."""
+"""A hidden layer over all pairs of words whose units are never all in memory at once."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# Hidden units worked on at a time on a processor: half a MiB of float32 stays in a core's second-level cache.
+# Hidden units computed at a time on a CPU: half a MiB of float32 fits into a core's second-level cache.
 _AT_ONCE = 1 << 17
 
 
 def pair_scores(candidates: Tensor, dependents: Tensor, apart: Tensor, out: Tensor) -> Tensor:
     """Score every pair of words by one hidden layer: out . tanh(dependent + candidate + apart).
 
-    The units are worked out anew for the gradient, which costs less than to carry them to memory and back.
+    The units are recomputed for the gradient, which costs less than to carry them to memory and back.
 
     Args:
-        candidates: what each word adds to the units as a candidate, `[batch, word, hidden]`.
-        dependents: what it adds as a dependent, its bias within, `[batch, word, hidden]`.
-        apart: what the distance adds, `[dependent, candidate, hidden]`.
+        candidates: contribution of each word to the units as a candidate, `[batch, word, hidden]`.
+        dependents: contribution of each word as a dependent, including its bias, `[batch, word, hidden]`.
+        apart: contribution of the distance, `[dependent, candidate, hidden]`.
         out: weights of the units, `[hidden]`.
 
     Returns:
@@ -55,9 +55,9 @@ class _PairScores(torch.autograd.Function):
 
 
 def _chunks(candidates: Tensor, dependents: Tensor, apart: Tensor) -> Iterator[tuple[slice, slice, Tensor]]:
-    """Yield the hidden units of some sentences, of some of their words as dependents, in one memory for all.
+    """Yield the hidden units of some sentences and some of their words as dependents, in one reused buffer.
 
-    Short sentences come several at a time, long ones a few words at a time.
+    Short sentences are computed several at a time, long ones a few words at a time.
     """
     batch, size, hidden = candidates.shape
     at_once = _AT_ONCE if candidates.device.type == "cpu" else batch * size * size * hidden

@@ -17,13 +17,13 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True, eq=False)
 class ArcAnswers:
-    """The answers of a probe's runs, sentences one behind the other in the order of the data.
+    """The answers of a probe's runs, with sentences concatenated in the order of the data.
 
     Attributes:
-        heads: each word's best head, 0 for the root, `[run, word]`.
-        targets: the right answers of each run's task, the tree or the control task, `[run, word]`.
-        trees: the heads in the best tree; 0 runs where no trees were wanted, `[run, word]`.
-        labels: number of the label of each word's best head (`LabelProbe.answers`); 0 runs without a label probe.
+        heads: best head of each word, 0 for the root, `[run, word]`.
+        targets: right answers of each run's task, the tree or the control task, `[run, word]`.
+        trees: heads in the best tree; with 0 runs if no trees were requested, `[run, word]`.
+        labels: index of the label of each word's best head (`LabelProbe.answers`); 0 runs without a label probe.
     """
 
     heads: NDArray[np.int64]
@@ -47,10 +47,10 @@ def answer(
     Args:
         probe: the trained probe.
         data: the sentences, in the order of `data.numbers`.
-        labels: labels the arcs of the first runs, which must be as many as its runs and trained on the tree.
-        trees: the runs whose best trees are predicted too.
-        weights: numbers in a batch's tables at most.
-        device: where.
+        labels: probe that labels the arcs of the first runs; it must have as many runs, trained on the tree.
+        trees: runs whose best trees are predicted too.
+        weights: largest number of values in a batch's tables.
+        device: device to compute on.
     """
     lengths = np.array([len(data.words[number]) for number in data.numbers.tolist()])
     starts = np.concatenate([[0], np.cumsum(lengths)])

@@ -19,20 +19,20 @@ from headscope.analyses.probes.structural.tree_distances import tree_distances
 
 MOST_RANK = 128
 _WINDOW = 32  # batches' worth of sentences that are sorted by length together
-_TYPICAL = 5.0  # arcs between two words of a sentence: where the first predictions begin
+_TYPICAL = 5.0  # arcs between two words of a sentence; the first predictions are about this large
 
 
 @dataclass(frozen=True, kw_only=True)
 class StructuralOptions:
-    """How the probe is trained.
+    """Options for the training of the probe.
 
     Attributes:
-        rank: of the map at most; never more than the vectors' width.
+        rank: largest rank of the map; never more than the vectors' width.
         batch_size: sentences in a step.
-        rate: of Adam at the start.
-        falling: how the rate falls, by the loss on the held-out sentences after each round.
-        rounds: at most; a round goes through all sentences once, and through few sentences more than once.
-        least_steps: in a round.
+        rate: initial learning rate of Adam.
+        falling: schedule by which the rate falls, from the loss on the held-out sentences after each round.
+        rounds: largest number of rounds; a round goes through all sentences once, and through few sentences more often.
+        least_steps: smallest number of steps in a round.
     """
 
     rank: int = MOST_RANK
@@ -49,9 +49,9 @@ class StructuralProbe:
 
     Attributes:
         projection: B, `[width, rank]`.
-        loss: on the held-out sentences.
-        rounds: how many it was trained for, those without progress counted.
-        settled: whether its loss had stopped falling by then.
+        loss: loss on the held-out sentences.
+        rounds: number of rounds of training, including those without progress.
+        settled: True if the loss had stopped falling by then.
     """
 
     projection: Tensor
@@ -63,7 +63,7 @@ class StructuralProbe:
         """Return the squared distances between the words of sentences of one length, `[sentence, word, word]`.
 
         Args:
-            vectors: as the store gives them, `[sentence, word, width]`.
+            vectors: vectors as the store returns them, `[sentence, word, width]`.
         """
         batch = torch.from_numpy(vectors.astype(np.float32)).to(self.projection.device)
         distances: NDArray[np.float32] = squared_distances(batch, self.projection).cpu().numpy()
@@ -97,10 +97,10 @@ def structural_loss(predicted: Tensor, gold: Tensor, known: Tensor) -> Tensor:
 
 
 class SentenceBatches:
-    """Padded batches of stored sentences of similar length, their trees' distances beside them.
+    """Padded batches of stored sentences of similar length, with the distances in their trees.
 
     Args:
-        sentences: what to go through; gold distances are kept, 2 bytes a pair of words.
+        sentences: sentences to iterate over; gold distances are kept in memory, 2 bytes a pair of words.
         batch_size: sentences in a batch.
     """
 
@@ -111,7 +111,7 @@ class SentenceBatches:
 
     @property
     def count(self) -> int:
-        """How many batches there are."""
+        """Number of batches."""
         return -(-len(self.sentences) // self.batch_size)
 
     def of(
@@ -120,8 +120,8 @@ class SentenceBatches:
         """Yield (vectors `[batch, word, width]`, gold `[batch, word, word]`, known `[batch, word]`).
 
         Args:
-            vectors: one layer, as the store maps it.
-            shuffle: draws the order; that of the corpus when None.
+            vectors: vectors of one layer, as the store maps them.
+            shuffle: generator that draws the order; the order of the corpus when None.
         """
         for group in self._groups(shuffle):
             sentences = [self.sentences[index] for index in group]
@@ -165,12 +165,12 @@ def train_structural(
 
     Args:
         store: the vectors.
-        layer: which, 0 is the embeddings.
+        layer: index of the layer; 0 is the embeddings.
         batches: sentences to train on.
-        held_out: sentences that say when to stop.
-        seed: of the first projection and of the order.
+        held_out: sentences that decide when to stop.
+        seed: seed of the initial projection and of the order of batches.
         options: see `StructuralOptions`.
-        device: where to compute.
+        device: device to compute on.
     """
     settings = options or StructuralOptions()
     vectors, rank = store.layer(layer), min(settings.rank, store.width)
@@ -215,7 +215,7 @@ def _endless(
 def mean_loss(
     vectors: NDArray[np.float16], projection: Tensor, batches: SentenceBatches, *, device: torch.device | str = "cpu"
 ) -> float:
-    """Return the loss over sentences, each counted once."""
+    """Return the mean loss over sentences, each counted once."""
     total, number = 0.0, 0
     with torch.no_grad():
         for batch, gold, known in batches.of(vectors):

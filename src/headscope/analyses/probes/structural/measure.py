@@ -1,4 +1,4 @@
-"""The structural probe on every layer of a model: how much of the trees its words' vectors hold."""
+"""The structural probe on every layer of a model: how much of the trees can be recovered from its word vectors."""
 
 import shutil
 import tempfile
@@ -32,7 +32,7 @@ from headscope.storage.scratch import scratch
 
 MOST_BYTES = 4 << 30
 TRAINING = "structural probe"
-"""The label of the progress."""
+"""The label of the progress line."""
 _LEAST_SHARE = 0.02
 
 StateReader = Callable[[Iterable[Segment]], Iterable[WordStates]]
@@ -47,11 +47,11 @@ class StructuralTables:
     Attributes:
         probes: rows for `probes.parquet`: the chosen layer, each seed and their mean (`seed` null), UUAS and Spearman.
         layers: `probe_layers.parquet`: every layer with the first seed; 0 is the embeddings. `held_out` is the same
-            measure on the held-out part of train, whose UUAS chooses.
-        difference: a row for `probe_differences.parquet`: UUAS of the chosen layer less that of the embeddings, with
+            measure on the held-out part of train; its UUAS selects the layer.
+        difference: a row for `probe_differences.parquet`: UUAS of the chosen layer minus UUAS of the embeddings, with
             the first seed.
-        facts: `layer` chosen, `sentences` trained on, `sampled` the share of train that was taken, `settled` whether
-            every probe's loss had stopped falling.
+        facts: `layer`: the chosen layer; `sentences`: number of training sentences; `sampled`: share of train that was
+            sampled; `settled`: True if the loss of every probe had stopped falling.
     """
 
     probes: pd.DataFrame
@@ -77,25 +77,25 @@ def measure_structural(
     """Train the probe on every layer and score it on other sentences.
 
     All layers are trained with the first seed; the layer with the best UUAS on a tenth of the train documents, which
-    also says when to stop, is trained with the other seeds too. Vectors lie on disk as float16 while this runs; where
-    train needs more than `most_bytes` or half of what is free, a seeded sample of its sentences is taken.
+    also decides when to stop, is trained with the other seeds too. Vectors are kept on disk as float16 while this runs;
+    if train needs more than `most_bytes` or half of the free space, a seeded sample of its sentences is used.
 
     Args:
-        read: gives segments' vectors, as `attention.hidden.word_states` does.
+        read: function that returns segments' vectors, as `attention.vectors.hidden.word_states` does.
         train: sentences with `heads` and `relns` among their fields.
         dev: other sentences, to score on.
-        words: about how many words train has.
-        seeds: how many probes are trained on the chosen layer.
-        seed: of the held-out part and the sample; the probes' own seeds follow it.
-        options: how the probes are trained.
-        most_bytes: room on disk for train's vectors.
-        folder: where that room is; the system's temporary folder when None.
-        device: where the probes are trained.
-        tell: called with the label, how much is done, and of how much where that is known.
+        words: approximate number of words in train.
+        seeds: number of probes trained on the chosen layer.
+        seed: seed of the held-out split and of the sample; the probes' own seeds follow it.
+        options: options for the training of the probes.
+        most_bytes: limit on the disk space for train's vectors.
+        folder: folder for these vectors; the system's temporary folder when None.
+        device: device on which the probes are trained.
+        tell: callback with the label, the amount done, and the total where it is known.
 
     Raises:
-        InputError: train has fewer than two sentences, or dev none.
-        OutputError: there is room for less than a fiftieth of train.
+        InputError: train has fewer than two sentences, or dev has none.
+        OutputError: the disk has room for less than a fiftieth of train.
     """
     say = tell or (lambda what, done, total: None)
     with scratch(Path(tempfile.gettempdir()) if folder is None else folder, "headscope") as base:
@@ -165,7 +165,7 @@ def _fill(
     most_bytes: int,
     say: Teller,
 ) -> tuple[tuple[StateStore, StateStore], float]:
-    """Write the vectors of both corpora; return the stores, and the share of train's sentences that was taken."""
+    """Write the vectors of both corpora; return the stores, and the share of train's sentences that was sampled."""
     coming = iter(train)
     first = list(islice(coming, 1))
     shape = next(iter(read(first))).vectors.shape if first else (0, 0, 0)
@@ -203,7 +203,7 @@ def _with_progress(states: Iterable[WordStates], what: str, say: Teller) -> Iter
 
 
 def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
-    """Lay out the chosen layer's scores: a row for each seed and measure, and the seeds' mean."""
+    """Return the rows of the chosen layer's scores: one for each seed and measure, and the mean over seeds."""
     single = [structural_scores([sums]) for sums in every]
     mean = structural_scores(every)
     probe = {"probe": STRUCTURAL, "model": "trained", "vectors": f"layer {layer}"}
@@ -218,7 +218,7 @@ def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
 
 
 def _layer_rows(first: Sequence[Sums], held_out_scores: Sequence[Scores], chosen: int) -> pd.DataFrame:
-    """Lay out every layer's scores with the first seed."""
+    """Return the rows of every layer's scores with the first seed."""
     rows = []
     for layer, (sums, held_out) in enumerate(zip(first, held_out_scores, strict=True)):
         for name, scores in structural_scores([sums]).items():
@@ -228,7 +228,7 @@ def _layer_rows(first: Sequence[Sums], held_out_scores: Sequence[Scores], chosen
 
 
 def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
-    """Compare the arcs that two layers hold, document by document."""
+    """Compare the arcs recovered from two layers, document by document."""
     sides = (chosen["hits"], chosen["arcs"], embeddings["hits"], embeddings["arcs"])
     gap = difference_interval(*sides, answers=True)
     row = {

@@ -1,4 +1,4 @@
-"""Sentences with trees and their words' vectors in every layer, on disk as float16 so that none need be in memory."""
+"""Sentences with trees and their word vectors in every layer, on disk as float16, so that none are held in memory."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ class StoredSentence:
 
     Attributes:
         document: id of its document.
-        index: which of the document's sentences it is, from 0.
+        index: position of the sentence in its document, from 0.
         heads: position of each word's head, from 1; 0 for the root.
-        punctuation: whether each word is punctuation by its relation (`punct`, `punct:...`), `[word]`.
-        known: False for a word without pieces, whose vector says nothing, `[word]`.
-        start: the row of its first word in each layer's file.
+        punctuation: True for each word whose relation is punctuation (`punct`, `punct:...`), `[word]`.
+        known: False for a word without pieces, whose vector is meaningless, `[word]`.
+        start: row of its first word in each layer's file.
     """
 
     document: str
@@ -40,25 +40,25 @@ class StoredSentence:
 
     @property
     def rows(self) -> slice:
-        """Its words' rows."""
+        """The rows of its words."""
         return slice(self.start, self.start + len(self))
 
 
 class StateStore:
-    """Vectors of all words of many sentences: a file a layer, which is mapped, never read whole.
+    """Vectors of all words of many sentences: one file per layer, which is memory-mapped, never read whole.
 
-    Vectors are divided by one power of two a layer, so that float16 holds models whose vectors are large; any
-    linear probe makes up for it.
+    Vectors are divided by one power of two per layer, so that float16 can hold models whose vectors are large; any
+    linear probe compensates for it.
 
     Args:
-        folder: where the files go; it must exist.
-        scales: what each layer's vectors are divided by; from the first sentence when None. Another corpus that the
-            same probe shall read needs the same.
+        folder: folder for the files; it must exist.
+        scales: divisor of each layer's vectors; computed from the first sentence when None. Another corpus for the
+            same probe needs the same divisors.
 
     Attributes:
-        sentences: in the order of document ids and positions, whatever order they came in; known after `fill`.
+        sentences: sentences in the order of document ids and positions, whatever order they came in; set by `fill`.
         scales: as above.
-        width: of a vector.
+        width: width of a vector.
     """
 
     def __init__(self, folder: Path, *, scales: tuple[float, ...] | None = None) -> None:
@@ -71,7 +71,7 @@ class StateStore:
         """Write every sentence's vectors, and return the store.
 
         Raises:
-            InputError: a segment without a tree in its fields.
+            InputError: a segment has no tree in its fields.
             OSError: the disk is full.
         """
         files: list[BinaryIO] = []
@@ -94,7 +94,7 @@ class StateStore:
 
     @property
     def layers(self) -> int:
-        """How many layers there are, the embeddings counted."""
+        """Number of layers, including the embeddings."""
         return len(self.scales)
 
     def layer(self, layer: int) -> NDArray[np.float16]:
@@ -128,7 +128,7 @@ def _sentence(state: WordStates, row: int) -> StoredSentence:
 
 
 def share_of(document: str, index: int, *, seed: int = 0) -> float:
-    """Return a number from 0 to 1 drawn from a sentence's place: a seeded sample that needs no list of them all."""
+    """Return a number from 0 to 1 drawn from a sentence's position: a seeded sample that needs no list of sentences."""
     digest = blake2b(f"{seed} {index} {document}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") / 2**64
 
@@ -136,12 +136,12 @@ def share_of(document: str, index: int, *, seed: int = 0) -> float:
 def split_held_out(
     sentences: Iterable[StoredSentence], *, share: float = 0.1, seed: int = 0
 ) -> tuple[list[StoredSentence], list[StoredSentence]]:
-    """Split sentences into those to train on and those held out, by documents; by sentences where there is one.
+    """Split sentences into train and held-out sentences, by documents; by sentences where there is one document.
 
     Args:
-        sentences: all of them.
-        share: of the documents to hold out, rounded, at least one.
-        seed: of the draw.
+        sentences: all sentences.
+        share: share of the documents to hold out, rounded, at least one document.
+        seed: seed of the random draw.
 
     Returns:
         Two lists in the order they came in; the first is empty only where there are fewer than two sentences.

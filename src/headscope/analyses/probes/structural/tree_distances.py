@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 
 def tree_distances(heads: Sequence[int]) -> NDArray[np.int32]:
-    """Return how many arcs lie between every two words, `[word, word]`.
+    """Return the number of arcs between every two words, `[word, word]`.
 
     Args:
-        heads: position of each word's head, from 1; 0 for the root; one tree (`corpora.trees.check_tree`).
+        heads: position of each word's head, from 1; 0 for the root; a single tree (`corpora.trees.tree.check_tree`).
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import shortest_path
@@ -27,7 +27,7 @@ def closest_trees(distances: NDArray[np.floating], included: NDArray[np.bool_]) 
 
     Args:
         distances: between every two words, symmetric and not negative, `[sentence, word, word]`.
-        included: the words that the trees are over, `[sentence, word]`.
+        included: True for the words that a tree spans, `[sentence, word]`.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import minimum_spanning_tree

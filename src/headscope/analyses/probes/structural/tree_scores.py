@@ -22,15 +22,15 @@ Scores = dict[str, dict[str, float]]
 
 
 class StructuralScorer:
-    """Score predicted distances on sentences, by group of documents (`statistics.groups`).
+    """Score predicted distances on sentences, by group of documents (`statistics.sums.groups`).
 
-    UUAS: the share of gold arcs between two words that are no punctuation which the minimum spanning tree over those
-    words has. Spearman: each word's correlation between its predicted and its gold distances to all words of the
-    sentence, itself included, as Hewitt and Manning count it. A word without pieces is never right: its arcs are not
-    found, its own correlation is 0, and the others' leave it out.
+    UUAS: the share of gold arcs between two words, punctuation excluded, that are in the minimum spanning tree over
+    those words. Spearman: each word's correlation between its predicted and its gold distances to all words of the
+    sentence, including itself, as Hewitt and Manning compute it. A word without pieces is never right: its arcs count
+    as not found, its own correlation is 0, and the correlations of other words exclude it.
 
     Args:
-        sentences: with gold trees; their distances are kept, 2 bytes a pair of words.
+        sentences: sentences with gold trees; their distances are kept in memory, 2 bytes a pair of words.
     """
 
     def __init__(self, sentences: Sequence[StoredSentence]) -> None:
@@ -47,8 +47,8 @@ class StructuralScorer:
         """Return `hits` and `arcs` `[group]`, `correlation` and `words` `[group, length]` for lengths 5 to 50.
 
         Args:
-            predict: distances between words, `[sentence, word, word]`, of sentences of one length; it gets the rows of
-                their words in the store, `[sentence, word]`.
+            predict: function that returns the distances between words, `[sentence, word, word]`, of sentences of one
+                length, from the rows of their words in the store, `[sentence, word]`.
         """
         lengths = LONGEST - SHORTEST + 1
         sums = GroupedSums({"hits": (), "n_arcs": (), "correlation": (lengths,), "n_words": (lengths,)})
@@ -94,7 +94,7 @@ class _Group:
 
 
 def gold_arcs(sentence: StoredSentence) -> NDArray[np.bool_]:
-    """Mark the arcs between words that are no punctuation, `[word, word]`, lower word first."""
+    """Mark the arcs between words that are not punctuation, `[word, word]`, lower word first."""
     arcs = np.zeros((len(sentence), len(sentence)), dtype=bool)
     for word, head in enumerate(sentence.heads):
         if head and not sentence.punctuation[word] and not sentence.punctuation[head - 1]:
@@ -111,7 +111,7 @@ def row_correlations(
 
     Args:
         predicted: `[sentence, word, word]`.
-        gold: the same.
+        gold: gold distances, `[sentence, word, word]`.
         known: `[sentence, word]`.
     """
     out = np.zeros(known.shape)
@@ -140,7 +140,7 @@ def structural_scores(sums: Sequence[dict[str, NDArray[Any]]]) -> Scores:
     Spearman is the mean of the lengths' means, each length counted once.
 
     Args:
-        sums: `StructuralScorer.sums` of each.
+        sums: result of `StructuralScorer.sums` for each probe.
     """
     mean = {name: np.mean([probe_sums[name] for probe_sums in sums], axis=0) for name in sums[0]}
     uuas = ratio_interval(mean["hits"], mean["arcs"], scale="share")

@@ -1,1 +1,1 @@
-"""Arcs of trees: the gold ones of a batch, what heads answer, and the counts of what is right."""
+"""Arcs of trees: the gold arcs of a batch, the predictions of heads, and the counts of right predictions."""

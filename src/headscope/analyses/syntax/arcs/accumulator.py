@@ -31,20 +31,20 @@ from headscope.statistics.sums.groups import GroupedSums
 from headscope.statistics.sums.kept import Declared, counted, total
 
 SPECIAL_GROUPS = 32
-"""Groups of documents, at most, that attention to special tokens is kept for."""
+"""Largest number of groups of documents for which attention to special tokens is kept."""
 
 
 class DependencyAccumulator(Accumulator):
-    """Count, for every head and direction, the arcs of each relation and distance that it finds.
+    """Counts, for every head and direction, the arcs of each relation and distance that it finds.
 
     `dependent->head` is right when the gold head is the other word that the dependent attends to most;
     `head->dependent` when it is the other word that attends most to the dependent. A word without pieces is
-    never right and counts. Segments carry `heads` and `relns` in their fields.
+    never right and is counted. Segments carry `heads` and `relns` in their fields.
 
     Args:
         layout: the kinds of attention; cross attention is left out.
-        table: the relations that are counted apart.
-        options: how predictions are read off.
+        table: the relations that are counted separately.
+        options: options for the predictions.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
@@ -66,18 +66,18 @@ class DependencyAccumulator(Accumulator):
         super().__init__([part for part in layout if part.kind != "cross"])
 
     def _clear(self) -> None:
-        """Forget what was read off a batch's tiles, by kind of attention, and what of it was handed over."""
+        """Discard the answers read from a batch's tiles, by kind of attention, and their sums on the host."""
         self._batch_arcs: dict[str, BatchArcs] = {}
         self._answers: defaultdict[str, list[tuple[Answers, ...]]] = defaultdict(list)
         self._reachable: defaultdict[str, list[Tensor]] = defaultdict(list)
         self._reachable_by_mask: dict[int, tuple[Visibility, Tensor]] = {}
-        # By the names of the arrays that they are added to; a run is a pair of document and cell.
+        # Keyed by the names of the arrays to which they are added; a run is a pair of document and cell.
         self._hits: dict[str, OnHost] = {}
         self._totals: dict[str, OnHost] = {}
         self._special: dict[str, tuple[OnHost, ArcRuns]] = {}
 
     def declare(self) -> Declared:
-        """Keep what `DependencySums` holds, and how many words there were, and how many of them without pieces."""
+        """Declare the arrays of `DependencySums`, the number of words, and the number of words without pieces."""
         cells, relations = self.table.cells, len(self.table.relations)
         width = len(self.options.directions)
         shapes: dict[str, tuple[int, ...]] = {}
@@ -98,16 +98,16 @@ class DependencyAccumulator(Accumulator):
 
     @property
     def words(self) -> int:
-        """The number of words; each has one arc."""
+        """Number of words; each has one arc."""
         return int(self.totals["words"][0])
 
     @property
     def unplaced(self) -> int:
-        """The number of words without a piece."""
+        """Number of words without a piece."""
         return int(self.totals["words"][1])
 
     def begin(self, batch: Batch) -> None:
-        """Lay out the batch's arcs."""
+        """Collect the batch's arcs."""
         sentences = []
         for segment in batch.segments:
             number = len(segment.words) or int(segment.word_ids.max(initial=-1)) + 1
@@ -122,7 +122,7 @@ class DependencyAccumulator(Accumulator):
         self._clear()
 
     def update(self, tile: AttentionTile) -> None:
-        """Read every arc's answer off one layer."""
+        """Read every arc's answer from one layer."""
         if tile.kind == "cross":
             return
         if tile.kind not in self._batch_arcs:
@@ -135,10 +135,10 @@ class DependencyAccumulator(Accumulator):
         self._reachable[tile.kind].append(self._reached(tile, batch_arcs))
 
     def _reached(self, tile: AttentionTile, batch_arcs: BatchArcs) -> Tensor:
-        """Say which arcs the mask of a layer allows; layers that share a mask share the answer."""
+        """Mark the arcs that the mask of a layer allows; layers that share a mask share the result."""
         key = id(tile.visibility)
         if key not in self._reachable_by_mask:
-            # A causal or local mask hides some words; a device is not asked whether it does.
+            # A causal or local mask hides some words; on a device this is not checked, because that would wait for it.
             fewer = tile.visibility.counts < tile.keys.lengths[:, None]
             looks = row_selection.waits(fewer.device) or bool((fewer & tile.row_valid).any())
             visible = tile.visibility.visible if looks else None
@@ -182,7 +182,7 @@ class DependencyAccumulator(Accumulator):
         self._clear()
 
     def compute(self) -> tuple[DependencySums, ...]:
-        """Return the counts by group of documents, from which `best_heads` and `detail_tables` make the tables."""
+        """Return the counts by group of documents, from which `best_heads` and `detail_tables` compute the tables."""
         stacked, special_sums = self.sums.stacked(), self._special_sums.stacked()
         apart = (len(self.table.relations), len(self.options.directions))
         return tuple(
@@ -205,7 +205,7 @@ class DependencyAccumulator(Accumulator):
 
     @classmethod
     def with_settings(cls, layout: Sequence[KindLayout], settings: Mapping[str, Any]) -> "DependencyAccumulator":
-        """Make an empty one with these relations and options."""
+        """Create an empty accumulator with these relations and options."""
         options = DependencyOptions(**settings["options"])
         table = ArcTable(tuple(settings["relations"]), folded=settings["folded"], compat=options.compat)
         return cls(layout, table, options)
@@ -216,5 +216,5 @@ class DependencyAccumulator(Accumulator):
 
 
 def _unfold(sums: NDArray[Any], apart: tuple[int, int]) -> NDArray[Any]:
-    """Lay `[group, relation x direction, ...]` out as `[group, relation, direction, ...]`."""
+    """Reshape `[group, relation x direction, ...]` to `[group, relation, direction, ...]`."""
     return sums.reshape(len(sums), *apart, *sums.shape[2:])

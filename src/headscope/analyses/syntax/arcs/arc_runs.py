@@ -1,4 +1,4 @@
-"""Arcs of a batch, summed by document and cell before anything is kept."""
+"""Arcs of a batch, summed by document and cell before they are added to the totals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from headscope.statistics.sums.groups import GroupedSums
 
 @dataclass(frozen=True, eq=False)
 class ArcRuns:
-    """The pairs of document and cell that a batch's arcs are counted under, sorted.
+    """The pairs of document and cell under which a batch's arcs are counted, sorted.
 
     Attributes:
-        run_of: the pair of each arc, `[arc]`.
-        documents: the document of each pair, by number, `[run]`.
-        cells: its cell, `[run]`.
+        run_of: index of the pair of each arc, `[arc]`.
+        documents: index of the document of each pair, `[run]`.
+        cells: cell of each pair, `[run]`.
     """
 
     run_of: NDArray[np.int64]
@@ -30,7 +30,7 @@ class ArcRuns:
 
     @classmethod
     def of(cls, documents: NDArray[np.int64], cells: NDArray[np.int64]) -> "ArcRuns":
-        """Number the pairs; `documents` and `cells` are those of each arc, `[arc]`."""
+        """Number the pairs of `documents` and `cells`, both `[arc]`."""
         width = int(cells.max(initial=0)) + 1
         pairs, run_of = np.unique(documents * width + cells, return_inverse=True)
         return cls(run_of, pairs // width, pairs % width)
@@ -41,11 +41,11 @@ class ArcRuns:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """How many arcs each pair has, `[run]`."""
+        """Number of arcs of each pair, `[run]`."""
         return np.bincount(self.run_of, minlength=len(self.cells))
 
     def add_to(self, store: GroupedSums, documents: Sequence[str], **sums: NDArray[Any]) -> None:
-        """Add sums, `[run, ...]` by the store's names, to the documents of these ids."""
+        """Add sums, `[run, ...]` by name in the store, to the documents with these ids."""
         ends = np.searchsorted(self.documents, np.arange(len(documents) + 1)).tolist()
         for document, span in zip(documents, pairwise(ends), strict=True):
             run = slice(*span)

@@ -15,18 +15,18 @@ from headscope.encoding.sending import sent
 
 @dataclass(frozen=True, eq=False)
 class Attending:
-    """The words of a batch that attend in each relation and direction, each once however many arcs it has there.
+    """The words of a batch that attend in each relation and direction, each once whatever its number of arcs there.
 
     For `dependent->head` these are the relation's dependents, for `head->dependent` the head words of its
-    dependents, for `both` all of these. A word without pieces has no row of attention: it attends in none. The first
-    and the last word of an input are left out: a head that looks back, or ahead, finds nothing there but the special
-    token beside it. Every other word is the dependent of one arc, so that the dependents of all relations are all
-    these words, each once.
+    dependents, for `both` all of these. A word without pieces has no row of attention, so it attends in none. The first
+    and the last word of an input are excluded, because a head that attends backward, or forward, finds only the
+    adjacent special token there. Every other word is the dependent of one arc, so that the dependents of all relations
+    are all these words, each once.
 
     Attributes:
         rows: the segment of each word, `[member]`.
-        positions: its position on the word axis, `[member]`.
-        cells: the cell in which it is counted: relation x direction, `[member]`.
+        positions: position of each word on the word axis, `[member]`.
+        cells: cell in which each word is counted: relation x direction, `[member]`.
     """
 
     rows: NDArray[np.int64]
@@ -40,7 +40,7 @@ class Attending:
         Args:
             batch_arcs: the batch's arcs.
             relations: index of each arc's relation, `[arc]`.
-            directions: how many there are: 2, or 3 with `both`.
+            directions: number of directions: 2, or 3 with `both`.
         """
         rows, words, _, gold, _ = batch_arcs.on_host
         sides = [(0, words), (1, gold)]
@@ -59,19 +59,19 @@ class Attending:
         return cls(rows, positions, cells)
 
     def pick(self, table: Tensor) -> Tensor:
-        """Pick the members' attention out of `special_attention`'s table, `[member, layer, head, 2]` float64."""
+        """Select the members' attention from the table of `special_attention`, `[member, layer, head, 2]` float64."""
         at = sent(torch.from_numpy(np.stack([self.rows, self.positions])), table.device)
         picked: Tensor = table[at[0], at[1]].double()
         return picked
 
 
 def _inner(rows: NDArray[np.int64], words: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Say which positions are of words that have words on both sides, `[batch, word]`.
+    """Mark the positions of words that have words on both sides, bool `[batch, word]`.
 
     Args:
         rows: the segment of each word, `[word]`.
-        words: its position, -1 without pieces, `[word]`.
-        shape: number of segments and of positions.
+        words: position of each word, -1 without pieces, `[word]`.
+        shape: number of segments and number of positions.
     """
     is_word = np.zeros(shape, dtype=bool)
     is_word[rows[words >= 0], words[words >= 0]] = True
@@ -88,7 +88,7 @@ def special_attention(answers: Answers, batch_arcs: BatchArcs) -> Tensor:
     """Sum the attention of every word to sep and to cls, `[batch, word, layer, head, 2]`.
 
     Args:
-        answers: of the direction dependent->head, which are read off the rows of attention.
+        answers: answers in the direction dependent->head, which are read from the rows of attention.
         batch_arcs: the batch's arcs.
     """
     classes = batch_arcs.classes.to(answers.special.dtype)
@@ -100,8 +100,8 @@ def split_attending(sums: NDArray[Any], relation: int, direction: int) -> tuple[
 
     Args:
         sums: `[group, relation, direction, ...]`, see `Attending`.
-        relation: its index.
-        direction: its index.
+        relation: index of the relation.
+        direction: index of the direction.
 
     Returns:
         Both `[group, ...]`.

@@ -1,4 +1,4 @@
-"""A batch's gold arcs by the positions of its words, and which of them the mask allows."""
+"""A batch's gold arcs by the positions of their words, and the arcs that the mask allows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ from headscope.encoding.vocabulary import KeyClass
 
 @dataclass(frozen=True, eq=False)
 class BatchArcs:
-    """A batch's arcs by the positions of its words on the word axis; computed once a batch for all layers.
+    """A batch's arcs by the positions of their words on the word axis; computed once per batch for all layers.
 
-    Arcs are listed segment by segment, one a word, `[arc]` in all. A position of -1 is that of a word without
-    pieces, or of the root. Words that share their pieces share a position.
+    Arcs are listed segment by segment, one per word, `[arc]` in all. The position is -1 for the root and for a word
+    without pieces. Words that share their pieces share a position.
 
     Attributes:
         rows: the segment of each arc, `[arc]`.
         word: position of the arc's word, `[arc]`.
-        dependent: position of the word that stands for it as dependent: itself, or its clitic, `[arc]`.
-        gold: position of its head, `[arc]`.
+        dependent: position of the arc's dependent: the word itself, or its clitic, `[arc]`.
+        gold: position of the head, `[arc]`.
         last: position of its sentence's last word, `[arc]`.
-        candidate: which positions are words, `[batch, word]`.
-        barred: which pairs of positions are not two different words, `[batch, query word, key word]`.
-        special: positions of special tokens, -1 beyond their number, `[batch, special]`.
+        candidate: True for positions that are words, `[batch, word]`.
+        barred: True for pairs of positions that are not two different words, `[batch, query word, key word]`.
+        special: positions of special tokens, filled up with -1, `[batch, special]`.
         classes: 1 where a special token is sep, and where it is cls, `[batch, special, 2]`.
         axis: the word axis.
         on_host: `rows`, `word`, `dependent`, `gold` and `last` before they are copied to the device, `[5, arc]`.
@@ -51,7 +51,7 @@ class BatchArcs:
 
     @cached_property
     def itself(self) -> tuple[Tensor, Tensor]:
-        """Segment and position of every word, where it would attend to itself, both `[word]`."""
+        """The segment and position of every word, for its attention to itself, both `[word]`."""
         words, valid = self.axis.on_host.words.numpy(), self.axis.on_host.valid.numpy()
         item, position = np.nonzero(valid & (words != NO_WORD))
         device = self.axis.words.device
@@ -62,10 +62,10 @@ class BatchArcs:
         """Find the positions of a batch's arcs.
 
         Args:
-            axis: the words.
+            axis: the word axis.
             classes: the classes of the tokens, `[batch, position]`.
             arcs: the batch's arcs.
-            segments: the batch, which knows the words that share their pieces; none of them does when empty.
+            segments: the batch, for the words that share their pieces; if empty, no words share pieces.
         """
         words, valid = axis.on_host.words.numpy(), axis.on_host.valid.numpy()
         number, most = len(arcs.sizes), int(arcs.sizes.max(initial=0))
@@ -100,12 +100,12 @@ class BatchArcs:
 
 
 def reachable(batch_arcs: BatchArcs, visible: Tensor | None, *, directions: int) -> Tensor:
-    """Say which arcs the mask allows in each direction, bool `[arc, direction]`; `both` needs either.
+    """Mark the arcs that the mask allows in each direction, bool `[arc, direction]`; `both` needs either.
 
     Args:
         batch_arcs: the batch's arcs.
-        visible: which keys each token may attend to, `[batch, query, key]`; everything when None.
-        directions: how many are scored.
+        visible: keys to which each token may attend, `[batch, query, key]`; all keys when None.
+        directions: number of directions that are scored.
     """
     is_known = (batch_arcs.gold >= 0) & (batch_arcs.dependent >= 0)
     if visible is None:

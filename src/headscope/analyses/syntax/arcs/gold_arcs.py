@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
 
 OFFSETS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
-# These relations are counted by themselves whatever their number, because `all_but_punct_root` leaves them out.
+# These relations are counted separately whatever their number, because `all_but_punct_root` leaves them out.
 _ALWAYS = ("root", "punct")
 _OTHER = "other"
 _CLITICS = ("'s", "'", "’s", "’")
@@ -19,16 +19,16 @@ _CLITICS_ORIGINAL = ("'s", "s'")
 
 @dataclass(frozen=True)
 class Arcs:
-    """The arcs of sentences, one a word, sentence after sentence.
+    """The arcs of sentences, one per word, sentence after sentence.
 
     Attributes:
-        sizes: words of each sentence, `[sentence]`.
+        sizes: number of words of each sentence, `[sentence]`.
         words: index of each word in its sentence, `[word]`.
         heads: index of each word's head, -1 for the root, `[word]`.
         cells: the cell in which each arc is counted: relation x `DISTANCES`, `[word]`.
-        dependents: the word whose attention is scored for each word: itself, or under the `poss` rule its clitic,
+        dependents: for each word, the word whose attention is scored: itself, or under the `poss` rule its clitic,
             `[word]`.
-        offsets: whether the word at each of `OFFSETS` from that dependent is the head, `[word, OFFSETS]`.
+        offsets: True where the word at each of `OFFSETS` from that dependent is the head, `[word, OFFSETS]`.
     """
 
     sizes: NDArray[np.int64]
@@ -41,13 +41,13 @@ class Arcs:
 
 @dataclass(frozen=True)
 class ArcTable:
-    """The relations that are counted by themselves, and how a sentence's arcs are counted.
+    """The relations that are counted separately, and the rules for counting a sentence's arcs.
 
     Attributes:
-        relations: those counted by themselves, most frequent first, then `root`, `punct` and `other` (the rarer ones).
-        folded: whether `nsubj:pass` is counted as `nsubj`.
-        compat: whether to count as the original notebook does: offsets are clamped to the sentence, where the
-            word before the first stands for the root, and the `poss` rule is its own.
+        relations: relations counted separately, most frequent first, then `root`, `punct` and `other` (the rarer ones).
+        folded: True to count `nsubj:pass` as `nsubj`.
+        compat: True to count as the original notebook does: offsets are clamped to the sentence, where the position
+            before the first word represents the root, and the `poss` rule is the notebook's own.
     """
 
     relations: tuple[str, ...]
@@ -58,7 +58,7 @@ class ArcTable:
     def of(
         cls, counts: Mapping[str, int], *, folded: bool = False, compat: bool = False, fewest: int = FEWEST_ARCS
     ) -> "ArcTable":
-        """Choose the relations that occur at least `fewest` times; labels as the corpus has them."""
+        """Choose the relations that occur at least `fewest` times; labels are those of the corpus."""
         total: Counter[str] = Counter()
         for relation, number in counts.items():
             total[relation.partition(":")[0] if folded else relation] += number
@@ -70,23 +70,23 @@ class ArcTable:
 
     @property
     def cells(self) -> int:
-        """How many cells there are: relations x distances."""
+        """Number of cells: relations x distances."""
         return len(self.relations) * len(DISTANCES)
 
     @property
     def aggregates(self) -> dict[str, NDArray[np.int64]]:
-        """Which relations make up each row of a table, by index: `all`, `all_but_punct_root`, each relation."""
+        """The indices of the relations in each row of a table: `all`, `all_but_punct_root`, each relation."""
         indices = np.arange(len(self.relations))
         without_punct = [i for i, name in enumerate(self.relations) if name.partition(":")[0] not in _ALWAYS]
         rows = {"all": indices, "all_but_punct_root": np.array(without_punct)}
         return rows | {name: indices[i : i + 1] for i, name in enumerate(self.relations[:-1])}
 
     def arcs(self, words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> Arcs:
-        """Lay out a sentence's arcs; heads count from 1, 0 is the root."""
+        """Return the arcs of a sentence; heads count from 1, 0 is the root."""
         return self.arcs_of([(words, heads, relations)])
 
     def arcs_of(self, sentences: Sequence[tuple[Sequence[str], Sequence[int], Sequence[str]]]) -> Arcs:
-        """Lay out the arcs of sentences, each given by words, heads and relations."""
+        """Return the arcs of sentences, each given by words, heads and relations."""
         sizes = np.array([len(heads) for _, heads, _ in sentences], dtype=np.int64)
         starts = np.cumsum(sizes) - sizes
         at = np.arange(sizes.sum()) - np.repeat(starts, sizes)
@@ -107,7 +107,7 @@ class ArcTable:
         return Arcs(sizes, at, gold, cells, dependents, offsets)
 
     def _row(self, label: str) -> int:
-        """Return the index of the relation that a label is counted under."""
+        """Return the index of the relation under which a label is counted."""
         if label in self.relations:
             return self.relations.index(label)
         base = label.partition(":")[0]
@@ -118,13 +118,13 @@ class ArcTable:
     def _offset_hits(
         self, dependents: NDArray[np.int64], gold: NDArray[np.int64], size: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Say which offsets are right, `[word, OFFSETS]`; `size` is that of each word's sentence."""
+        """Mark the offsets that are right, `[word, OFFSETS]`; `size` is the size of each word's sentence."""
         answers = dependents[:, None] + np.array(OFFSETS)
         if self.compat:
             # The original lets the clitic answer unless the word's own answer is the last word: then both are.
             clamped: NDArray[np.bool_] = np.clip(answers, -1, size[:, None] - 1) == gold[:, None]
             return clamped
-        # A head beyond the words that were kept is no word of the sentence either.
+        # A head beyond the kept words is not a word of the sentence either.
         inside = (gold >= 0) & (gold < size)
         right: NDArray[np.bool_] = (answers == gold[:, None]) & inside[:, None]
         return right

@@ -1,4 +1,4 @@
-"""From attention between words to answers: the word that each word attends to most, and whether it is right."""
+"""From attention between words to answers: the word to which each word attends most, and whether it is right."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ class Answers:
     """The answer of every word of a batch in one direction, in some layers.
 
     Attributes:
-        best: the most weight on a candidate, `[batch, word, layer, head]`.
-        position: the candidate that has it, the leftmost of equals, `[batch, word, layer, head]`.
+        best: largest weight on a candidate, `[batch, word, layer, head]`.
+        position: position of that candidate, the leftmost in a tie, `[batch, word, layer, head]`.
         special: weight on each special token, `[batch, word, special, layer, head]`; -1 where there is none.
     """
 
@@ -25,19 +25,19 @@ class Answers:
 
     @classmethod
     def of(cls, table: Tensor, allowed: Tensor, batch_arcs: BatchArcs, *, column: bool = False) -> "Answers":
-        """Read the answers off one layer.
+        """Read the answers from one layer.
 
         Args:
             table: weight between words, `[batch, word, head, word]`.
-            allowed: the same weights, with pairs that are no candidates below every weight.
+            allowed: the same weights, with pairs that are not candidates below every weight.
             batch_arcs: the batch's arcs.
-            column: whether a word's answer is sought among those that attend to it, in its column.
+            column: True to search a word's answer among the words that attend to it, in its column.
         """
-        # torch promises the first of equals.
+        # torch guarantees the first index in a tie.
         best, position = allowed.max(1 if column else 3)
         items = torch.arange(len(table), device=table.device)[:, None]
         at = batch_arcs.special.clamp(min=0)
-        # Rows of the special tokens or, where they are attended to, their columns.
+        # Rows of the special tokens or, if they are the attended tokens, their columns.
         lines = (table if column else table.transpose(1, 3))[items, at]
         weight = lines.permute(0, 3, 1, 2)
         if column:
@@ -47,7 +47,7 @@ class Answers:
 
     @classmethod
     def of_layers(cls, layers: Sequence["Answers"]) -> "Answers":
-        """Join the answers of layers, in their order."""
+        """Concatenate the answers of layers, in their order."""
         return cls(
             torch.cat([each.best for each in layers], dim=2),
             torch.cat([each.position for each in layers], dim=2),
@@ -57,17 +57,17 @@ class Answers:
     def right(
         self, batch_arcs: BatchArcs, dependent: Tensor, gold: Tensor, *, self_counts: bool
     ) -> tuple[Tensor, Tensor]:
-        """Say for which arcs the dependent's answer is the gold head.
+        """Mark the arcs for which the dependent's answer is the gold head.
 
         Args:
             batch_arcs: the batch's arcs.
             dependent: position of the word whose answer is scored, `[arc]`.
             gold: position of the right answer, `[arc]`.
-            self_counts: whether weight 0 is an answer.
+            self_counts: True if weight 0 counts as an answer.
 
         Returns:
-            Whether the answer is right, and whether a special token has more weight than it or as much and stands
-            left of the gold one; both `[arc, layer, head]`.
+            True where the answer is right, and True where a special token has more weight than the answer, or the same
+            weight and a position left of the gold head; both `[arc, layer, head]`.
         """
         at = batch_arcs.rows, dependent.clamp(min=0)
         best = self.best[at]
@@ -82,15 +82,15 @@ class Answers:
 def read_answers(
     weights: Tensor, batch_arcs: BatchArcs, *, both: bool = False, compat: bool = False
 ) -> tuple[Answers, ...]:
-    """Read one layer's answers in each direction: dependent->head, head->dependent, and their sum where `both` is set.
+    """Return one layer's answers in each direction: dependent->head, head->dependent, and with `both` their sum.
 
     Args:
         weights: attention between words, `[batch, head, query word, key word]`.
         batch_arcs: the batch's arcs.
-        both: whether to answer by the sum of the two directions too.
-        compat: whether a word may point at itself where it attends to no other word, as in the notebook.
+        both: True to add answers from the sum of the two directions.
+        compat: True if a word that attends to no other word may point at itself, as in the notebook.
     """
-    # [batch, query word, head, key word], as `between_words` lays it out: no copy is made of it.
+    # [batch, query word, head, key word], the memory layout of `between_words`, so no copy is made.
     table = weights.transpose(1, 2)
     # One table of candidates serves both directions, because a pair is barred in both or in neither.
     allowed = _candidates_only(table, batch_arcs, self_counts=compat)
@@ -107,10 +107,10 @@ def judge(
     """Compare every head's answers with the gold arcs.
 
     Args:
-        answers: of each direction, see `read_answers`.
+        answers: answers in each direction, see `read_answers`.
         batch_arcs: the batch's arcs.
-        special: whether special tokens are candidates.
-        compat: the notebook's choices: a word may point at itself where it attends to no other word, and the
+        special: True if special tokens are candidates.
+        compat: True for the notebook's choices: a word that attends to no other word may point at itself, and the
             `poss` rule holds unless a word's own answer is the last word.
 
     Returns:
@@ -129,8 +129,8 @@ def judge(
 
 
 def _candidates_only(table: Tensor, batch_arcs: BatchArcs, *, self_counts: bool) -> Tensor:
-    """Return a table `[batch, word, head, word]` in which pairs that are no candidates lie below every weight."""
-    # Adding is several times faster than filling under a mask; weights, and sums of two, are at most 2.
+    """Return a table `[batch, word, head, word]` with all pairs that are not candidates below every weight."""
+    # Addition is several times faster than a masked fill; weights, and sums of two, are at most 2.
     allowed = table - 4.0 * batch_arcs.barred[:, :, None].to(table.dtype)
     if self_counts:
         item, position = batch_arcs.itself

@@ -1,4 +1,4 @@
-"""The counts of dependency heads, and the options by which their predictions are read off attention."""
+"""The counts of dependency heads, and the options by which predictions are derived from attention."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ NOOP_CLASSES = ("sep", "cls")
 
 @dataclass(frozen=True, kw_only=True)
 class DependencyOptions:
-    """How predictions are read off attention.
+    """Options by which predictions are derived from attention.
 
     Attributes:
-        pooling: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
-        special: whether special tokens are candidates too.
-        both: whether the sum of the two directions is scored as well.
-        compat: the original notebook's choices (see `heads.arcs` and `heads.pointing`).
+        pooling: attention from a split word: `mean`, `first` or `max` (`attention.words.word_attention`).
+        special: True if special tokens are candidates too.
+        both: True if the sum of the two directions is scored as well.
+        compat: True for the original notebook's choices (see `arcs.gold_arcs` and `arcs.head_answers`).
     """
 
     pooling: str = "mean"
@@ -38,10 +38,10 @@ class DependencySums:
     Attributes:
         kind: `encoder` or `decoder`.
         hits: right answers, `[group, cell, layer, head, direction]`.
-        noop: attention to sep and cls from the words that attend in a relation, each counted once in it, and
-            an input's first and last word not; see `heads.attending`,
+        noop: attention to sep and cls from the words that attend in a relation, each counted once per relation, without
+            an input's first and last word; see `arcs.attending`,
             `[fewer groups, relation, direction, layer, head, NOOP_CLASSES]`.
-        attending: how many words those are, `[fewer groups, relation, direction]`.
+        attending: number of those words, `[fewer groups, relation, direction]`.
         counts: arcs, `[group, cell]`.
         offsets: right answers of each fixed offset, `[group, cell, OFFSETS]`.
         reachable: arcs that the mask allows, `[relation, layer, direction]`.

@@ -1,4 +1,4 @@
-"""Accuracy by distance: how far apart dependent and head word may be, for a head and for the best fixed offset."""
+"""Accuracy by distance between dependent and head word, for a head and for the best fixed offset."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from headscope.statistics.arc_bins import DISTANCES
 
 COLUMNS = 4
 LEAST_INCHES, HEIGHT = 1.6, 2.1
-"""Inches: a panel on paper is at least so wide, and each is so high."""
+"""Smallest width of a panel on paper, and height of every panel, in inches."""
 
 
 @house_style()
 def distance_panel(rows: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
-    """Draw one relation: its head's accuracy by distance with intervals, and the best offset's as bars.
+    """Draw one relation: its head's accuracy by distance with intervals, and the best offset's accuracy as bars.
 
     Args:
         rows: the rows of one relation in `tables/syntax_by_distance.parquet`.
-        ax: where to draw; made when not given.
+        ax: axes to draw on; created when not given.
     """
     measured = rows[(rows["n_arcs"] > 0) & rows["accuracy"].notna()]
     ax = ax or new_figure(2.7, HEIGHT).subplots()
@@ -62,7 +62,7 @@ def distance_panel(rows: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
 
 
 def curve_pages(names: Sequence[str]) -> list[Sequence[str]]:
-    """Part relations for figures no higher than a page of paper; all in one where the width is free."""
+    """Split relations into figures no higher than a page of paper; a single one if the width is free."""
     if paper_width() is None:
         return [names]
     size = across(COLUMNS, each=LEAST_INCHES) * int((PAGE_INCHES - 0.3) / HEIGHT)
@@ -71,11 +71,11 @@ def curve_pages(names: Sequence[str]) -> list[Sequence[str]]:
 
 @house_style()
 def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str] | None = None) -> Figure:
-    """Draw small multiples, a panel a relation, four in a row.
+    """Draw small multiples, one panel per relation, four in a row.
 
     Args:
         by_distance: `tables/syntax_by_distance.parquet`.
-        relations: which to draw, in order; all by default.
+        relations: relations to draw, in order; all by default.
 
     Raises:
         ValueError: there is nothing to draw.

@@ -1,4 +1,4 @@
-"""A heat map of relations by layers: what the best head of each layer finds, and how far above the best offset."""
+"""A heat map of relations by layers: the accuracy of each layer's best head, and its margin over the best offset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headscope.palette import palette
 
 STEPS = 9
 LEAST_WIDTH = 4.8
-"""Inches that the key needs."""
+"""Width in inches that the key needs."""
 TOP = 0.4
 """The margin over the best offset, as a fraction, from which the shade is strongest."""
 
@@ -41,15 +41,15 @@ class LayerBest:
 
 
 def best_by_layer(syntax: pd.DataFrame, baselines: Mapping[str, float], *, kind: str) -> dict[str, list[LayerBest]]:
-    """Take each layer's best head and direction for every relation from `tables/syntax.parquet`.
+    """Select each layer's best head and direction for every relation from `tables/syntax.parquet`.
 
     Args:
-        syntax: accuracies of all heads; only the trained model's rows of `kind` count.
+        syntax: accuracies of all heads; only the trained model's rows of `kind` are used.
         baselines: relation to the accuracy of its best fixed offset, a fraction; NaN where it has none.
         kind: `encoder` or `decoder`.
 
     Returns:
-        Relation to its layers in order; `above` is the accuracy less the offset's. Ties go to the lower head.
+        Relation to its layers in order; `above` is the accuracy minus the offset's. Ties go to the lower head.
     """
     rows = syntax[(syntax["model"] == "trained") & (syntax["kind"] == kind)]
     rows = rows[rows["accuracy"].notna()]
@@ -93,7 +93,7 @@ def relation_layers(
         syntax: `tables/syntax.parquet`.
         baselines: relation to the accuracy of its best fixed offset.
         kind: `encoder` or `decoder`.
-        relations: which to draw, in order; all by default.
+        relations: relations to draw, in order; all by default.
 
     Raises:
         ValueError: the table has no relation of this kind.
@@ -128,7 +128,7 @@ def relation_layers(
 
 
 def _key(ax: Axes) -> None:
-    """Say above the map what the shades mean: a swatch a step, from just above the offset to 40 points and more."""
+    """Draw the key of the shades above the map: one swatch a step, from just above the offset to 40 points or more."""
     swatches = tuple(Rectangle((0, 0), 1, 1, facecolor=shade(step), linewidth=0) for step in range(1, STEPS + 1))
     between = "\n" if narrow() else " "
     ax.legend(
