@@ -135,6 +135,7 @@ def bert_run(folder: Path, *, layers: int, batch_size: int = 8, device: str = "c
         packing="single",
         max_length=128,
         batch_size=batch_size,
+        skip=("explanation",),  # it samples rows, input by input
     )
     return prepare(options)
 

@@ -25,7 +25,7 @@ QUESTIONS = [
         "finds obj",
     ),
     ("Is [SEP] a sink?", 0, [RAIL.format("noop")], "#section-noop .finding", "[SEP] tokens give [SEP]"),
-    ("Is [CLS] a sink?", 0, [], ".findings", "[CLS] gets "),
+    ("Is [CLS] a sink?", 0, [RAIL.format("special")], "#section-special .finding", "[CLS] gets "),
     ("Which heads copy?", 1, [], ".findings", "shows induction"),
     (
         "Does a head of the encoder copy?",
@@ -119,10 +119,11 @@ def test_no_rule_of_accessibility_is_broken_where_all_is_unfolded(visit_file, pa
 
 def test_the_decoder_s_page_opens_with_its_induction_and_retrieval(visit_file, pages):
     page = visit_file(pages["headscope-decoder"], folded=True)
-    first, second, *_ = page.locator(".findings li").all_inner_texts()
+    explained, first, second, *_ = page.locator(".findings li").all_inner_texts()
+    assert explained.startswith("Simple rules predict ")
     assert first.startswith("Head 2-8 shows induction over repeated random tokens: 99.")
     assert second.startswith("Head 2-8 shows retrieval in repeated needles: ")
-    # The card that is open is that head's.
+    # The card that is open is that of the first head that is named.
     assert page.locator("#card h2").inner_text().startswith("Head 2-8")
 
 
