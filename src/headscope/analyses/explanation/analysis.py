@@ -40,7 +40,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="explanation",
-            cost=25,
+            cost=33,
             measure="measure:ExplanationMeasurement",
             corpora=("text",),
             optional_corpora=("treebank", "coreference"),

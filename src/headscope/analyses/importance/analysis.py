@@ -12,7 +12,7 @@ ANALYSIS = Analysis(
         # of each document.
         Stage(
             name="importance",
-            cost=3,
+            cost=6,
             measure="measure:ImportanceMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss", "labels"),
