@@ -12,6 +12,8 @@ import headscope_decoder
 import headscope_minilm
 import pytest
 
+from headscope.analyses.effects.joint import measure as joint_measure
+from headscope.analyses.effects.joint import removal_plan
 from headscope.embedded import EMBEDDED_MODELS
 from support.demo_treebank import demo_conllu
 from support.docs import PAGES, ROOT, blocks, run_line, sequences
@@ -78,9 +80,10 @@ def folder(tmp_path, monkeypatch, request, classifier, few_heads, few_decoder_he
     monkeypatch.setattr(headscope_minilm, "demo_text", lambda: few_documents)
     monkeypatch.setattr(headscope_decoder, "folder", lambda: few_decoder_heads)
     leave_drawing_out(monkeypatch, page="tutorial" not in request.node.name)
-    for module in ("removal_plan", "measure"):  # a pass for each set of heads
-        monkeypatch.setattr(f"headscope.analyses.effects.joint.{module}.DRAWS", 2)
-        monkeypatch.setattr(f"headscope.analyses.effects.joint.{module}.SETS", 8)
+    # A pass for each set of heads. Import both modules before patching, or the second would keep the patched numbers.
+    for module in (joint_measure, removal_plan):
+        monkeypatch.setattr(module, "DRAWS", 2)
+        monkeypatch.setattr(module, "SETS", 8)
     (tmp_path / "my.txt").write_text(STORY * 12)
     rows = [f"{sentence},{number % 2}" for number, sentence in enumerate(["It slept."] * 12)]
     (tmp_path / "reviews.csv").write_text("\n".join(["sentence,label", *rows]) + "\n")
