@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from cells import Cell, print_cells
 from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.columns import Columns
-from headscope.analyses.explanation.explain import HeadExplanation, explain
+from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import explained_interval
+from headscope.analyses.explanation.head_explanation import HeadExplanation
 from headscope.analyses.explanation.kept_rows import KeptSegment
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.row_sample import SampledRows

@@ -5,14 +5,16 @@ order; the other half measures; then the halves swap roles. See `fit` and `order
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
-from headscope.analyses.explanation.example_rows import ExampleRow, example_rows
+from headscope.analyses.explanation.divergences import measure_fit, measure_steps
 from headscope.analyses.explanation.fit import Floats, Problem, RowBlock, curvature, fit
+from headscope.analyses.explanation.head_explanation import HeadExplanation
 from headscope.analyses.explanation.order import Step, order_groups
 from headscope.analyses.explanation.sample import Flags, RowSample
 from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
@@ -29,40 +31,6 @@ _FIRST_STEPS, _LAST_STEPS = 8, 5
 """Steps of a fit to fewer rows, and of the subsequent fit of the weights to all rows."""
 _CHOOSING_ROWS, _ORDERING_ROWS = 96, 128
 """Most rows on which the gains of groups are compared, and most rows to which groups are fitted."""
-
-
-@dataclass(eq=False)
-class HeadExplanation:
-    """The explanation of one head by one measure.
-
-    Attributes:
-        to_explain: sum of KL(attention || uniform) over the rows of each document, times the attention on the keys that
-            count, `[document]`.
-        uniform: sum of the entropy of uniform attention over all rows, with the same weights, nats.
-        mass: sum of the attention on the keys that count over all rows.
-        left: sum of KL(attention || prediction) of the full fit, with the same weights, `[document]`.
-        gained: gain of each group over the groups before it, by group, `[document]`.
-        steps: the groups in the order of each half of the documents, or of all documents if there are too few to halve.
-        wrong: KL(attention || prediction of each head of the layer), sum over rows, `[head]`; includes the head itself.
-        n_rows: number of rows.
-        coefficients: coefficients of the full fit of each half, `[half, column]`.
-        positions: coefficients of the fit of positions alone, `[half, column]`, where it was made.
-        differences: mean of each column under the attention minus its mean under uniform attention, `[half, column]`.
-        examples: rows that are predicted best and worst, where examples are kept.
-    """
-
-    to_explain: NDArray[np.float64]
-    left: NDArray[np.float64]
-    wrong: NDArray[np.float64]
-    gained: dict[str, NDArray[np.float64]] = field(default_factory=dict)
-    steps: list[list[Step]] = field(default_factory=list)
-    n_rows: int = 0
-    uniform: float = 0.0
-    mass: float = 0.0
-    coefficients: list[Floats] = field(default_factory=list)
-    positions: list[Floats] = field(default_factory=list)
-    differences: list[Floats] = field(default_factory=list)
-    examples: list[ExampleRow] = field(default_factory=list)
 
 
 def explain(
@@ -170,9 +138,6 @@ def _explain_part(
         targets = [block.targets(part.attention) for block in measuring]
         coefficients = np.zeros((sample.columns.width, heads), np.float32)
         if enough:
-            fitting = sample.part(parity, False, part.counted)
-            choosing = _spread_rows(sample.part(parity, True, part.counted), _CHOOSING_ROWS)
-            few = _spread_rows(fitting, _ORDERING_ROWS)
             blocks = sample.half(parity, part.counted)
             fewer = _problem(_spread_rows(blocks, _FEWER_ROWS, parts=8), part.attention)
             if starts:
@@ -181,10 +146,8 @@ def _explain_part(
             else:
                 problem = _problem(blocks, part.attention)
                 coefficients = _fit_weights(problem, fewer)
-            differences = _differences(fewer)
             for number, result in enumerate(results):
                 result.coefficients.append(coefficients[:, number])
-                result.differences.append(differences[:, number])
             if positions:
                 places = sample.columns.positions
                 only = Problem(blocks=problem.blocks, targets=problem.targets, columns=places)
@@ -192,9 +155,12 @@ def _explain_part(
                 for number, result in enumerate(results):
                     result.positions.append(of_positions[:, number])
             if products is not None:
+                few = _spread_rows(sample.part(parity, False, part.counted), _ORDERING_ROWS)
+                choosing = _spread_rows(sample.part(parity, True, part.counted), _CHOOSING_ROWS)
                 orders = order_groups(few, choosing, part.attention, sample.columns.groups, products, RIDGE)
-                _measure_steps(sample, results, orders, measuring, targets)
-        _measure(sample, results, coefficients, measuring, targets, of_layer, examples=examples and enough)
+                _add_steps(results, orders, _differences(fewer))
+                measure_steps(sample, results, orders, measuring, targets)
+        measure_fit(sample, results, coefficients, measuring, targets, of_layer, examples=examples and enough)
     if not enough and products is not None:
         _order_untested(sample, part, products, results)
     return results
@@ -206,8 +172,14 @@ def _order_untested(
     """Put groups in order on all rows, where there are too few documents to measure gains on held-out documents."""
     rows = [*sample.half(0, part.counted), *sample.half(1, part.counted)]
     few = _spread_rows(rows, _ORDERING_ROWS)
-    differences = _differences(_problem(few, part.attention))
     orders = order_groups(few, few, part.attention, sample.columns.groups, products, RIDGE)
+    _add_steps(results, orders, _differences(_problem(few, part.attention)))
+
+
+def _add_steps(
+    results: Sequence[HeadExplanation], orders: Sequence[Sequence[Step]], differences: NDArray[np.floating[Any]]
+) -> None:
+    """Add the steps that each head takes in one half, and its column differences, `[column, head]`."""
     for number, (result, steps) in enumerate(zip(results, orders, strict=True)):
         result.steps.append(list(steps))
         result.differences.append(differences[:, number])
@@ -249,99 +221,3 @@ def _spread_rows(blocks: Sequence[RowBlock], most: int, *, parts: int = 2) -> li
             chosen.append(block.only(rows))
     halves = np.array_split(np.arange(len(chosen)), min(parts, len(chosen)))
     return [RowBlock.joined([chosen[number] for number in half]) for half in halves]
-
-
-def _measure(
-    sample: RowSample,
-    results: Sequence[HeadExplanation],
-    coefficients: Floats,
-    blocks: Sequence[RowBlock],
-    targets: Sequence[Floats],
-    of_layer: int,
-    *,
-    examples: bool,
-) -> None:
-    """Add the divergences of a half's rows from the full fit to the sums by document."""
-    for block, target in zip(blocks, targets, strict=True):
-        logs = _log_probabilities(block, block.features @ coefficients)
-        terms = _row_terms(target)
-        of_rows = terms - (target * logs).sum(1)
-        mass = target.sum(1, dtype=np.float64)
-        most = mass * np.log(np.maximum(block.visible.sum(1), 1))[:, None]
-        uniform = terms + most
-        documents = sample.documents[block.rows]
-        counted = mass > 0
-        for number, result in enumerate(results):
-            np.add.at(result.to_explain, documents, uniform[:, number])
-            np.add.at(result.left, documents, of_rows[:, number])
-            result.n_rows += int(counted[:, number].sum())
-            result.uniform += float(most[:, number].sum())
-            result.mass += float(mass[:, number].sum())
-        for start in range(0, len(results), of_layer):
-            layer = slice(start, start + of_layer)
-            crossed = np.tensordot(target[..., layer], logs[..., layer], axes=((0, 1), (0, 1)))
-            own_terms = terms[:, layer].sum(0)
-            for number, result in enumerate(results[layer]):
-                result.wrong += own_terms[number] - crossed[number]
-        if examples:
-            for number, result in enumerate(results):
-                result.examples += example_rows(
-                    of_rows[:, number], uniform[:, number], target[..., number], logs[..., number], block, documents
-                )
-
-
-def _measure_steps(
-    sample: RowSample,
-    results: Sequence[HeadExplanation],
-    orders: Sequence[Sequence[Step]],
-    blocks: Sequence[RowBlock],
-    targets: Sequence[Floats],
-) -> None:
-    """Add the gain of each group on a half's rows to the sums by document."""
-    for result, steps in zip(results, orders, strict=True):
-        result.steps.append(list(steps))
-        for step in steps:
-            result.gained.setdefault(step.group, np.zeros(len(sample.names)))
-    for block, target in zip(blocks, targets, strict=True):
-        documents = sample.documents[block.rows]
-        nothing = np.zeros((len(block.features), len(results)), np.float32)
-        before = _cross_entropy(block, target, nothing)
-        added: list[Floats] = []
-        for number in range(max((len(steps) for steps in orders), default=0)):
-            open_heads = [head for head, steps in enumerate(orders) if len(steps) > number]
-            added.append(nothing.copy())
-            by_group: dict[str, list[int]] = {}
-            for head in open_heads:
-                by_group.setdefault(orders[head][number].group, []).append(head)
-            for group, heads in by_group.items():
-                coefficients = np.stack([orders[head][number].coefficients for head in heads], axis=1)
-                added[-1][:, heads] = block.features[:, sample.columns.groups[group]] @ coefficients
-            scales = np.array([orders[head][number].scales for head in open_heads], np.float32)
-            logits = sum(step[:, open_heads] * scale for step, scale in zip(added, scales.T, strict=True))
-            after = _cross_entropy(block, target[..., open_heads], np.asarray(logits))
-            for index, head in enumerate(open_heads):
-                gained = results[head].gained[orders[head][number].group]
-                np.add.at(gained, documents, (before[:, head] - after[:, index]).astype(np.float64))
-            before[:, open_heads] = after
-
-
-def _cross_entropy(block: RowBlock, target: Floats, logits: Floats) -> Floats:
-    """Compute the cross entropy of each row's attention with a prediction, `[row, head]`."""
-    _, logs = block.probabilities(logits)
-    return np.asarray(target.sum(1) * logs - np.einsum("rkh,rkh->rh", target, logits.reshape(target.shape)))
-
-
-def _log_probabilities(block: RowBlock, logits: Floats) -> NDArray[np.float64]:
-    """Compute the logarithm of a prediction, 0 in cells that do not count, `[row, key, head]`."""
-    shape = (*block.visible.shape, logits.shape[-1])
-    _, logs = block.probabilities(logits)
-    values = logits.reshape(shape).astype(np.float64) - logs[:, None]
-    return np.where(block.visible[..., None], values, 0.0)
-
-
-def _row_terms(target: Floats) -> NDArray[np.float64]:
-    """Compute sum(w ln w) - m ln m for the weights w of each row's keys and their sum m, `[row, head]`."""
-    weights = target.astype(np.float64)
-    mass = weights.sum(1)
-    terms = (weights * np.log(np.where(weights > 0, weights, 1.0))).sum(1)
-    return np.asarray(terms - mass * np.log(np.where(mass > 0, mass, 1.0)))

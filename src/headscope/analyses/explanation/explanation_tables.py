@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.columns import Columns
-from headscope.analyses.explanation.explain import HeadExplanation
+from headscope.analyses.explanation.head_explanation import HeadExplanation
 from headscope.analyses.explanation.named_words import NAMED, NamedWords, WordNames
 from headscope.analyses.explanation.order import LEAST_GAIN
 from headscope.analyses.explanation.sentence import Part, explanation_sentence

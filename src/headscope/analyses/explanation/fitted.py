@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.columns import Columns, Integers, Singles
-from headscope.analyses.explanation.explain import HeadExplanation
 from headscope.analyses.explanation.feature import Feature
+from headscope.analyses.explanation.head_explanation import HeadExplanation
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.sample import RowSample
 from headscope.statistics.sums.kept import State, within

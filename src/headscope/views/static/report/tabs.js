@@ -47,10 +47,13 @@ export function colorBy(box, onPick) {
   for (const one of data.measures || []) (topics[one.topic] = topics[one.topic] || []).push(one);
   const groups = Object.entries(topics).filter(([, measures]) => measures.length);
   const first = data.looks ? [el("option", { value: "" }, "what heads look at"), el("option", { value: BY_ROLE }, "role")] : [el("option", { value: "" }, "role")];
+  const every = groups.flatMap(([label, measures]) => measures.map((measure) => ({ label, measure })));
   const entries = (most) => {
-    let left = most - first.length;
-    const some = groups.map(([label, measures]) => [label, measures.slice(0, Math.max(0, left)), (left -= measures.length)]).filter(([, measures]) => measures.length);
-    return [...first.map((one) => one.cloneNode(true)), ...(groups.length > 1 ? some.map(([label, measures]) => el("optgroup", { label }, measures.map(option))) : some.flatMap(([, measures]) => measures.map(option))), ...(left < 0 ? [el("option", { value: MORE }, "more …")] : [])];
+    const some = every.slice(0, Math.max(0, most - first.length));
+    const parts = groups.map(([label]) => [label, some.filter((each) => each.label === label).map((each) => option(each.measure))]);
+    const nested = parts.filter(([, options]) => options.length).map(([label, options]) => el("optgroup", { label }, options));
+    const more = some.length < every.length ? [el("option", { value: MORE }, "more …")] : [];
+    return [...first.map((one) => one.cloneNode(true)), ...(groups.length > 1 ? nested : parts.flatMap(([, options]) => options)), ...more];
   };
   const picked = (select) => {
     if (select.value !== MORE) return onPick(select.value || null);
