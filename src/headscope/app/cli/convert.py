@@ -1,4 +1,4 @@
-"""`headscope convert`: convert saved attention maps, and treebanks, from one format to another."""
+"""`headscope convert`: convert treebanks and saved attention maps to another format."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def command(
     revision: str | None,
     force: bool,
 ) -> None:
-    """Convert a treebank, or saved maps, from one format to another.
+    """Convert a treebank or saved maps to another format.
 
     Treebanks are recognized by their endings: .conllu, .txt (one word and its head-label per line, as the original code
     reads them) and .json (the original's features with words, heads and relns). Any other file is a pickle of the
