@@ -27,7 +27,7 @@ def contestants(dtype: str, length: int, *, layers: int, tokens: int) -> dict[st
     import torch
     from transformers import BertConfig, BertModel
 
-    from headscope.analyses.norms.accumulator import NormAccumulator
+    from headscope.analyses.norms.sums import NormAccumulator
     from headscope.analyses.stats.accumulator import StatsAccumulator
     from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
     from headscope.attention.model.examination import examine

@@ -5,7 +5,7 @@ import argparse
 import torch
 from transformers import BertConfig, BertModel
 
-from headscope.analyses.norms.accumulator import NormAccumulator
+from headscope.analyses.norms.sums import NormAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.attention.model.examination import examine

@@ -26,6 +26,7 @@ ORDER = [
     ("figures", "views"),
     ("study",),
     ("report_kit",),
+    ("present",),
     ("analyses",),
     ("reporting",),
     ("running",),

@@ -229,13 +229,6 @@ def test_a_command_words_an_option_in_its_own_way(watched):
     assert [each.manner for each in watched.asked] == ["kind", "gruff"]
 
 
-@pytest.mark.parametrize(
-    "analysis", [each for each in ANALYSES if each.terminal is None], ids=lambda analysis: analysis.name
-)
-def test_an_analysis_without_a_terminal_shows_nothing(analysis):
-    assert list(analysis.render_results()) == []
-
-
 def test_examples_of_arcs_are_measured_by_no_stage_and_command_of_their_own():
     (analysis,) = (each for each in ANALYSES if each.name == "arc_examples")
     assert (analysis.terminal, analysis.stages, analysis.command) == (None, (), None)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
-from headscope.analyses.norms.accumulator import NormAccumulator
+from headscope.analyses.norms.sums import NormAccumulator
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.attention.flex import gate as gates
 from headscope.attention.flex.gate import FlexGate

@@ -30,8 +30,8 @@ from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumu
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
-from headscope.analyses.norms.accumulator import NormAccumulator
-from headscope.analyses.norms.measure import norm_table
+from headscope.analyses.norms.compute import norm_table
+from headscope.analyses.norms.sums import NormAccumulator
 from headscope.analyses.pca.accumulator import PcaAccumulator
 from headscope.analyses.pca.measure import map_table, pca_table
 from headscope.analyses.stats.accumulator import StatsAccumulator

@@ -40,6 +40,11 @@ LONGEST = 40_000
 BY_NAME = {analysis.name: analysis for analysis in ANALYSES}
 
 
+def in_terminal(name, *results):
+    """What a terminal shows of an analysis's results."""
+    return BY_NAME[name].load(BY_NAME[name].terminal)(*results)
+
+
 def run(capsys, *arguments):
     with pytest.raises(SystemExit) as ended:
         main(list(arguments))
@@ -77,25 +82,25 @@ def test_signs_and_what_is_left_out_word_for_word():
 
 @each_held
 def test_a_table_of_relations(text, capsys):
-    show(BY_NAME["syntax"].render_results(made.syntax_result(text)))
+    show(in_terminal("syntax", made.syntax_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[2]
 def test_a_table_of_mentions(text, capsys):
-    show(BY_NAME["coref"].render_results(made.coreference_result(text)))
+    show(in_terminal("coref", made.coreference_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[0]
 def test_a_table_of_gap(text, capsys):
-    show(BY_NAME["coref"].render_results(made.gap_result(text)))
+    show(in_terminal("coref", made.gap_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[1]
 def test_a_table_of_probes(text, capsys):
-    show(BY_NAME["probes"].render_results(made.probe_result(text)))
+    show(in_terminal("probes", made.probe_result(text)))
     check_output(capsys.readouterr().out, text)
 
 

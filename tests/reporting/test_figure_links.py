@@ -1,11 +1,11 @@
 """Sections link each file of a figure that lies beside the page, and no other, whatever kinds have numbers."""
 
 import re
-from importlib import import_module
 
 import pytest
 
-from headscope.analyses.norms.section import norm_section
+from headscope.analyses.norms.facts import PARTS as NORMS
+from headscope.declarations.analysis_list import ANALYSES
 from support import mock_inputs
 from support.measured import about, blank_figures, with_parts
 from support.mock_behaviors import with_behaviors
@@ -39,7 +39,8 @@ def lacking(run, kinds):
 
 def linked_and_written(run, name):
     """The files that an analysis's sections link, and those that it writes."""
-    parts = import_module(f"headscope.analyses.{name}.in_report").PARTS
+    (analysis,) = (each for each in ANALYSES if each.name == name)
+    parts = analysis.load(analysis.report)
     with_links = about(run, links=True)
     with blank_figures():
         page = "".join(one.html for one in parts.sections(with_links))
@@ -72,6 +73,6 @@ def test_each_kind_links_its_own_file_of_a_figure():
         (mock_inputs.t5(), ["figure-norms", "figure-norms-decoder", "figure-norms-cross"]),
         (mock_inputs.encoder(2, 2), ["figure-norms"]),
     ):
-        (section,) = norm_section(about(with_norms(run), links=True))
+        (section,) = NORMS.sections(about(with_norms(run), links=True))
         links = re.findall(r'<p class="files">This figure: <a href="figures/([^"]*)\.svg">SVG</a></p>', section.html)
         assert links == files

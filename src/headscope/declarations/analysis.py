@@ -134,8 +134,8 @@ class Analysis:
         question: question that it answers, in a sentence.
         stages: stages in the order of measuring; empty if it shows results of other analyses.
         report: `module:name` of its parts of the report.
-        terminal: `module:name` of the function that renders results of its stages as lines and tables of text for a
-            terminal; None if there is none.
+        terminal: `module:name` of its `present.page.Page`, or of a function that renders results of its stages as
+            lines and tables of text for a terminal; None if there is none.
         command: command that measures it; None if it has none.
         head_measures: its measures of single heads.
         more_columns: `module:function` that computes more columns of `study.heads` from tables; empty if there are
@@ -167,15 +167,6 @@ class Analysis:
     def tables(self, stage: Stage) -> tuple[TableSchema, ...]:
         """Import the schemas of a stage's tables."""
         return tuple(self.load(stage.tables))
-
-    def render_results(self, *results: Any, **shown: Any) -> Any:
-        """Return lines and tables of text that show results of its stages in a terminal.
-
-        Args:
-            *results: results of the stages.
-            **shown: values of the command's display options.
-        """
-        return () if self.terminal is None else self.load(self.terminal)(*results, **shown)
 
     @property
     def measured(self) -> tuple[str, ...]:

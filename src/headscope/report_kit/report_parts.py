@@ -151,7 +151,7 @@ class Parts:
         findings: its sentences.
         sections: its sections, in order; none if the run has nothing to show in them.
         figures: its figures.
-        terms: definitions of its numbers, for the list of definitions.
+        terms: definitions of its numbers, for the list of definitions, or a function that returns them.
         explained: tables that its terms describe; a run that has none of them needs no definition.
         group: group of the page that its sections belong to, a key of `GROUPS`.
         headline: topics that may appear on the first screen; the lowest number comes first.
@@ -175,7 +175,7 @@ class Parts:
     findings: Callable[[Context], list[Sentence]] = lambda _: []
     sections: Callable[[Context], list[Section]] = lambda _: []
     figures: Sequence[Figure] = ()
-    terms: Sequence[Term] = ()
+    terms: Sequence[Term] | Callable[[Context], Sequence[Term]] = ()
     explained: tuple[str, ...] = ()
     group: str = "what"
     headline: Mapping[str, int] = field(default_factory=dict)

@@ -37,4 +37,6 @@ def more_terms(about: Context) -> tuple[Term, ...]:
 
 def terms_of(about: Context, parts: Parts) -> Sequence[Term]:
     """Return the terms of an analysis; empty if the run has none of the tables that they explain."""
-    return parts.terms if any(about.run.tables.get(name) is not None for name in parts.explained) else ()
+    if all(about.run.tables.get(name) is None for name in parts.explained):
+        return ()
+    return parts.terms(about) if callable(parts.terms) else parts.terms

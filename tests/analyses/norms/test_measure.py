@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.norms.accumulator import NormAccumulator
-from headscope.analyses.norms.measure import UNKNOWN, norm_table
+from headscope.analyses.norms.compute import UNKNOWN, norm_table
+from headscope.analyses.norms.sums import NormAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan

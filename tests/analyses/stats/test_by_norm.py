@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from headscope.analyses.norms.accumulator import NormAccumulator
+from headscope.analyses.norms.sums import NormAccumulator
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.stats.by_norm import UNKNOWN, norm_finding, norm_on_cards, norm_table
 from headscope.analyses.stats.in_terminal import render_results

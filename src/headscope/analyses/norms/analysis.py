@@ -12,7 +12,7 @@ ANALYSIS = Analysis(
         Stage(
             name="norms",
             cost=0,
-            measure="measure:NormsMeasurement",
+            measure="compute:NormsMeasurement",
             corpora=("text",),
             options=TEXT_INPUTS,
             order=1,
@@ -30,7 +30,9 @@ ANALYSIS = Analysis(
             "it matters. Heads that write little are inactive."
         ),
     ),
-    more_columns="non_sink:non_sink",
+    report="facts:PARTS",
+    terminal="facts:PAGE",
+    more_columns="facts:non_sink",
     head_measures=(
         HeadMeasures(
             table="norms", by=("statistic", "key_class"), topic="How much it writes", labels="tables:HEAD_LABELS"

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from headscope.analyses.norms.accumulator import INACTIVE_BELOW, KEY_CLASSES
+from headscope.analyses.norms.sums import INACTIVE_BELOW, KEY_CLASSES
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, estimate, text
 from headscope.statistics.tables.table_schema import Column, TableSchema

@@ -1,6 +1,6 @@
 """The command of an analysis, made from its declaration: its options, its run, and its output."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +84,34 @@ def run_command(
     written = write_files(analysis, files, by_name)
     stage_names = {stage.name for stage in analysis.stages}
     of_stages = [result for result in results if result.name in stage_names]
-    show(analysis.render_results(*of_stages, **shown))
+    show(_results_as_text(analysis, of_stages, run, shown))
     notes = [*(run.facts()["notes"] if command.tells_run else ()), *(n for r in results for n in r.notes)]
     where = [] if out is None else [f"tables: {out / 'tables'}"]
     if not (options.corpora or options.maps):
         notes.insert(0, demonstration_note(options))
     new = [note for note in dict.fromkeys(notes) if note not in watch.noted]
     return [*(f"note: {note}" for note in new), *written, *where]
+
+
+def _results_as_text(analysis: Analysis, results: Sequence[Any], run: Any, shown: Mapping[str, Any]) -> Iterable[Any]:
+    """Return lines and tables of text that show the results of an analysis.
+
+    Args:
+        analysis: the analysis.
+        results: results of its stages (`StageResult`).
+        run: the prepared run.
+        shown: values of the display options.
+    """
+    if analysis.terminal is None:
+        return ()
+    from headscope.present.page import Page
+    from headscope.running.stages import manifest_of
+    from headscope.study.study import Study
+
+    terminal = analysis.load(analysis.terminal)
+    if not isinstance(terminal, Page):
+        lines: Iterable[Any] = terminal(*results, **shown)
+        return lines
+    facts = {name: fact for result in results for name, fact in result.facts.items()}
+    tables = {name: table for result in results for name, table in result.tables.items()}
+    return terminal.terminal(Study({**manifest_of(run), **facts}, tables))

@@ -1,0 +1,1 @@
+"""Pages from facts and templates: typed claims in, sentences, sections, charts and tables out."""

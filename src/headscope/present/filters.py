@@ -1,0 +1,101 @@
+"""Filters of the templates: numbers, counts, lists and heads as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence, Sized
+from types import MappingProxyType
+from typing import Any
+
+import jinja2
+
+from headscope.counted import count
+from headscope.report_kit.comparing import Comparison
+from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, listed
+from headscope.report_kit.numbers import accuracy_words, offset_words, percent
+from headscope.report_kit.relation_names import found_words, short
+from headscope.report_kit.words import join, join_first
+
+CONTINUED = "\x1e"
+"""Written by `{{ continued }}`: begins a sentence that adds to the one before it."""
+_START, _END = "\x02", "\x03"
+_HEAD = re.compile(f"{_START}(.*?),(.*?),(.*?),(.*?){_END}")
+_OURS = str.maketrans({_START: "␂", _END: "␃", CONTINUED: "␞"})
+
+
+class Marked(str):
+    """Text of a filter that contains references to heads."""
+
+    __slots__ = ()
+
+
+def finalize(value: Any) -> Any:
+    """Return a value as the template prints it: heads as references, foreign text without our control characters.
+
+    Raises:
+        TypeError: the value is None or an undefined name; a template must not print either.
+    """
+    if isinstance(value, HeadRef):
+        return _reference(value)
+    if value is None:
+        raise TypeError("a template printed None; expected a number, text or a head: test the value before printing it")
+    if isinstance(value, jinja2.Undefined):
+        str(value)  # raises the error that names it
+    return value if isinstance(value, Marked) else str(value).translate(_OURS)
+
+
+def _reference(head: HeadRef) -> Marked:
+    return Marked(f"{_START}{head.kind},{head.layer},{head.head},{head.text}{_END}")
+
+
+def parts_of(text: str) -> list[str | HeadRef]:
+    """Return text and heads of printed text, in order."""
+    parts: list[str | HeadRef] = []
+    position = 0
+    for match in _HEAD.finditer(text):
+        parts.append(text[position : match.start()])
+        kind, layer, head, name = match.groups()
+        parts.append(HeadRef(kind, int(layer), int(head), name))
+        position = match.end()
+    return [part for part in (*parts, text[position:]) if part]
+
+
+def number_of(value: int | Sized) -> int:
+    """Return a number, or the number of items of a collection."""
+    return len(value) if isinstance(value, Sized) else int(value)
+
+
+def _heads(heads: Sequence[HeadRef], most: int = MOST_LISTED) -> Marked:
+    return Marked("".join(part if isinstance(part, str) else _reference(part) for part in listed(heads, most=most)))
+
+
+def _share_of(part: int | Sized, whole: int | Sized, noun: str) -> str:
+    some, of = number_of(part), number_of(whole)
+    if some == of:
+        return f"the one {noun}" if of == 1 else f"all {count(of, noun)}"
+    return f"{some:,} of {count(of, noun)}"
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        # `{{ f.heads | heads }}`: 1-3, 2-10 and 4-1, or the first three and the number of the others
+        "heads": _heads,
+        # `{{ f.heads | counted("head") }}`: 12 heads
+        "counted": lambda value, noun: count(number_of(value), noun),
+        # `{{ f.heads | one("is", "are") }}`: the verb for one head or several
+        "one": lambda value, single, several: single if number_of(value) == 1 else several,
+        # `{{ f.beating | of(f.tested, "relation") }}`: 3 of 12 relations, all 12 relations
+        "of": _share_of,
+        "number": lambda value: f"{number_of(value):,}",
+        "percent": percent,
+        "joined": lambda names: join(list(names)),
+        "first_three": lambda names: join_first(list(names), most=MOST_LISTED),
+        # a `Cell` with its interval: 75.2% (72.9 to 77.4); `long` adds that it is the 95% interval
+        "accuracy": lambda cell, long=False: accuracy_words(cell, long=long),
+        # a difference as a `Cell`, with its interval: +3.4 points (1.7 to 5.2)
+        "points": lambda cell, signed=True: Comparison.of(cell).points(signed=signed),
+        "offset": offset_words,
+        "relation": short,
+        "found": found_words,
+    }
+)

@@ -1,0 +1,90 @@
+"""Check of a template before it runs: names, filters, facts and their fields, so that no run meets a misspelling first.
+
+Jinja's `StrictUndefined` finds a misspelled field only in a branch that a run reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+import jinja2
+from jinja2 import meta, nodes
+
+from headscope.present.facts import Fact
+
+BLOCKS = ("section", "fact", "chart", "table", "heading", "note", "term")
+"""The functions that a template calls; each adds a part to the page."""
+
+
+def check_template(
+    tree: nodes.Template, *, facts: Mapping[str, type[Fact]], given: Collection[str], filters: Collection[str]
+) -> list[str]:
+    """Return what is wrong with a template, a line each; empty if nothing is.
+
+    Args:
+        tree: syntax tree of the template.
+        facts: classes of the analysis's facts by name.
+        given: names that the template may use besides its own.
+        filters: names of filters.
+    """
+    wrong = [
+        f"line {node.lineno}: unknown filter {node.name!r}"
+        for node in tree.find_all(nodes.Filter)
+        if node.name not in filters
+    ]
+    if not wrong:  # Jinja looks for names in compiled code, which needs every filter
+        wrong = [f"unknown name {name!r}" for name in sorted(meta.find_undeclared_variables(tree) - set(given))]
+    worded = set()
+    for block in tree.find_all(nodes.CallBlock):
+        name = fact_name(block)
+        if name is None:
+            continue
+        worded.add(name)
+        if name not in facts:
+            wrong.append(f"line {block.lineno}: unknown fact {name!r}; expected {', '.join(facts)}")
+        elif len(block.args) != 1:
+            wrong.append(f"line {block.lineno}: expected {{% call(f) fact({name!r}) %}}, with a name for the fact")
+        else:
+            wrong += _unknown_fields(block, facts[name])
+    wrong += [f"the fact {name} has no words" for name in facts if name not in worded]
+    return wrong + [f"line {line}: text outside of any block" for line in _stray_text(tree)]
+
+
+def fact_name(block: nodes.CallBlock) -> str | None:
+    """Return the name of the fact that a block puts into words; None for other blocks."""
+    call = block.call
+    if not (isinstance(call.node, nodes.Name) and call.node.name == "fact" and call.args):
+        return None
+    first = call.args[0]
+    return str(first.value) if isinstance(first, nodes.Const) else None
+
+
+def _unknown_fields(block: nodes.CallBlock, fact: type[Fact]) -> Iterator[str]:
+    known = {field.name for field in fields(fact)} | {name for name in dir(fact) if not name.startswith("_")}
+    for part in block.body:
+        for node in part.find_all(nodes.Getattr):
+            is_fact = isinstance(node.node, nodes.Name) and node.node.name == block.args[0].name
+            if is_fact and node.attr not in known:
+                yield f"line {node.lineno}: the fact {fact.name()} has no {node.attr!r}"
+
+
+def _stray_text(part: nodes.Node) -> Iterator[int]:
+    """Yield the lines of text outside of blocks, loops and conditions entered."""
+    for node in part.iter_child_nodes():
+        if isinstance(node, nodes.CallBlock | nodes.Macro):
+            continue
+        if isinstance(node, nodes.TemplateData) and node.data.strip():
+            yield node.lineno
+        else:
+            yield from _stray_text(node)
+
+
+def environment(filters: Mapping[str, Callable[..., Any]], finalize: Callable[[Any], Any]) -> jinja2.Environment:
+    """Return the environment of the templates: undefined names are errors, nothing is escaped as HTML."""
+    made = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, finalize=finalize, autoescape=False, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters = dict(filters)  # without Jinja's own `list` and `count`, which print Python values
+    return made
