@@ -11,6 +11,7 @@ import matplotlib.figure
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence
 from headscope.report_kit.tables.cells import Cell
+from headscope.views.markup import Html
 
 Row = Mapping[str, Any]
 """A row of a table or a point of a chart: a `Cell`, text, a number or a head (`HeadRef`) by the name of its field."""
@@ -38,6 +39,32 @@ class NoteBlock:
     """A paragraph that belongs to no chart and no table."""
 
     text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptionBlock:
+    """A caption of the sentences and tables between it and the heading, note, chart or caption before them."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HtmlBlock:
+    """A part of the page that Python draws, for what is neither a chart nor a table.
+
+    Attributes:
+        read: returns the part; None if there is nothing to draw.
+        caption: its caption.
+        file: name of the figure file that shows the same; empty if there is none.
+        file_label: description of that file.
+        key: returns a further caption, such as a scale of colors; None if there is none.
+    """
+
+    read: Callable[[], Html | None]
+    caption: str
+    file: str = ""
+    file_label: str = ""
+    key: Callable[[], Html] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +101,7 @@ class ChartBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class TableBlock:
-    """A table, folded on the page and shortened in a terminal.
+    """A table; a terminal shows its first rows.
 
     Attributes:
         name: its id in the page.
@@ -84,6 +111,10 @@ class TableBlock:
             `table.FORMS`; the empty title is no group. A column without any value is left out.
         order: field whose largest values come first; empty for the order of the rows.
         first: that order in words.
+        opened: True if the table is unfolded when the page opens.
+        unfolded: True if it has no fold: rows that have the same text in the field `group` stand below that text, and
+            rows whose field `weak` is true are gray.
+        class_: class of an unfolded table.
     """
 
     name: str
@@ -92,9 +123,20 @@ class TableBlock:
     columns: Mapping[str, Mapping[str, tuple[str, str]]]
     order: str = ""
     first: str = ""
+    opened: bool = False
+    unfolded: bool = False
+    class_: str | None = None
+
+    def shown_columns(self, rows: Sequence[Row]) -> Mapping[str, Mapping[str, tuple[str, str]]]:
+        """Return the columns, by group, in which any row has a value."""
+        kept = {
+            group: {title: each for title, each in columns.items() if any(has_value(row.get(each[0])) for row in rows)}
+            for group, columns in self.columns.items()
+        }
+        return {group: columns for group, columns in kept.items() if columns}
 
 
-Block = FactBlock | HeadingBlock | NoteBlock | ChartBlock | TableBlock
+Block = FactBlock | HeadingBlock | NoteBlock | CaptionBlock | HtmlBlock | ChartBlock | TableBlock
 
 
 def has_value(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -19,8 +20,16 @@ from headscope.report_kit.words import join, join_first
 CONTINUED = "\x1e"
 """Written by `{{ continued }}`: begins a sentence that adds to the one before it."""
 _START, _END = "\x02", "\x03"
-_HEAD = re.compile(f"{_START}(.*?),(.*?),(.*?),(.*?){_END}")
+_REFERENCE = re.compile(f"{_START}(head|mark),(.*?){_END}")
 _OURS = str.maketrans({_START: "␂", _END: "␃", CONTINUED: "␞"})
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A mark of a chart or table, repeated in its caption in the color of its CSS class."""
+
+    text: str
+    class_: str
 
 
 class Marked(str):
@@ -45,19 +54,28 @@ def finalize(value: Any) -> Any:
 
 
 def _reference(head: HeadRef) -> Marked:
-    return Marked(f"{_START}{head.kind},{head.layer},{head.head},{head.text}{_END}")
+    return Marked(f"{_START}head,{head.kind},{head.layer},{head.head},{head.text}{_END}")
 
 
-def parts_of(text: str) -> list[str | HeadRef]:
-    """Return text and heads of printed text, in order."""
-    parts: list[str | HeadRef] = []
+def parts_of(text: str) -> list[str | HeadRef | Mark]:
+    """Return text, heads and marks of printed text, in order."""
+    parts: list[str | HeadRef | Mark] = []
     position = 0
-    for match in _HEAD.finditer(text):
+    for match in _REFERENCE.finditer(text):
         parts.append(text[position : match.start()])
-        kind, layer, head, name = match.groups()
-        parts.append(HeadRef(kind, int(layer), int(head), name))
+        what, fields = match.groups()
+        if what == "mark":
+            parts.append(Mark(*fields.split(",")))
+        else:
+            kind, layer, head, name = fields.split(",")
+            parts.append(HeadRef(kind, int(layer), int(head), name))
         position = match.end()
     return [part for part in (*parts, text[position:]) if part]
+
+
+def plain_text(text: str) -> str:
+    """Return printed text without references."""
+    return "".join(part if isinstance(part, str) else part.text for part in parts_of(text))
 
 
 def number_of(value: int | Sized) -> int:
@@ -86,6 +104,8 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "one": lambda value, single, several: single if number_of(value) == 1 else several,
         # `{{ f.beating | of(f.tested, "relation") }}`: 3 of 12 relations, all 12 relations
         "of": _share_of,
+        # `{{ "●" | mark("key-syntax") }}`: a mark of the chart, in a caption
+        "mark": lambda text, class_: Marked(f"{_START}mark,{text},{class_}{_END}"),
         "number": lambda value: f"{number_of(value):,}",
         "percent": percent,
         "joined": lambda names: join(list(names)),

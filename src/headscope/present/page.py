@@ -9,10 +9,21 @@ from functools import cached_property, partial
 from typing import Any
 
 from headscope.counted import count
-from headscope.present.blocks import Block, ChartBlock, FactBlock, HeadingBlock, NoteBlock, PageBlocks, TableBlock
+from headscope.present.blocks import (
+    Block,
+    CaptionBlock,
+    ChartBlock,
+    FactBlock,
+    HeadingBlock,
+    HtmlBlock,
+    NoteBlock,
+    PageBlocks,
+    TableBlock,
+)
 from headscope.present.charts import CHARTS
 from headscope.present.facts import Fact
-from headscope.present.table import page_table, terminal_table
+from headscope.present.filters import Mark, parts_of
+from headscope.present.table import html_of, terminal_table
 from headscope.present.template import Template
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.linked_sentences import Sentence
@@ -51,17 +62,18 @@ class Page:
         """The template, read and checked when it is first used."""
         return Template(sys.modules[self.module])
 
-    def parts(self, **more: Any) -> Parts:
+    def parts(self, *, figures: Sequence[Figure] = (), **more: Any) -> Parts:
         """Return the analysis's parts of the report.
 
         Args:
+            figures: figures besides the charts of the template.
             more: further fields of `Parts`.
         """
         ranked = [fact for fact in self.template.facts.values() if fact.rank]
         return Parts(
             findings=self.findings,
             sections=self.sections,
-            figures=tuple(self._figures.values()),
+            figures=(*self._figures.values(), *figures),
             terms=self.terms,
             headline={fact.topic: fact.rank for fact in ranked},
             decoder_headline={fact.topic: fact.decoder_rank for fact in ranked if fact.decoder_rank},
@@ -121,24 +133,43 @@ class Page:
 def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]) -> list[Html]:
     """Return the blocks as HTML; sentences that the page has shown above are left out."""
     out: list[Html] = []
-    headings: list[Html] = []
+    headings: list[Html] = []  # a heading without anything below it is left out
+    group: list[Html] = []  # what a caption belongs to
+    captions: list[Html | None] = []
+
+    def close() -> None:
+        nonlocal headings, group, captions
+        if shown := [captioned(group, *captions)] if any(captions) else group:
+            out.extend([*headings, *shown])
+            headings = []
+        group, captions = [], []
+
     for block in blocks:
-        made: list[Html | None] = []
+        if captions and not isinstance(block, CaptionBlock):
+            close()
         match block:
             case HeadingBlock():
+                close()
                 headings.append(el(block.tag, capital(block.text)))
             case FactBlock():
-                made = [*linked([each for each in block.sentences if each in about.findings])]
+                group += linked([each for each in block.sentences if each in about.findings])
             case NoteBlock():
-                made = [el("p", block.text, class_="why")]
-            case ChartBlock():
-                made = [_chart(block, about, figures[block.name])]
+                close()
+                headings.append(el("p", block.text, class_="why"))
+            case CaptionBlock():
+                captions.append(_caption(block.text))
             case TableBlock():
-                table = page_table(block)
-                made = [None if table is None else table.html()]
-        if shown := [each for each in made if each is not None]:
-            out += [*headings, *shown]  # a heading without anything below it is left out
-            headings = []
+                group += [each for each in [html_of(block)] if each is not None]
+            case ChartBlock() | HtmlBlock():
+                close()
+                group += [
+                    each
+                    for each in [_chart(block, about, figures[block.name]) if isinstance(block, ChartBlock)
+                                 else _drawn(block, about)]
+                    if each is not None
+                ]  # fmt: skip
+                close()
+    close()
     return out
 
 
@@ -147,4 +178,19 @@ def _chart(block: ChartBlock, about: Context, figure: Figure) -> Html | None:
     if not pictures:
         return None
     file = file_link(about, block.file, "This figure")
-    return captioned(el("div", pictures, class_="panels"), caption(block.caption), file)
+    return captioned(el("div", pictures, class_="panels"), _caption(block.caption), file)
+
+
+def _drawn(block: HtmlBlock, about: Context) -> Html | None:
+    drawn = block.read()
+    if drawn is None:
+        return None
+    file = file_link(about, block.file, block.file_label) if block.file else None
+    return captioned(drawn, _caption(block.caption), block.key() if block.key else None, file)
+
+
+def _caption(text: str) -> Html | None:
+    """Return a caption with its marks in their colors."""
+    parts = (el("b", part.text, class_=part.class_) if isinstance(part, Mark) else
+             part if isinstance(part, str) else part.text for part in parts_of(text))  # fmt: skip
+    return caption(*parts)

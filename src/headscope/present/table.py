@@ -1,89 +1,178 @@
-"""A table of rows as text: once for the page and the terminal."""
+"""A table of rows as text and HTML: once for the page and the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import isnan
 from types import MappingProxyType
 from typing import Any
 
 from headscope.present.blocks import Row, TableBlock, has_value
-from headscope.report_kit.numbers import DASH, HYPHEN, ends, rounded, share, two_decimals
-from headscope.report_kit.tables.cells import Cell
+from headscope.report_kit.linked_sentences import HeadRef
+from headscope.report_kit.numbers import (
+    DASH,
+    HYPHEN,
+    ends,
+    joined,
+    offset_words,
+    points,
+    q_words,
+    rounded,
+    share,
+    two_decimals,
+)
+from headscope.report_kit.pictures.strip import strip
+from headscope.report_kit.tables.cells import Cell, Runs
+from headscope.report_kit.tables.page_parts import numbered, page_table, scrolled
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.tables.terminal import Grid
 from headscope.report_kit.words import plain
+from headscope.views.markup import Html, el
 
 TERMINAL_ROWS = 10
 """Number of rows of a table in a terminal."""
 
 
-def _of_cell(write: Callable[[float], str]) -> Callable[[Any], str]:
-    return lambda value: write(value.value if isinstance(value, Cell) else float(value))
+@dataclass(frozen=True)
+class CellText:
+    """The text of a table's cell.
+
+    Attributes:
+        text: the text.
+        below: details, in small print below it; in brackets in a terminal.
+        html: what the page shows in place of the text.
+        class_: class of the cell.
+    """
+
+    text: str
+    below: str = ""
+    html: Html | None = None
+    class_: str | None = None
 
 
-FORMS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
+def _of_cell(write: Callable[[float], str]) -> Callable[[Any], CellText]:
+    return lambda value: CellText(write(value.value if isinstance(value, Cell) else float(value)))
+
+
+def _runs(runs: Runs) -> CellText:
+    return CellText(share(runs.mean), joined(runs.lowest, runs.highest) if runs.seeds > 1 else "")
+
+
+def _head(head: HeadRef, below: str = "") -> CellText:
+    link = el("a", head.text, href=f"#{head.anchor}", class_="head")
+    return CellText(head.text, below, html=link)
+
+
+FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
     {
-        "text": plain,
-        "head": lambda head: head.text,
-        "count": lambda number: f"{int(number):,}",
-        "share": _of_cell(share),
+        "text": lambda value: CellText(plain(value), class_="words"),
+        # text with details below it
+        "detail": lambda value: CellText(*value),
+        "head": lambda head: CellText(head.text),
+        # a head linked to its card, with details below it
+        "head_link": lambda value: _head(*value),
+        "count": lambda number: CellText(f"{int(number):,}"),
+        "offset": lambda offset: CellText(offset_words(offset)),
         "rounded": _of_cell(rounded),
-        # the 95% interval of a number
-        "share_ends": partial(ends, missing=DASH),
-        "ends": partial(ends, write=two_decimals, between=" to ", missing=DASH),
+        # a share in percent; with its 95% interval below; in bold; the interval alone
+        "share": _of_cell(share),
+        "share_ends": lambda cell: CellText(share(cell.value), ends(cell)),
+        "bold_share_ends": lambda cell: CellText(share(cell.value), ends(cell), html=el("b", share(cell.value))),
+        "ends": lambda cell: CellText(ends(cell, missing=DASH)),
+        "ends_to": lambda cell: CellText(ends(cell, between=" to ", missing=DASH)),
+        "decimal_ends": lambda cell: CellText(ends(cell, two_decimals, between=" to ", missing=DASH)),
+        # a share of an offset, with the offset below it
+        "offset_share": lambda value: CellText(share(value[0].value), offset_words(value[1])),
+        # a difference of shares in points, with its interval below
+        "points": lambda cell: CellText(points(cell.value, signed=True), ends(cell, between=" to ")),
+        # the mean over random draws, with their range below
+        "runs": _runs,
+        "q": lambda q: CellText(q_words(q)),
+        # a picture of a head's accuracy beside its baseline and control; nothing in a terminal
+        "strip": lambda options: CellText("", html=strip(**options), class_="picture"),
     }
 )
 """How a field is written: name of the form -> its function."""
-_WORDS = ("text", "head")
+_WORDS = ("text", "head", "detail", "head_link")
 
 
-def page_table(block: TableBlock) -> Table | None:
+def html_of(block: TableBlock) -> Html | None:
+    """Return the table for the page; None if it has no rows."""
+    return _unfolded(block) if block.unfolded else (table.html() if (table := folded_table(block)) else None)
+
+
+def folded_table(block: TableBlock) -> Table | None:
     """Return the table as the page folds it; None if it has no rows."""
     rows = block.rows()
     if not rows:
         return None
-    groups = _with_values(block, rows)
+    groups = block.shown_columns(rows)
     columns = [column for group in groups.values() for column in group.items()]
     return Table(
         summary=block.summary,
         groups=tuple((title, len(group)) for title, group in groups.items()) if len(groups) > 1 else (),
         header=tuple(title for title, _ in columns),
-        rows=tuple(tuple(_text(row, *column) for _, column in columns) for row in rows),
+        rows=tuple(tuple(_cell(row, *column).text for _, column in columns) for row in rows),
         name=block.name,
         words=tuple(index for index, (_, (_, form)) in enumerate(columns) if form in _WORDS),
+        opened=block.opened,
         matters=tuple(_size(row, block.order) for row in rows) if block.order else (),
         first=block.first,
     )
 
 
+def _unfolded(block: TableBlock) -> Html | None:
+    rows = block.rows()
+    if not rows:
+        return None
+    columns = {title: column for group in block.shown_columns(rows).values() for title, column in group.items()}
+    groups: dict[str, list[Html]] = {}
+    for row in rows:
+        cells = [_cell(row, *column) for column in columns.values()]
+        groups.setdefault(row.get("group") or "", []).append(
+            el("tr", _row_title(cells[0]), map(_html_cell, cells[1:]), class_="weak" if row.get("weak") else None)
+        )
+    words = [title for title, (_, form) in columns.items() if form in ("text", "detail")]
+    table = page_table(list(columns), groups, name=block.name, class_=block.class_, words=words)
+    return scrolled(table, block.summary)
+
+
+def _row_title(cell: CellText) -> Html:
+    return el("th", cell.text, el("small", cell.below) if cell.below else None, scope="row")
+
+
+def _html_cell(cell: CellText) -> Html:
+    shown = cell.text if cell.html is None else cell.html
+    return el("td", shown, class_=cell.class_) if cell.class_ else numbered(shown, cell.below)
+
+
 def terminal_table(block: TableBlock, *, most: int = TERMINAL_ROWS) -> tuple[Grid, int] | None:
     """Return the first rows of the table in its order, and the number of all rows; None if it has none."""
-    table = page_table(block)
-    if table is None:
+    rows = block.rows()
+    if not rows:
         return None
-    first = [[cell.replace(DASH, HYPHEN).replace("−", HYPHEN) for cell in row] for row in table.ordered_rows[:most]]
-    spans = [title for title, span in table.groups or (("", len(table.header)),) for _ in range(span)]
-    titles = [f"{group}: {title}" if group else title for group, title in zip(spans, table.header, strict=True)]
-    words = [titles[index] for index in table.words]
-    return Grid(titles, first, words=words), len(table.rows)
-
-
-def _with_values(block: TableBlock, rows: Sequence[Row]) -> Mapping[str, Mapping[str, tuple[str, str]]]:
-    """Return the columns, by group, in which any row has a value."""
-    kept = {
-        group: {
-            title: column for title, column in columns.items() if any(has_value(row.get(column[0])) for row in rows)
-        }
-        for group, columns in block.columns.items()
+    ordered = sorted(rows, key=lambda row: -_size(row, block.order)) if block.order else rows
+    groups = block.shown_columns(rows)
+    columns = {
+        f"{group}: {title}" if group else title: column
+        for group, columns in groups.items()
+        for title, column in columns.items()
+        if column[1] != "strip"
     }
-    return {group: columns for group, columns in kept.items() if columns}
+    text = [[_terminal(_cell(row, *column)) for column in columns.values()] for row in ordered[:most]]
+    words = [title for title, (_, form) in columns.items() if form in _WORDS]
+    return Grid(list(columns), text, words=words), len(rows)
 
 
-def _text(row: Row, name: str, form: str) -> str:
+def _terminal(cell: CellText) -> str:
+    text = f"{cell.text} ({cell.below})" if cell.below else cell.text
+    return text.replace(DASH, HYPHEN).replace("−", HYPHEN)
+
+
+def _cell(row: Row, name: str, form: str) -> CellText:
     value = row.get(name)
-    return FORMS[form](value) if has_value(value) else DASH
+    return FORMS[form](value) if has_value(value) else CellText(DASH)
 
 
 def _size(row: Row, name: str) -> float:

@@ -12,17 +12,18 @@ from typing import Any
 from jinja2 import nodes
 
 from headscope.present.blocks import (
+    CaptionBlock,
     ChartBlock,
     FactBlock,
     HeadingBlock,
+    HtmlBlock,
     NoteBlock,
     PageBlocks,
-    Row,
     SectionBlocks,
     TableBlock,
 )
 from headscope.present.facts import Fact
-from headscope.present.filters import CONTINUED, FILTERS, Marked, finalize, parts_of
+from headscope.present.filters import CONTINUED, FILTERS, Mark, Marked, finalize, parts_of
 from headscope.present.template_check import BLOCKS, check_template, environment
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, sentence
@@ -40,9 +41,10 @@ class Template:
     """The template of an analysis.
 
     It calls `section(name, title)`, `fact(name, kind)`, `chart(form, rows, name=, kind=, alt=)`, `table(rows, name=,
-    summary=, columns=)`, `heading(kind)`, `note()` and `term(name)`; most are `{% call %}` blocks around their words.
-    Besides these it knows `kinds` and `words` of the run, the constants of the analysis's `facts.py`, and the filters
-    of `present.filters`. `rows` is the name of a function of `facts.py` that takes the run and the kind of attention.
+    summary=, columns=)`, `html(function, kind)`, `heading(kind)`, `note()`, `caption()` and `term(name)`; most are
+    `{% call %}` blocks around their words. Besides these it knows `kinds` and `words` of the run, the constants of the
+    analysis's `facts.py`, and the filters of `present.filters`. `rows` is the name of a function of `facts.py` that
+    takes the run and the kind of attention.
 
     Args:
         module: the analysis's `facts.py`.
@@ -126,6 +128,20 @@ class _Page:
             return self._add(HeadingBlock(text=text.name, tag=tag)) if text.prefix else ""
         return self._add(HeadingBlock(text=text, tag=tag))
 
+    def html(
+        self, function: str, kind: Kind | None = None, *, caller: Callable[[], str], file: str = "", key: str = "",
+        file_label: str = "",
+    ) -> str:  # fmt: skip
+        read = self._reader(function, kind)
+        shown = file + kind.ending if kind and file else file
+        caption = _plain(caller())
+        made = getattr(self._module, key) if key else None
+        return self._add(HtmlBlock(read=read, caption=caption, file=shown, file_label=file_label, key=made))
+
+    def caption(self, *, caller: Callable[[], str]) -> str:
+        text = _plain(caller())
+        return self._add(CaptionBlock(text=text)) if text else ""
+
     def note(self, *, caller: Callable[[], str]) -> str:
         return self._add(NoteBlock(text=_plain(caller())))
 
@@ -137,7 +153,7 @@ class _Page:
         self.sections[-1].blocks.append(block)
         return ""
 
-    def _reader(self, rows: str, kind: Kind | None) -> Callable[[], Sequence[Row]]:
+    def _reader(self, rows: str, kind: Kind | None) -> Callable[[], Any]:
         function = getattr(self._module, rows)
         return partial(function, self._about) if kind is None else partial(function, self._about, kind)
 
@@ -149,7 +165,8 @@ def _plain(text: str) -> str:
 def _sentences(fact: Fact, text: str) -> Iterator[Sentence]:
     """Yield the sentences of a fact; those after the first add to it."""
     for index, each in enumerate(filter(None, map(_plain, text.split(CONTINUED)))):
-        made = sentence(fact.topic, *parts_of(each), goes_on=index > 0, figure=None if index else fact.figure)
+        parts = [part.text if isinstance(part, Mark) else part for part in parts_of(each)]
+        made = sentence(fact.topic, *parts, goes_on=index > 0, figure=None if index else fact.figure)
         yield Sentence(made.topic, made.parts, fact.kind.name if fact.kind else "", made.goes_on, made.figure)
 
 
@@ -158,7 +175,7 @@ def _calls(tree: nodes.Template, name: str) -> Iterator[nodes.Call]:
 
 
 def _rows_named(tree: nodes.Template) -> Iterator[str]:
-    for function, position in (("chart", 1), ("table", 0)):
+    for function, position in (("chart", 1), ("table", 0), ("html", 0)):
         for call in _calls(tree, function):
             named = call.args[position]
             if isinstance(named, nodes.Const):

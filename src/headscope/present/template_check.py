@@ -14,7 +14,7 @@ from jinja2 import meta, nodes
 
 from headscope.present.facts import Fact
 
-BLOCKS = ("section", "fact", "chart", "table", "heading", "note", "term")
+BLOCKS = ("section", "fact", "chart", "table", "html", "heading", "note", "caption", "term")
 """The functions that a template calls; each adds a part to the page."""
 
 

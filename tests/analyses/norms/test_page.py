@@ -7,7 +7,7 @@ import pytest
 from headscope.analyses.norms.facts import PAGE, PARTS, SINK_SHARE, Activity, activities
 from headscope.analyses.norms.sums import KEY_CLASSES
 from headscope.present.blocks import TableBlock
-from headscope.present.table import page_table
+from headscope.present.table import folded_table
 from headscope.report_kit.linked_sentences import numbered
 from headscope.report_kit.tables.cells import Cell
 from support import mock_inputs
@@ -94,7 +94,7 @@ def test_the_section_has_both_axes_and_every_head():
 def test_the_table_has_a_column_for_every_class_of_token():
     context = about(with_norms(mock_inputs.encoder(1, 2)))
     (block,) = PAGE.filled(context.run).each(TableBlock)
-    table = page_table(block)
+    table = folded_table(block)
     assert table.groups[-1] == ("value norm by class", len(KEY_CLASSES))
     assert table.header[-5:] == ("[CLS]", "[SEP]", ". and ,", "other punctuation", "other")
     assert table.rows[0][-5:] == ("0.3", "0.4", "0.5", "0.6", "0.2")
