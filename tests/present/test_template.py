@@ -27,7 +27,7 @@ def sentences(words, *facts):
     module.Claim, module.__package__ = Claim, "example"
     Claim.__module__ = "example"
     source = "{% call section('s', 'S') %}Why?{% endcall %}{% call(f) fact('claim') %}" + words + "{% endcall %}"
-    page = Template(module, source).fill(about(mock_inputs.encoder(2, 4)), facts)
+    page = Template(module, source=source).fill(about(mock_inputs.encoder(2, 4)), facts)
     return [each for block in page.sections[0].blocks for each in block.sentences]
 
 

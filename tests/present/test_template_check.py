@@ -36,18 +36,18 @@ WRONG = {
     "unknown fact 'few_heads'": WORDS + WORDS.replace("many_heads", "few_heads"),
     "the fact many_heads has no words": "{% call term('Head') %}a head{% endcall %}",
     "line 1: text outside of any block": "Some heads. " + WORDS,
-    "head_row: example has no such function": WORDS + "{{ table('head_row', name='t') }}",
+    "head_row is not a function that the page uses": WORDS + "{{ table('head_row', name='t') }}",
     "expected {% call(f) fact('many_heads') %}": "{% call fact('many_heads') %}heads{% endcall %}",
 }
 
 
 def test_a_correct_template_is_read():
-    assert list(Template(facts_module(), WORDS).facts) == ["many_heads"]
+    assert list(Template(facts_module(), source=WORDS).facts) == ["many_heads"]
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_each_mistake_is_named(wrong):
     with pytest.raises(TemplateError) as error:
-        Template(facts_module(), WRONG[wrong])
+        Template(facts_module(), source=WRONG[wrong])
     assert wrong in str(error.value)
     assert str(error.value).startswith("example/page.j2: ")

@@ -15,7 +15,7 @@ from headscope.report_kit.comparing import Comparison
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, listed
 from headscope.report_kit.numbers import accuracy_words, offset_words, percent
 from headscope.report_kit.relation_names import found_words, short
-from headscope.report_kit.words import join, join_first
+from headscope.report_kit.words import join, join_first, plain
 
 CONTINUED = "\x1e"
 """Written by `{{ continued }}`: begins a sentence that adds to the one before it."""
@@ -100,6 +100,8 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "heads": _heads,
         # `{{ f.heads | counted("head") }}`: 12 heads
         "counted": lambda value, noun: count(number_of(value), noun),
+        # `{{ treebank | counts_of("sentence", "word") }}`: the counts that a part of the manifest has, with their nouns
+        "counts_of": lambda of, *nouns: [count(int(of[f"{noun}s"]), noun) for noun in nouns if f"{noun}s" in of],
         # `{{ f.heads | one("is", "are") }}`: the verb for one head or several
         "one": lambda value, single, several: single if number_of(value) == 1 else several,
         # `{{ f.beating | of(f.tested, "relation") }}`: 3 of 12 relations, all 12 relations
@@ -107,7 +109,11 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         # `{{ "●" | mark("key-syntax") }}`: a mark of the chart, in a caption
         "mark": lambda text, class_: Marked(f"{_START}mark,{text},{class_}{_END}"),
         "number": lambda value: f"{number_of(value):,}",
+        "total": sum,
         "percent": percent,
+        "decimals": lambda value, digits: f"{value:.{digits}f}",
+        # foreign text: control characters visible, limited in length
+        "plain": plain,
         "joined": lambda names: join(list(names)),
         "first_three": lambda names: join_first(list(names), most=MOST_LISTED),
         # a `Cell` with its interval: 75.2% (72.9 to 77.4); `long` adds that it is the 95% interval

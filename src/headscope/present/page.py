@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from headscope.counted import count
 from headscope.present.blocks import (
     Block,
     CaptionBlock,
@@ -44,10 +43,12 @@ class Page:
     Attributes:
         module: name of the module of its facts, next to which lies `page.j2`.
         facts: yields the claims that a run supports; empty for a run without the analysis's tables.
+        uses: functions that the template names, and classes of facts of other modules.
     """
 
     module: str
     facts: Callable[[Context], Iterable[Fact]]
+    uses: tuple[Callable[..., Any] | type[Fact], ...] = ()
     _filled: Callable[[Study], PageBlocks] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +61,7 @@ class Page:
     @cached_property
     def template(self) -> Template:
         """The template, read and checked when it is first used."""
-        return Template(sys.modules[self.module])
+        return Template(sys.modules[self.module], self.uses)
 
     def parts(self, *, figures: Sequence[Figure] = (), **more: Any) -> Parts:
         """Return the analysis's parts of the report.
@@ -97,9 +98,9 @@ class Page:
     def sections(self, about: Context) -> list[Section]:
         """Return the sections; a section without a sentence, chart or table is left out."""
         return [
-            made
+            part
             for each in self.filled(about.run).sections
-            for made in section(each.name, each.title, each.why, _html(each.blocks, about, self._figures))
+            for part in section(each.name, each.title, each.why, _html(each.blocks, about, self._figures))
         ]
 
     @cached_property
@@ -114,18 +115,17 @@ class Page:
                 yield block.kind.ending, partial(block.draw, CHARTS[block.form], about.roles)
 
     def terminal(self, run: Study) -> Iterator[Grid | str]:
-        """Yield the sentences, the first rows of each table, and the definitions, as lines and tables of text."""
+        """Yield the sentences, the first table that has rows, and the definitions, as lines and tables of text."""
         about = Context.of(run)
         filled = self.filled(run)
         for each in self.findings(about):
             yield f"  {each.text}" if each.goes_on else f"- {each.text}"
-        for block in filled.each(TableBlock):
-            if (shown := terminal_table(block)) is not None:
-                grid, rows = shown
-                yield ""
-                more = f", {len(grid.rows)} of {count(rows, 'row')}" if rows > len(grid.rows) else ""
-                yield f"{block.summary}{f', {block.first}' if block.first else ''}{more}:"
-                yield grid
+        shown = next(filter(None, map(terminal_table, filled.each(TableBlock))), None)
+        if shown is not None:
+            title, grid = shown
+            yield ""
+            yield title
+            yield grid
         yield ""
         yield from (f"{name}: {meaning}" for name, meaning in filled.terms)
 
@@ -136,13 +136,14 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
     headings: list[Html] = []  # a heading without anything below it is left out
     group: list[Html] = []  # what a caption belongs to
     captions: list[Html | None] = []
+    has_content = False  # a caption without anything that it belongs to is left out; what it says may stand further up
 
     def close() -> None:
-        nonlocal headings, group, captions
-        if shown := [captioned(group, *captions)] if any(captions) else group:
+        nonlocal headings, group, captions, has_content
+        if shown := [captioned(group, *captions)] if has_content and any(captions) else group:
             out.extend([*headings, *shown])
             headings = []
-        group, captions = [], []
+        group, captions, has_content = [], [], False
 
     for block in blocks:
         if captions and not isinstance(block, CaptionBlock):
@@ -152,6 +153,7 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
                 close()
                 headings.append(el(block.tag, capital(block.text)))
             case FactBlock():
+                has_content = True
                 group += linked([each for each in block.sentences if each in about.findings])
             case NoteBlock():
                 close()
@@ -159,15 +161,15 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
             case CaptionBlock():
                 captions.append(_caption(block.text))
             case TableBlock():
-                group += [each for each in [html_of(block)] if each is not None]
+                if (table := html_of(block)) is not None:
+                    has_content = True
+                    group.append(table)
             case ChartBlock() | HtmlBlock():
                 close()
-                group += [
-                    each
-                    for each in [_chart(block, about, figures[block.name]) if isinstance(block, ChartBlock)
-                                 else _drawn(block, about)]
-                    if each is not None
-                ]  # fmt: skip
+                drawn = (
+                    _chart(block, about, figures[block.name]) if isinstance(block, ChartBlock) else _drawn(block, about)
+                )
+                group += [] if drawn is None else [drawn]
                 close()
     close()
     return out

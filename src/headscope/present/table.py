@@ -8,6 +8,7 @@ from math import isnan
 from types import MappingProxyType
 from typing import Any
 
+from headscope.counted import count
 from headscope.present.blocks import Row, TableBlock, has_value
 from headscope.report_kit.linked_sentences import HeadRef
 from headscope.report_kit.numbers import (
@@ -31,7 +32,7 @@ from headscope.report_kit.words import plain
 from headscope.views.markup import Html, el
 
 TERMINAL_ROWS = 10
-"""Number of rows of a table in a terminal."""
+"""Number of rows of a folded table in a terminal."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,20 @@ def _runs(runs: Runs) -> CellText:
     return CellText(share(runs.mean), joined(runs.lowest, runs.highest) if runs.seeds > 1 else "")
 
 
+def _emphasized(cell: Cell, is_strong: bool) -> CellText:
+    value, below = share(cell.value), ends(cell)
+    return CellText(value, below, html=el("b", value) + el("small", below) if is_strong and below else None)
+
+
 def _head(head: HeadRef, below: str = "") -> CellText:
     link = el("a", head.text, href=f"#{head.anchor}", class_="head")
-    return CellText(head.text, below, html=link)
+    small = el("small", below, class_="often") if below else Html()
+    return CellText(head.text, below, html=link + small)
 
 
 FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
     {
-        "text": lambda value: CellText(plain(value), class_="words"),
+        "text": lambda value: CellText(plain(value), class_="words way"),
         # text with details below it
         "detail": lambda value: CellText(*value),
         "head": lambda head: CellText(head.text),
@@ -75,10 +82,10 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         "count": lambda number: CellText(f"{int(number):,}"),
         "offset": lambda offset: CellText(offset_words(offset)),
         "rounded": _of_cell(rounded),
-        # a share in percent; with its 95% interval below; in bold; the interval alone
+        # a share in percent; with its 95% interval below; in bold if it is strong; the interval alone
         "share": _of_cell(share),
         "share_ends": lambda cell: CellText(share(cell.value), ends(cell)),
-        "bold_share_ends": lambda cell: CellText(share(cell.value), ends(cell), html=el("b", share(cell.value))),
+        "emphasized": lambda value: _emphasized(*value),
         "ends": lambda cell: CellText(ends(cell, missing=DASH)),
         "ends_to": lambda cell: CellText(ends(cell, between=" to ", missing=DASH)),
         "decimal_ends": lambda cell: CellText(ends(cell, two_decimals, between=" to ", missing=DASH)),
@@ -88,13 +95,13 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         "points": lambda cell: CellText(points(cell.value, signed=True), ends(cell, between=" to ")),
         # the mean over random draws, with their range below
         "runs": _runs,
-        "q": lambda q: CellText(q_words(q)),
+        "q": lambda q: CellText(q if isinstance(q, str) else q_words(q)),
         # a picture of a head's accuracy beside its baseline and control; nothing in a terminal
         "strip": lambda options: CellText("", html=strip(**options), class_="picture"),
     }
 )
 """How a field is written: name of the form -> its function."""
-_WORDS = ("text", "head", "detail", "head_link")
+_WORDS = ("text", "detail")
 
 
 def html_of(block: TableBlock) -> Html | None:
@@ -113,13 +120,17 @@ def folded_table(block: TableBlock) -> Table | None:
         summary=block.summary,
         groups=tuple((title, len(group)) for title, group in groups.items()) if len(groups) > 1 else (),
         header=tuple(title for title, _ in columns),
-        rows=tuple(tuple(_cell(row, *column).text for _, column in columns) for row in rows),
+        rows=tuple(tuple(_shown(_cell(row, *column)) for _, column in columns) for row in rows),
         name=block.name,
         words=tuple(index for index, (_, (_, form)) in enumerate(columns) if form in _WORDS),
         opened=block.opened,
         matters=tuple(_size(row, block.order) for row in rows) if block.order else (),
         first=block.first,
     )
+
+
+def _shown(cell: CellText) -> str:
+    return cell.text if cell.html is None else cell.html
 
 
 def _unfolded(block: TableBlock) -> Html | None:
@@ -143,12 +154,13 @@ def _row_title(cell: CellText) -> Html:
 
 
 def _html_cell(cell: CellText) -> Html:
-    shown = cell.text if cell.html is None else cell.html
-    return el("td", shown, class_=cell.class_) if cell.class_ else numbered(shown, cell.below)
+    if cell.html is not None:
+        return el("td", cell.html, class_=cell.class_)
+    return el("td", cell.text, class_=cell.class_) if cell.class_ else numbered(cell.text, cell.below)
 
 
-def terminal_table(block: TableBlock, *, most: int = TERMINAL_ROWS) -> tuple[Grid, int] | None:
-    """Return the first rows of the table in its order, and the number of all rows; None if it has none."""
+def terminal_table(block: TableBlock) -> tuple[str, Grid] | None:
+    """Return a line on the table and its first rows, all rows of an unfolded table; None if it has none."""
     rows = block.rows()
     if not rows:
         return None
@@ -160,9 +172,11 @@ def terminal_table(block: TableBlock, *, most: int = TERMINAL_ROWS) -> tuple[Gri
         for title, column in columns.items()
         if column[1] != "strip"
     }
-    text = [[_terminal(_cell(row, *column)) for column in columns.values()] for row in ordered[:most]]
+    first = ordered if block.unfolded else ordered[:TERMINAL_ROWS]
+    text = [[_terminal(_cell(row, *column)) for column in columns.values()] for row in first]
     words = [title for title, (_, form) in columns.items() if form in _WORDS]
-    return Grid(list(columns), text, words=words), len(rows)
+    notes = [block.summary, block.first, f"{len(first)} of {count(len(rows), 'row')}" if len(first) < len(rows) else ""]
+    return f"{', '.join(filter(None, notes))}:", Grid(list(columns), text, words=words)
 
 
 def _terminal(cell: CellText) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import resources
 from types import ModuleType
@@ -30,7 +31,7 @@ from headscope.report_kit.linked_sentences import Sentence, sentence
 from headscope.report_kit.report_parts import Context, Term
 
 FILE = "page.j2"
-GIVEN = ("continued", "kinds", "words")
+GIVEN = ("continued", "kinds", "manifest", "words")
 
 
 class TemplateError(ValueError):
@@ -42,49 +43,46 @@ class Template:
 
     It calls `section(name, title)`, `fact(name, kind)`, `chart(form, rows, name=, kind=, alt=)`, `table(rows, name=,
     summary=, columns=)`, `html(function, kind)`, `heading(kind)`, `note()`, `caption()` and `term(name)`; most are
-    `{% call %}` blocks around their words. Besides these it knows `kinds` and `words` of the run, the constants of the
-    analysis's `facts.py`, and the filters of `present.filters`. `rows` is the name of a function of `facts.py` that
-    takes the run and the kind of attention.
+    `{% call %}` blocks around their words. `value(function)` is a value on which words depend. Besides these it knows
+    `kinds`, `words` and `manifest` of the run, the constants of the analysis's `facts.py`, and the filters of
+    `present.filters`. Rows and values come from functions of the run, and of the kind of attention if one is given.
 
     Args:
         module: the analysis's `facts.py`.
+        uses: functions that the template names, and classes of facts of other modules.
         source: text of the template; by default the file `page.j2` next to the module.
 
     Raises:
-        TemplateError: the template has an unknown name, filter, fact or field, or a fact has no words.
+        TemplateError: the template has an unknown name, filter, function, fact or field, or a fact has no words.
     """
 
-    def __init__(self, module: ModuleType, source: str | None = None) -> None:
+    def __init__(
+        self, module: ModuleType, uses: Sequence[Callable[..., Any] | type[Fact]] = (), *, source: str | None = None
+    ) -> None:
         if source is None:
             source = resources.files(module.__package__ or "").joinpath(FILE).read_text("utf-8")
-        self.module = module
-        self.facts = {
-            value.name(): value
-            for value in vars(module).values()
-            if isinstance(value, type)
-            and issubclass(value, Fact)
-            and value.__module__ == module.__name__
-            and not value.__subclasses__()
-        }
+        facts = [each for each in (*vars(module).values(), *uses) if isinstance(each, type) and issubclass(each, Fact)]
+        self.facts = {fact.name(): fact for fact in facts if fact is not Fact and not fact.__subclasses__()}
+        self.functions = {each.__name__: each for each in uses if not isinstance(each, type)}
         self.constants = {name: value for name, value in vars(module).items() if name.isupper()}
-        made = environment(FILTERS, finalize)
-        tree = made.parse(source)
-        given = {*BLOCKS, *GIVEN, *self.constants}
-        wrong = check_template(tree, facts=self.facts, given=given, filters=FILTERS)
-        wrong += [
-            f"{name}: {module.__name__} has no such function" for name in _rows_named(tree) if not hasattr(module, name)
-        ]
+        templates = environment(FILTERS, finalize)
+        tree = templates.parse(source)
+        names = {*BLOCKS, *GIVEN, *self.constants}
+        wrong = check_template(tree, facts=self.facts, names=names, filters=FILTERS)
+        unknown = [name for name in dict.fromkeys(_functions_named(tree)) if name not in self.functions]
+        wrong += [f"{name} is not a function that the page uses" for name in unknown]
         if wrong:
             raise TemplateError(f"{module.__package__}/{FILE}: {'; '.join(wrong)}")
         self.chart_names = tuple(dict.fromkeys(_chart_names(tree)))
-        self.tree, self.compiled = tree, made.from_string(source)
+        self.tree, self.compiled = tree, templates.from_string(source)
 
     def fill(self, about: Context, facts: Sequence[Fact]) -> PageBlocks:
         """Fill in the template for a run."""
-        page = _Page(self.module, about, facts)
+        page = _Page(self.functions, about, facts)
         self.compiled.render(
             **{name: getattr(page, name) for name in BLOCKS}, **self.constants,
-            continued=Marked(CONTINUED), kinds=about.kinds, words=about.words,
+            continued=Marked(CONTINUED), kinds=about.kinds,
+            manifest=about.run.manifest, words=about.words,
         )  # fmt: skip
         return PageBlocks(sections=tuple(page.sections), terms=tuple(page.terms))
 
@@ -92,8 +90,8 @@ class Template:
 class _Page:
     """The blocks that a template adds while it is filled in."""
 
-    def __init__(self, module: ModuleType, about: Context, facts: Sequence[Fact]) -> None:
-        self._module, self._about, self._facts = module, about, facts
+    def __init__(self, functions: Mapping[str, Callable[..., Any]], about: Context, facts: Sequence[Fact]) -> None:
+        self._functions, self._about, self._facts = functions, about, facts
         self.sections: list[SectionBlocks] = []
         self.terms: list[Term] = []
 
@@ -135,12 +133,15 @@ class _Page:
         read = self._reader(function, kind)
         shown = file + kind.ending if kind and file else file
         caption = _plain(caller())
-        made = getattr(self._module, key) if key else None
-        return self._add(HtmlBlock(read=read, caption=caption, file=shown, file_label=file_label, key=made))
+        scale = self._functions[key] if key else None
+        return self._add(HtmlBlock(read=read, caption=caption, file=shown, file_label=file_label, key=scale))
 
     def caption(self, *, caller: Callable[[], str]) -> str:
         text = _plain(caller())
         return self._add(CaptionBlock(text=text)) if text else ""
+
+    def value(self, function: str) -> Any:
+        return self._reader(function, None)()
 
     def note(self, *, caller: Callable[[], str]) -> str:
         return self._add(NoteBlock(text=_plain(caller())))
@@ -154,7 +155,7 @@ class _Page:
         return ""
 
     def _reader(self, rows: str, kind: Kind | None) -> Callable[[], Any]:
-        function = getattr(self._module, rows)
+        function = self._functions[rows]
         return partial(function, self._about) if kind is None else partial(function, self._about, kind)
 
 
@@ -166,16 +167,16 @@ def _sentences(fact: Fact, text: str) -> Iterator[Sentence]:
     """Yield the sentences of a fact; those after the first add to it."""
     for index, each in enumerate(filter(None, map(_plain, text.split(CONTINUED)))):
         parts = [part.text if isinstance(part, Mark) else part for part in parts_of(each)]
-        made = sentence(fact.topic, *parts, goes_on=index > 0, figure=None if index else fact.figure)
-        yield Sentence(made.topic, made.parts, fact.kind.name if fact.kind else "", made.goes_on, made.figure)
+        words = sentence(fact.topic, *parts, goes_on=index > 0, figure=None if index else fact.figure)
+        yield replace(words, kind=fact.kind.name if fact.kind else "")
 
 
 def _calls(tree: nodes.Template, name: str) -> Iterator[nodes.Call]:
     return (call for call in tree.find_all(nodes.Call) if isinstance(call.node, nodes.Name) and call.node.name == name)
 
 
-def _rows_named(tree: nodes.Template) -> Iterator[str]:
-    for function, position in (("chart", 1), ("table", 0), ("html", 0)):
+def _functions_named(tree: nodes.Template) -> Iterator[str]:
+    for function, position in (("chart", 1), ("table", 0), ("html", 0), ("value", 0)):
         for call in _calls(tree, function):
             named = call.args[position]
             if isinstance(named, nodes.Const):

@@ -14,19 +14,19 @@ from jinja2 import meta, nodes
 
 from headscope.present.facts import Fact
 
-BLOCKS = ("section", "fact", "chart", "table", "html", "heading", "note", "caption", "term")
-"""The functions that a template calls; each adds a part to the page."""
+BLOCKS = ("section", "fact", "chart", "table", "html", "heading", "note", "caption", "term", "value")
+"""The functions that a template calls; all but `value` add a part to the page."""
 
 
 def check_template(
-    tree: nodes.Template, *, facts: Mapping[str, type[Fact]], given: Collection[str], filters: Collection[str]
+    tree: nodes.Template, *, facts: Mapping[str, type[Fact]], names: Collection[str], filters: Collection[str]
 ) -> list[str]:
     """Return what is wrong with a template, a line each; empty if nothing is.
 
     Args:
         tree: syntax tree of the template.
         facts: classes of the analysis's facts by name.
-        given: names that the template may use besides its own.
+        names: names that the template may use besides its own.
         filters: names of filters.
     """
     wrong = [
@@ -35,7 +35,7 @@ def check_template(
         if node.name not in filters
     ]
     if not wrong:  # Jinja looks for names in compiled code, which needs every filter
-        wrong = [f"unknown name {name!r}" for name in sorted(meta.find_undeclared_variables(tree) - set(given))]
+        wrong = [f"unknown name {name!r}" for name in sorted(meta.find_undeclared_variables(tree) - set(names))]
     worded = set()
     for block in tree.find_all(nodes.CallBlock):
         name = fact_name(block)
@@ -83,8 +83,8 @@ def _stray_text(part: nodes.Node) -> Iterator[int]:
 
 def environment(filters: Mapping[str, Callable[..., Any]], finalize: Callable[[Any], Any]) -> jinja2.Environment:
     """Return the environment of the templates: undefined names are errors, nothing is escaped as HTML."""
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         undefined=jinja2.StrictUndefined, finalize=finalize, autoescape=False, trim_blocks=True, lstrip_blocks=True
     )
-    made.filters = dict(filters)  # without Jinja's own `list` and `count`, which print Python values
-    return made
+    templates.filters = dict(filters)  # without Jinja's own `list` and `count`, which print Python values
+    return templates

@@ -82,6 +82,10 @@ class Kind:
         """Return a reference to a head by its name."""
         return HeadRef(self.name, int(layer), int(head), self.head_name(layer, head))
 
+    def labeled_head(self, layer: SupportsInt, head: SupportsInt) -> HeadRef:
+        """Return a reference to a head by its label, for tables."""
+        return HeadRef(self.name, int(layer), int(head), self.head_label(layer, head))
+
     def head_link(self, layer: SupportsInt, head: SupportsInt) -> Html:
         """Return a head's label, linked to its card."""
         address = f"#{head_anchor(self.name, int(layer), int(head))}"

@@ -8,11 +8,11 @@ import pytest
 
 from headscope.analyses.arc_examples.section import arcs_section, figure_examples, groups_of
 from headscope.analyses.for_report import arc_examples
+from headscope.analyses.syntax.facts import PAGE, PARTS
+from headscope.analyses.syntax.figures.heat_table import best_offsets, drawn_relations, heat_table
 from headscope.analyses.syntax.figures.relation_layers import STEPS, on_shade, shade
-from headscope.analyses.syntax.heat_table import best_offsets, drawn_relations, heat_table
-from headscope.analyses.syntax.page_tables import main_table
 from headscope.analyses.syntax.relations import relations_of
-from headscope.analyses.syntax.section import syntax_section, treebank_line
+from headscope.present.blocks import CaptionBlock
 from headscope.report_kit.pictures.strip import strip
 from headscope.report_kit.relation_names import DIRECTIONS, found_words, gloss, short
 from headscope.report_kit.tables.cells import Cell, Runs
@@ -27,7 +27,7 @@ from support.page_tables import Tables
 def section(inputs, *, curves=False):
     """The section; without its curves, which take most of the time."""
     inputs = inputs if curves else with_parts(inputs, syntax_by_distance=None)
-    return only(syntax_section(about(inputs, found=findings(inputs))))
+    return only(PARTS.sections(about(inputs, found=findings(inputs))))
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +94,7 @@ def test_what_does_not_beat_its_offset_stands_apart_and_is_hollow(inputs, markup
 def test_what_was_not_tested_stands_under_a_heading_that_says_so(inputs):
     best = inputs.tables.get("syntax_best").copy()
     best.loc[best["relation"].isin(["acl", "obj"]), "q_value"] = np.nan
-    found = relations_of(with_parts(inputs, syntax_best=best))
-    rows = Tables(str(main_table(found, about(inputs)))).found["table-1"]
+    rows = Tables(section(with_parts(inputs, syntax_best=best))).found["table-1"]
     titles = [row[0] for row in rows if len(row) == 1]
     assert titles[:2] == ["Not shown to beat every fixed offset", "Not tested: fewer than 10 documents"]
     at = [row[0] for row in rows].index(titles[1])
@@ -223,6 +222,12 @@ def test_shuffled_words_have_a_column_of_their_own():
     assert obj[place] == "30.1"
 
 
+def treebank_line(manifest):
+    """The caption on the treebank; empty where there is none."""
+    blocks = PAGE.filled(with_parts(mock_inputs.section_4(1, 1), manifest=manifest)).each(CaptionBlock)
+    return next((block.text for block in blocks if block.text.startswith("Read")), "")
+
+
 def test_what_was_read_is_said_and_missing_keys_are_not():
     told = mock_inputs.section_4(1, 1).manifest
     assert treebank_line(told) == (
@@ -230,14 +235,14 @@ def test_what_was_read_is_said_and_missing_keys_are_not():
         "pieces, their attention averaged; 3 words without a piece, never right; 2 sentences skipped (longer than 512 "
         "tokens: 2); sub-types folded into their relation."
     )
-    assert treebank_line({"treebank": {"sentences": 1}}) == "Read 1 sentence."
+    assert treebank_line({**told, "treebank": {"sentences": 1}}) == "Read 1 sentence."
     by_reason = {"sentences": 9, "words_merged": 1, "skipped": {"no tree": 2, "too long": 1}, "folded": False}
-    assert treebank_line({"treebank": by_reason}) == (
+    assert treebank_line({**told, "treebank": by_reason}) == (
         "Read 9 sentences; 1 word merged with a neighbor by the tokenizer; 3 sentences skipped (no tree: 2; too "
         "long: 1); sub-types kept."
     )
-    assert treebank_line({"treebank": {}}) == ""
-    assert treebank_line({}) == ""
+    assert treebank_line({**told, "treebank": {}}) == ""
+    assert treebank_line({name: part for name, part in told.items() if name != "treebank"}) == ""
 
 
 def test_a_run_without_a_treebank_has_no_section():

@@ -178,5 +178,5 @@ def non_sink(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | None:
     return pd.DataFrame({"non_sink": 1 - rows.groupby(["kind", "layer", "head"])["value"].sum()})
 
 
-PAGE = Page(__name__, norm_facts)
+PAGE = Page(__name__, norm_facts, uses=(activity_points, head_rows))
 PARTS = PAGE.parts(group="where", explained=("norms",))

@@ -8,8 +8,8 @@ from functools import partial
 import pandas as pd
 
 from headscope.analyses.syntax.figures.distance_curves import curve_pages, distance_curves
+from headscope.analyses.syntax.figures.heat_table import drawn_relations
 from headscope.analyses.syntax.figures.relation_layers import best_by_layer, relation_layers
-from headscope.analyses.syntax.heat_table import drawn_relations
 from headscope.analyses.syntax.relations import best_offsets, curve_relations, relations_of
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 

@@ -1,0 +1,134 @@
+"""Rows of the page's tables: the best head of each relation, the paper's, accuracy by distance, special tokens."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Any
+
+from headscope.analyses.syntax.noop import established_rows, token_name
+from headscope.analyses.syntax.relations import Best, Relation, curve_relations, relations_of
+from headscope.attention.head_id import head_label
+from headscope.present.blocks import Row
+from headscope.report_kit.numbers import DASH, offset_words, percent, share
+from headscope.report_kit.relation_names import DIRECTIONS, OVERALL, gloss, short
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import cell_of, number, records
+from headscope.study.paper import paper_numbers
+
+_GROUPS = ("", "Not shown to beat every fixed offset", "Not tested: fewer than 10 documents", "All relations together")
+
+
+def main_rows(about: Context) -> list[Row]:
+    """Return table 1 with heads selected held-out: those shown to beat every offset, the others, then all words."""
+    held_out = [(relation, relation.held_out) for relation in relations_of(about.run) if relation.held_out]
+    rows = [_main_row(relation, best, about) for relation, best in held_out]
+    return sorted(rows, key=lambda row: _GROUPS.index(row["group"]))
+
+
+def has_control(about: Context) -> bool:
+    """Return True if random weights were measured."""
+    return any(relation.control for relation in relations_of(about.run))
+
+
+def has_held_out(about: Context) -> bool:
+    """Return True if any head was selected held-out."""
+    return any(relation.held_out for relation in relations_of(about.run))
+
+
+def _main_row(relation: Relation, best: Best, about: Context) -> Row:
+    strong = best.beats
+    group = 3 if relation.overall else 0 if strong else 1 if best.tested else 2
+    often = "" if isnan(best.share) else f"in {percent(best.share, 0)} of splits"
+    picture = {"accuracy": best.accuracy, "baseline": best.baseline, "control": relation.control, "strong": strong}
+    return {
+        "relation": (short(relation.name), gloss(relation.name)),
+        "head": (about.kind(best.kind).labeled_head(best.layer, best.head), often),
+        "picture": picture,
+        "accuracy": (best.accuracy, strong),
+        "offset": (best.baseline, best.offset),
+        "above": best.gap,
+        "all_documents": best.all_documents,
+        "held_out": best.held_out,
+        "control": relation.control,
+        "shuffled": relation.shuffled,
+        "q": None if relation.overall else "not tested" if isnan(best.q) else best.q,
+        "direction": DIRECTIONS.get(best.direction, best.direction),
+        "n": relation.n,
+        "group": _GROUPS[group],
+        "weak": not (strong or relation.overall),
+    }
+
+
+def same_data_rows(about: Context) -> list[Row]:
+    """Return the paper's selection: head and offset chosen on the sentences on which they are scored."""
+    return [
+        {
+            "relation": short(relation.name),
+            "n": relation.n,
+            "head": (about.kind(best.kind).labeled_head(best.layer, best.head), ""),
+            "direction": DIRECTIONS.get(best.direction, best.direction),
+            "accuracy": best.accuracy,
+            "baseline": best.baseline,
+            "offset": best.offset,
+            "q": "not tested" if isnan(best.q) else best.q,
+        }
+        for relation in relations_of(about.run)
+        if (best := relation.same_data)
+    ]
+
+
+def paper_rows(about: Context) -> list[Row]:
+    """Return the paper's table 1 next to this run's same-data results; empty for other models than the paper's."""
+    if not about.run.is_bert_base:
+        return []
+    measured = {relation.name: relation.same_data for relation in relations_of(about.run)}
+    return [
+        {
+            "relation": short(str(line["relation"])),
+            "head": head_label(best.layer, best.head),
+            "accuracy": best.accuracy,
+            "offset": f"{share(best.baseline.value)} ({offset_words(best.offset)})",
+            "paper_head": str(line["head"]),
+            "paper_accuracy": f"{line['accuracy']:.1f}",
+            "paper_offset": f"{line['baseline_accuracy']:.1f} ({offset_words(int(line['baseline_offset']))})",
+        }
+        for line in paper_numbers().get("table1", [])
+        if (best := measured.get(str(line["relation"])))
+    ]
+
+
+def noop_rows(about: Context) -> list[Row]:
+    """Return each relation's attention to special tokens from the words that attend in it and from all others."""
+    return [
+        {
+            **{name: number(row[name]) for name in ("attending", "others")},
+            "relation": short(str(row["relation"])),
+            "head": about.kind(str(row["kind"])).labeled_head(row["layer"], row["head"]),
+            "direction": DIRECTIONS.get(str(row["direction"]), DASH),
+            "token": token_name(str(row["key_class"]), about.words),
+            "n_words": row["n_words"],
+            "n_other_words": row["n_other_words"],
+            "difference": cell_of(row, "difference"),
+        }
+        for row in established_rows(about.run)
+    ]
+
+
+def distance_rows(about: Context) -> list[Row]:
+    """Return the accuracies by distance, which are the data of the curves."""
+    names = curve_relations(relations_of(about.run), about.run)
+    by_relation: dict[str, list[dict[str, Any]]] = {}
+    for row in records(about.run.tables.get("syntax_by_distance")) if names else ():
+        by_relation.setdefault(str(row["relation"]), []).append(row)
+    return [
+        {
+            "relation": short(name),
+            "head": about.kind(str(row["kind"])).labeled_head(row["layer"], row["head"]),
+            "distance": str(row["distance"]),
+            "n": cell_of(row).n,
+            "accuracy": cell_of(row),
+            "baseline": number(row["baseline_accuracy"]),
+        }
+        for name in (*names, *OVERALL)
+        for row in by_relation.get(name, ())
+    ]
