@@ -190,7 +190,7 @@ DEFECTS = [
     _in("analyses/coref/gap/gap_segments.py", "return self.a[1] - 1, self.b[1] - 1",
         "return self.a[0], self.b[1] - 1", "analyses/coref/test_gap.py"),
     # analyses: those of the newer questions
-    _in("analyses/explanation/fit.py",
+    _in("analyses/explanation/row_block.py",
         "np.where(self.visible[..., None], logits.reshape(shape), logits.dtype.type(_HIDDEN))",
         "logits.reshape(shape).copy()", "analyses/explanation/test_fit.py::test_padding_takes_no_attention"),
     _in("analyses/explanation/order.py", "scales - np.clip(change, -1.0, 1.0)", "scales + np.clip(change, -1.0, 1.0)",

@@ -9,6 +9,7 @@ from headscope.analyses.explanation.columns import Columns
 from headscope.analyses.explanation.feature import ATTENDING, SINK_LOGIT, TOKENS
 from headscope.analyses.explanation.features import words
 from headscope.analyses.explanation.features.position import OFFSETS
+from headscope.analyses.explanation.row_block import RowBlock
 from headscope.analyses.explanation.vocabulary_facts import COMPONENTS, VocabularyFacts, principal_components
 from headscope.encoding.vocabulary import KeyClass
 from support.planted_explanations import (
@@ -47,7 +48,12 @@ def test_every_column_is_its_product():
     )
     cells = RNG.random((len(each.rows), len(each.tokens) + 1)) < 0.5
     rows = context(each, cells[:, :-1], trees=False, facts=known)
-    computed = columns.compute(rows, cells)
+    features, of_rows = columns.compute(rows, cells)
+    block = RowBlock(  # each cell is a row of its own
+        features=features, visible=np.ones((cells.sum(), 1), bool), rows=np.arange(cells.sum()),
+        cells=np.arange(cells.sum())[:, None], facts=of_rows[np.nonzero(cells)[0]], products=columns.products,
+    )  # fmt: skip
+    computed = block.dense()
     assert computed.shape == (cells.sum(), columns.width)
     assert max(part.stop for part in columns.groups.values()) == columns.width
     ids, number = each.tokens.ids, len(each.tokens)
@@ -85,7 +91,9 @@ def test_no_cells_have_no_columns_to_fill():
     each = inputs()[0]
     columns = Columns(features=plain_features(), token_ids=np.zeros(0, int), sink=False, kinds=True, square=True)
     cells = np.zeros((len(each.rows), len(each.tokens) + 1), bool)
-    assert columns.compute(context(each, cells[:, :-1], trees=False, facts=facts()), cells).shape == (0, columns.width)
+    features, of_rows = columns.compute(context(each, cells[:, :-1], trees=False, facts=facts()), cells)
+    assert features.shape == (0, columns.stored)
+    assert of_rows.shape == (len(each.rows), columns.facts)
 
 
 def test_positions_come_first():

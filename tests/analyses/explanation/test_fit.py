@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from headscope.analyses.explanation.fit import Problem, RowBlock, curvature, fit
+from headscope.analyses.explanation.fit import Problem, curvature, fit
+from headscope.analyses.explanation.row_block import Product, RowBlock
 from support.planted_explanations import inputs, planted, sample_of
 
 COLUMNS, HEADS = 5, 4
@@ -36,7 +37,13 @@ def block_of(features, rows):
         values[index, :length] = features[row]
         visible[index, :length] = True
         cells[index, :length] = starts[row] + np.arange(length)
-    return RowBlock(features=values.reshape(-1, columns), visible=visible, rows=np.array(rows), cells=cells)
+    return RowBlock(
+        features=values.reshape(-1, columns),
+        visible=visible,
+        rows=np.array(rows),
+        cells=cells,
+        facts=np.zeros((len(rows), 0)),
+    )
 
 
 def problem_of(features, attention, parts, **how):
@@ -113,10 +120,7 @@ def test_the_curvature_is_the_second_derivative_at_the_mean_attention():
 
 def test_probabilities_are_a_softmax_over_cells_that_count():
     block, rng = block_of(made_up()[0], [0, 1, 2]), np.random.default_rng(13)
-    hidden = RowBlock(
-        features=block.features, visible=block.visible & (rng.random(block.visible.shape) < 0.6),
-        rows=block.rows, cells=block.cells,
-    )  # fmt: skip
+    hidden = replace(block, visible=block.visible & (rng.random(block.visible.shape) < 0.6))
     hidden.visible[1] = False
     logits = 30 * rng.normal(size=(block.visible.size, 2))
     probabilities, logs = hidden.probabilities(logits)
@@ -139,6 +143,51 @@ def test_joined_and_chosen_rows_are_the_same_rows():
     expected = block_of(features, [4, 2, 1])
     for name in ("features", "visible", "rows", "cells"):
         np.testing.assert_array_equal(getattr(joined, name), getattr(expected, name), err_msg=name)
+
+
+def test_products_are_never_stored_but_count_as_columns():
+    """Logits, sums and curvature of all columns, and of some, are those of a block that stores every product."""
+    features, attention = made_up()
+    stored, rng = block_of(features, list(range(8))), np.random.default_rng(14)
+    facts = rng.normal(size=(8, 3))
+    products = (
+        Product(columns=slice(3, 7), facts=slice(0, 2), factors=slice(3, 5)),
+        Product(columns=slice(7, 8), facts=slice(2, 3), factors=slice(4, 5)),
+    )
+    block = replace(stored, facts=facts, products=products)
+    rows = np.repeat(np.arange(8), stored.visible.shape[1])
+    pairs = [None, None, None, (0, 3), (0, 4), (1, 3), (1, 4), (2, 4)]
+    columns = [
+        stored.features[:, number] if pair is None else facts[rows, pair[0]] * stored.features[:, pair[1]]
+        for number, pair in enumerate(pairs)
+    ]
+    whole = replace(stored, features=np.stack(columns, axis=1))
+    coefficients, values = rng.normal(size=(8, HEADS)), rng.normal(size=(*stored.visible.shape, HEADS))
+    target = stored.targets(np.concatenate(attention).T)
+    for part in (None, slice(0, 8), slice(0, 2), slice(1, 7), slice(3, 7), slice(7, 8), slice(3, 8), slice(0, 0)):
+        of_part = coefficients[part or slice(None)]
+        np.testing.assert_allclose(block.logits(of_part, part), whole.logits(of_part, part), atol=1e-12)
+        np.testing.assert_allclose(block.sums(values, part), whole.sums(values, part), atol=1e-12)
+        np.testing.assert_allclose(block.dense(part), whole.dense(part), atol=1e-12)
+        seconds = [curvature(Problem(blocks=[each], targets=[target], columns=part)) for each in (block, whole)]
+        np.testing.assert_allclose(*seconds, atol=1e-12)
+    joined = RowBlock.joined([block.only(np.array([0, 1, 2])), block.only(np.array([3, 4, 5, 6, 7]))])
+    np.testing.assert_allclose(joined.logits(coefficients), block.logits(coefficients), atol=1e-12)
+    nothing = block.only(np.zeros(0, np.int64))
+    assert nothing.logits(coefficients).shape == (0, HEADS)
+    assert not nothing.sums(values[:0]).any()
+    assert nothing.dense().shape == (0, 8)
+
+
+def test_a_fit_continues_where_an_earlier_fit_stopped():
+    """Six steps are as good as three and then three more, with the memory of the first three."""
+    features, attention = made_up()
+    problem, ridge = problem_of(features, attention, [list(range(8))]), np.full(HEADS, 1.0)
+    how = {"second": curvature(problem), "tolerance": 0.0}
+    whole, memory = fit(problem, ridge, steps=6, **how), []
+    start = fit(problem, ridge, steps=3, memory=memory, **how)
+    assert not np.allclose(start, whole, atol=1e-4)
+    np.testing.assert_allclose(fit(problem, ridge, start=start, steps=3, memory=memory, **how), whole, atol=1e-9)
 
 
 def test_padding_takes_no_attention():
@@ -166,7 +215,7 @@ def test_the_columns_of_a_run_are_fitted_as_scipy_fits_them():
     found = fit(problem(blocks), ridge, steps=1000, tolerance=0.0)
     rough = fit(problem(single), ridge)
     rows = [
-        (block.features.reshape(*block.visible.shape, -1)[row][visible], weights[:, block.cells[row][visible]])
+        (block.dense().reshape(*block.visible.shape, -1)[row][visible], weights[:, block.cells[row][visible]])
         for block in blocks
         for row, visible in enumerate(block.visible)
     ]

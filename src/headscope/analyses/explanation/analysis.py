@@ -50,7 +50,8 @@ ANALYSIS = Analysis(
             # 6: the interval is computed from the unexplained share; interchangeable groups are merged in a sentence.
             # 7: case, length and digits describe the characters that a token completes.
             # 8: one fit of all features; kinds of words.
-            version=8,
+            # 9: the coefficients of columns that vary with the attending token have another order.
+            version=9,
             order=8,
             refusal=(
                 "saved maps do not say how tokens are written, which features are computed from; give a model and "

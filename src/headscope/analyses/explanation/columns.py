@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.feature import ATTENDING, SINK_LOGIT, TOKENS, Feature
 from headscope.analyses.explanation.features import words
 from headscope.analyses.explanation.features.position import OFFSETS
+from headscope.analyses.explanation.row_block import Product
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.vocabulary_facts import COMPONENTS
 from headscope.encoding.vocabulary import KeyClass
@@ -61,6 +62,43 @@ class Columns:
         """The number of columns."""
         return max((part.stop for part in self.groups.values()), default=0)
 
+    @cached_property
+    def products(self) -> tuple[Product, ...]:
+        """The columns of word pairs and of the attending token: products of a fact on the row and a factor of the cell.
+
+        The facts on a row are the components of its token, if they are known, and `words.QUERY_FACTS`. The factors are
+        the components of the key and of the token before it, and the varied features.
+        """
+        if not self.square:
+            return ()
+        paired, after = self.kinds * words.PAIRED, self.kinds * words.PAIRED_AFTER
+        first = (
+            self.width - paired * (paired + len(self._located)) - after**2 - len(words.QUERY_FACTS) * len(self._varied)
+        )
+        keys, before, varied = first, first + paired, first + paired + after
+        parts = (
+            (slice(0, paired), slice(keys, before)),
+            (slice(0, after), slice(before, varied)),
+            (slice(paired, self.facts), slice(varied, varied + len(self._varied))),
+            (slice(0, paired), slice(varied, varied + len(self._located))),
+        )
+        products = list[Product]()
+        for facts, factors in parts:
+            stop = first + (facts.stop - facts.start) * (factors.stop - factors.start)
+            products.append(Product(columns=slice(first, stop), facts=facts, factors=factors))
+            first = stop
+        return tuple(each for each in products if each.columns.start < each.columns.stop)
+
+    @property
+    def stored(self) -> int:
+        """The number of columns and factors that are stored."""
+        return max((product.factors.stop for product in self.products), default=self.width)
+
+    @property
+    def facts(self) -> int:
+        """The number of facts on a row."""
+        return self.kinds * words.PAIRED + len(words.QUERY_FACTS)
+
     @property
     def positions(self) -> slice:
         """The columns that depend on positions alone, and on whether the key is a learned sink."""
@@ -76,18 +114,21 @@ class Columns:
         """Return the names of a group's features; an empty list for groups of tokens, kinds of words or products."""
         return [feature.name for feature in self._ordered if feature.group == group]
 
-    def compute(self, context: RowContext, cells: NDArray[np.bool_]) -> Singles:
-        """Compute the columns for some cells of one input, `[cell, column]`.
+    def compute(self, context: RowContext, cells: NDArray[np.bool_]) -> tuple[Singles, Singles]:
+        """Compute the columns and factors of some cells of one input, and the facts on its rows; see `RowBlock`.
 
         Args:
             context: context of the rows.
             cells: mask of the cells, row by row; the last key is the learned sink, `[row, key + 1]`.
+
+        Returns:
+            `[cell, column]` and `[row, fact]`.
         """
         row, key = np.nonzero(cells)
         number = len(context.keys)
         on_sink = key == number
         at = np.where(on_sink, 0, key)
-        values = np.zeros((len(row), self.width), np.float32)
+        values = np.zeros((len(row), self.stored), np.float32)
         plain = {feature.name: feature.cells(context, row, at) for feature in self._ordered}
         if self.sink:
             values[:, 0] = on_sink
@@ -96,10 +137,7 @@ class Columns:
         ids = context.keys.ids
         if len(self.token_ids):
             values[:, self.groups[TOKENS]] = ids[at][:, None] == self.token_ids
-        of_rows, of_queries = row, context.rows
-        if self.square:
-            facts = words.query_facts(context)[of_rows]
-            products = [_products(facts, _stacked(plain, self._varied))]
+        facts, factors = [], []
         if self.kinds:
             kinds = context.vocabulary.kinds(ids)
             before = np.concatenate([np.zeros((1, COMPONENTS), np.float32), kinds[:-1]])
@@ -110,16 +148,13 @@ class Columns:
             if self._near:
                 nearby = _products(of_keys[:, : words.NEAR], _stacked(plain, self._near))
                 values[:, self.groups[words.NEARBY]] = nearby
-        if self.kinds and self.square:
-            queries = context.vocabulary.kinds(context.queries.ids[of_queries])[of_rows]
-            paired, fewer = queries[:, : words.PAIRED], queries[:, : words.PAIRED_AFTER]
-            values[:, self.groups[words.PAIRS]] = _products(paired, of_keys[:, : words.PAIRED])
-            values[:, self.groups[words.PAIRS_AFTER]] = _products(fewer, after[:, : words.PAIRED_AFTER])
-            products.append(_products(paired, _stacked(plain, self._located)))
+            facts = [context.vocabulary.kinds(context.queries.ids[context.rows])[:, : words.PAIRED]]
+            factors = [of_keys[:, : words.PAIRED], after[:, : words.PAIRED_AFTER]]
         if self.square:
-            values[:, self.groups[ATTENDING]] = np.concatenate(products, axis=1)
+            factors.append(_stacked(plain, self._varied))
+            values[:, self.stored - sum(each.shape[1] for each in factors) :] = np.concatenate(factors, axis=1)
         values[on_sink, int(self.sink) :] = 0.0
-        return values
+        return values, np.concatenate([*facts, words.query_facts(context)], axis=1)
 
     @cached_property
     def _ordered(self) -> list[Feature]:

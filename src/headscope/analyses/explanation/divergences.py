@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.example_rows import example_rows
-from headscope.analyses.explanation.fit import Floats, RowBlock
 from headscope.analyses.explanation.head_explanation import HeadExplanation
 from headscope.analyses.explanation.order import Step
+from headscope.analyses.explanation.row_block import Floats, RowBlock
 from headscope.analyses.explanation.sample import RowSample
 
 
@@ -24,7 +24,7 @@ def measure_fit(
 ) -> None:
     """Add the divergences of a half's rows from the full fit to the sums by document."""
     for block, target in zip(blocks, targets, strict=True):
-        logs = _log_probabilities(block, block.features @ coefficients)
+        logs = _log_probabilities(block, block.logits(coefficients))
         terms = _row_terms(target)
         of_rows = terms - (target * logs).sum(1)
         mass = target.sum(1, dtype=np.float64)
@@ -65,7 +65,7 @@ def measure_steps(
     for block, target in zip(blocks, targets, strict=True):
         documents = sample.documents[block.rows]
         nothing = np.zeros((len(block.features), len(results)), np.float32)
-        before = _cross_entropy(block, target, nothing)
+        before = block.cross_entropy(target, nothing)
         added: list[Floats] = []
         for number in range(max((len(steps) for steps in orders), default=0)):
             open_heads = [head for head, steps in enumerate(orders) if len(steps) > number]
@@ -75,20 +75,14 @@ def measure_steps(
                 by_group.setdefault(orders[head][number].group, []).append(head)
             for group, heads in by_group.items():
                 coefficients = np.stack([orders[head][number].coefficients for head in heads], axis=1)
-                added[-1][:, heads] = block.features[:, sample.columns.groups[group]] @ coefficients
+                added[-1][:, heads] = block.logits(coefficients, sample.columns.groups[group])
             scales = np.array([orders[head][number].scales for head in open_heads], np.float32)
             logits = sum(step[:, open_heads] * scale for step, scale in zip(added, scales.T, strict=True))
-            after = _cross_entropy(block, target[..., open_heads], np.asarray(logits))
+            after = block.cross_entropy(target[..., open_heads], np.asarray(logits))
             for index, head in enumerate(open_heads):
                 gained = results[head].gained[orders[head][number].group]
                 np.add.at(gained, documents, (before[:, head] - after[:, index]).astype(np.float64))
             before[:, open_heads] = after
-
-
-def _cross_entropy(block: RowBlock, target: Floats, logits: Floats) -> Floats:
-    """Compute the cross entropy of each row's attention with a prediction, `[row, head]`."""
-    _, logs = block.probabilities(logits)
-    return np.asarray(target.sum(1) * logs - np.einsum("rkh,rkh->rh", target, logits.reshape(target.shape)))
 
 
 def _log_probabilities(block: RowBlock, logits: Floats) -> NDArray[np.float64]:

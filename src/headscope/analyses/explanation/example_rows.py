@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headscope.analyses.explanation.columns import Integers
-from headscope.analyses.explanation.fit import Floats, RowBlock
+from headscope.analyses.explanation.row_block import Floats, RowBlock
 
 BEST, WORST = PREDICTIONS = ("best", "worst")
 MOST_WORST = 2

@@ -8,8 +8,8 @@ import numpy as np
 
 from headscope.analyses.explanation.columns import Integers
 from headscope.analyses.explanation.example_rows import ExampleRow, chosen_examples
-from headscope.analyses.explanation.fit import Floats
 from headscope.analyses.explanation.head_explanation import HeadExplanation
+from headscope.analyses.explanation.row_block import Floats
 from headscope.analyses.explanation.row_context import Tokens
 from headscope.analyses.explanation.row_sample import SampledRows
 from headscope.analyses.explanation.sample import RowSample

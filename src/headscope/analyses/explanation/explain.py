@@ -5,7 +5,7 @@ order; the other half measures; then the halves swap roles. See `fit` and `order
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.divergences import measure_fit, measure_steps
-from headscope.analyses.explanation.fit import Floats, Problem, RowBlock, curvature, fit
+from headscope.analyses.explanation.fit import Pair, Problem, curvature, fit
 from headscope.analyses.explanation.head_explanation import HeadExplanation
 from headscope.analyses.explanation.order import Step, order_groups
+from headscope.analyses.explanation.row_block import Floats, RowBlock
 from headscope.analyses.explanation.sample import Flags, RowSample
 from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
@@ -145,13 +146,13 @@ def _explain_part(
                 problem, coefficients = fewer, fit(fewer, np.full(heads, RIDGE), start=start, steps=_FIRST_STEPS)
             else:
                 problem = _problem(blocks, part.attention)
-                coefficients = _fit_weights(problem, fewer)
+                coefficients = _fit_in_two(problem, fewer, RIDGE)
             for number, result in enumerate(results):
                 result.coefficients.append(coefficients[:, number])
             if positions:
                 places = sample.columns.positions
-                only = Problem(blocks=problem.blocks, targets=problem.targets, columns=places)
-                of_positions = fit(only, np.full(heads, 1e-3))
+                only, few_only = (replace(each, columns=places) for each in (problem, fewer))
+                of_positions = _fit_in_two(only, few_only, 1e-3)
                 for number, result in enumerate(results):
                     result.positions.append(of_positions[:, number])
             if products is not None:
@@ -185,14 +186,14 @@ def _add_steps(
         result.differences.append(differences[:, number])
 
 
-def _fit_weights(problem: Problem, fewer: Problem) -> Floats:
+def _fit_in_two(problem: Problem, fewer: Problem, penalty: float) -> Floats:
     """Fit the coefficients of all heads to fewer rows and then, in a few steps, to all rows."""
-    ridge = np.full(problem.heads, RIDGE)
+    ridge = np.full(problem.heads, penalty)
     if fewer.rows >= problem.rows:
         return fit(problem, ridge)
-    second = curvature(fewer)
-    start = fit(fewer, ridge, steps=_FIRST_STEPS, second=second)
-    return fit(problem, ridge, start=start, steps=_LAST_STEPS, second=second)
+    second, memory = curvature(fewer), list[Pair]()
+    start = fit(fewer, ridge, steps=_FIRST_STEPS, second=second, memory=memory)
+    return fit(problem, ridge, start=start, steps=_LAST_STEPS, second=second, memory=memory)
 
 
 def _problem(blocks: Sequence[RowBlock], attention: NDArray[np.float32]) -> Problem:
@@ -201,12 +202,11 @@ def _problem(blocks: Sequence[RowBlock], attention: NDArray[np.float32]) -> Prob
 
 def _differences(problem: Problem) -> Floats:
     """Return the mean of each column under the attention minus that under uniform attention, `[column, head]`."""
-    total, mass = 0.0, problem.mass()
+    excess = []
     for block, target in zip(problem.blocks, problem.targets, strict=True):
         n_visible = np.maximum(block.visible.sum(1), 1)
-        even = block.visible[..., None] * (target.sum(1) / n_visible[:, None])[:, None]
-        total = total + block.features.T @ (target - even).reshape(len(block.features), -1)
-    return np.asarray(total / mass)
+        excess.append(target - block.visible[..., None] * (target.sum(1) / n_visible[:, None])[:, None])
+    return np.asarray(problem.sums(excess) / problem.mass())
 
 
 def _spread_rows(blocks: Sequence[RowBlock], most: int, *, parts: int = 2) -> list[RowBlock]:

@@ -11,90 +11,17 @@ each head, preconditioned by the curvature at the mean attention of all heads. A
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
+from headscope.analyses.explanation.row_block import Floats, RowBlock
+
 STEPS = 12
 """Most steps; beyond 12 steps the explained share of the median head changes by less than 0.0005."""
 _MEMORY, _HALVINGS, _ARMIJO = 8, 10, 1e-4
-_HIDDEN = -1e30
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RowBlock:
-    """Rows of similar length with the keys that they see, padded to the longest.
-
-    Attributes:
-        features: feature values, `[row * key, column]`; 0 where a row is padded.
-        visible: mask of the cells that count, `[row, key]`.
-        rows: numbers of the rows in their sample, `[row]`.
-        cells: numbers of the cells in their sample, `[row, key]`; 0 where a row is padded.
-    """
-
-    features: Floats
-    visible: NDArray[np.bool_]
-    rows: NDArray[np.int64]
-    cells: NDArray[np.int64]
-
-    def only(self, rows: NDArray[np.int64]) -> "RowBlock":
-        """Select rows by their index in the block."""
-        longest = self.visible.shape[1]
-        features = self.features.reshape(len(self.rows), longest, -1)[rows]
-        return RowBlock(
-            features=features.reshape(len(rows) * longest, -1),
-            visible=self.visible[rows],
-            rows=self.rows[rows],
-            cells=self.cells[rows],
-        )
-
-    @classmethod
-    def joined(cls, blocks: Sequence["RowBlock"]) -> "RowBlock":
-        """Join the rows of several blocks into one block, padded to the longest."""
-        longest = max(block.visible.shape[1] for block in blocks)
-
-        def padded(values: NDArray[Any]) -> NDArray[Any]:
-            width = [(0, 0), (0, longest - values.shape[1]), *[(0, 0)] * (values.ndim - 2)]
-            return np.pad(values, width)
-
-        features = [padded(block.features.reshape(*block.visible.shape, -1)) for block in blocks]
-        return cls(
-            features=np.concatenate(features).reshape(-1, features[0].shape[-1]),
-            visible=np.concatenate([padded(block.visible) for block in blocks]),
-            rows=np.concatenate([block.rows for block in blocks]),
-            cells=np.concatenate([padded(block.cells) for block in blocks]),
-        )
-
-    def targets(self, attention: Floats) -> Floats:
-        """Return the attention of heads in this block, 0 in cells that do not count, `[row, key, head]`.
-
-        Args:
-            attention: `[head, cell]`.
-        """
-        values = np.moveaxis(attention[:, self.cells], 0, -1)
-        return np.where(self.visible[..., None], values, 0.0).astype(self.features.dtype)
-
-    def probabilities(self, logits: Floats, mass: Floats | None = None) -> tuple[Floats, Floats]:
-        """Compute the softmax over the cells that count in each row, and the logarithm of its denominator.
-
-        Args:
-            logits: `[row * key, head]`.
-            mass: sum of each row's softmax, `[row, head]`; 1 if not given.
-
-        Returns:
-            `[row, key, head]` and `[row, head]`; 0 in rows without cells that count.
-        """
-        shape = (*self.visible.shape, logits.shape[-1])
-        values = np.where(self.visible[..., None], logits.reshape(shape), logits.dtype.type(_HIDDEN))
-        largest = values.max(1)
-        values -= largest[:, None]
-        np.exp(values, out=values)
-        sums = values.sum(1)
-        some: NDArray[np.bool_] = self.visible.max(1)[:, None]
-        values *= (np.where(some, 1 if mass is None else mass, 0) / sums).astype(values.dtype)[:, None]
-        return values, np.where(some, np.log(sums) + largest, 0.0).astype(values.dtype)
+Pair = tuple[Floats, Floats, Floats]
+"""A step, the change of the gradient over it, and 1 over their product, for each head; see `_pair`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,21 +50,18 @@ class Problem:
         """Return the number of rows."""
         return sum(len(block.rows) for block in self.blocks)
 
-    def features(self, number: int) -> Floats:
-        """Return the fitted columns of a block, `[row * key, column]`."""
-        features = self.blocks[number].features
-        return features if self.columns is None else features[:, self.columns]
-
-    def logits(self, coefficients: Floats) -> Sequence[Floats]:
-        """Compute the logits in each block, `[row * key, head]`.
+    def logits(self, coefficients: Floats) -> list[Floats]:
+        """Compute the logits in each block without the offsets, `[row * key, head]`.
 
         Args:
             coefficients: `[column, head]`.
         """
-        values = [self.features(number) @ coefficients for number in range(len(self.blocks))]
-        if self.offsets is None:
-            return values
-        return [value + offset for value, offset in zip(values, self.offsets, strict=True)]
+        return [block.logits(coefficients, self.columns) for block in self.blocks]
+
+    def sums(self, values: Sequence[Floats]) -> Floats:
+        """Sum the fitted columns over all cells, weighted by the values of each block, `[column, head]`."""
+        parts = [block.sums(of_block, self.columns) for block, of_block in zip(self.blocks, values, strict=True)]
+        return np.asarray(sum(parts[1:], start=parts[0]))
 
     def mass(self) -> NDArray[np.float64]:
         """Return the sum of the attention of each head, at least the smallest number above 0, `[head]`."""
@@ -148,8 +72,8 @@ class Problem:
 def curvature(problem: Problem) -> NDArray[np.float64]:
     """Compute the second derivative of the mean divergence at the mean attention of all heads, `[column, column]`."""
     total, mass = 0.0, 0.0
-    for number, (block, target) in enumerate(zip(problem.blocks, problem.targets, strict=True)):
-        features = problem.features(number)
+    for block, target in zip(problem.blocks, problem.targets, strict=True):
+        features = block.dense(problem.columns)
         weights = target.mean(2)
         of_rows = weights.sum(1)
         weighted = features * weights.reshape(-1, 1)
@@ -167,6 +91,7 @@ def fit(
     steps: int = STEPS,
     tolerance: float = 1e-4,
     second: NDArray[np.float64] | None = None,
+    memory: list[Pair] | None = None,
 ) -> Floats:
     """Fit the coefficients that predict the attention of each head, `[column, head]`.
 
@@ -177,6 +102,7 @@ def fit(
         steps: largest number of steps.
         tolerance: the fit ends when no head's mean divergence falls by this much in a step, in nats.
         second: curvature, if it is known.
+        memory: last steps of an earlier fit with the same curvature, which this fit continues and adds to.
     """
     dtype = problem.blocks[0].features.dtype
     mass = problem.mass()
@@ -188,9 +114,7 @@ def fit(
     inverse = np.linalg.inv(factor).astype(dtype)
     factor = factor.astype(dtype)
     coefficients = np.zeros((width, problem.heads), dtype) if start is None else start.astype(dtype)
-    linear: Floats = np.zeros_like(coefficients)
-    for number, target in enumerate(problem.targets):
-        linear += problem.features(number).T @ target.reshape(-1, problem.heads)
+    linear = problem.sums(problem.targets)
     of_rows = [target.sum(1) for target in problem.targets]
 
     def evaluate(
@@ -208,21 +132,20 @@ def fit(
 
     def slope(predicted: Sequence[Floats], at: Floats) -> Floats:
         """Return the gradient of each head's objective, `[column, head]`."""
-        sums = sum(
-            problem.features(number).T @ each.reshape(-1, problem.heads) for number, each in enumerate(predicted)
-        )
-        return ((sums - linear) / mass + penalty * at).astype(dtype)
+        return ((problem.sums(predicted) - linear) / mass + penalty * at).astype(dtype)
 
     logits: Sequence[Floats] = problem.logits(coefficients)
+    if problem.offsets is not None:
+        logits = [values + offset for values, offset in zip(logits, problem.offsets, strict=True)]
     value, predicted = evaluate(logits, coefficients, slice(None))
     gradient = slope(predicted, coefficients)
-    memory: list[tuple[Floats, Floats, Floats]] = []
+    memory = [] if memory is None else memory
     for _ in range(steps):
         step = -(inverse.T @ _direction(inverse @ gradient, memory))
         falls = (step * gradient).sum(0)
         if not (falls < 0).any():
             break
-        change = [problem.features(number) @ step for number in range(len(problem.blocks))]
+        change = problem.logits(step)
         length = np.ones(problem.heads, dtype)
         moved = [before + each for before, each in zip(logits, change, strict=True)]
         now, predicted = evaluate(moved, coefficients + step, slice(None))
@@ -230,8 +153,8 @@ def fit(
             short = np.flatnonzero(now > value + _ARMIJO * length * falls)
             if not len(short):
                 break
-            # After the last halving only rounding errors remain: these heads are at their minimum.
-            length[short] *= 0.4 if halving < _HALVINGS else 0.0
+            # Where the step promises almost nothing, or after the last halving, only rounding errors remain.
+            length[short] *= np.where((falls[short] < -1e-2 * tolerance) & (halving < _HALVINGS), 0.4, 0.0)
             shorter = [
                 before[:, short] + each[:, short] * length[short] for before, each in zip(logits, change, strict=True)
             ]
@@ -240,7 +163,8 @@ def fit(
                 block[:, short], of_block[..., short] = part, of_part
         at = coefficients + step * length
         next_gradient = slope(predicted, at)
-        memory = [*memory, _pair(factor.T @ (at - coefficients), inverse @ (next_gradient - gradient))][-_MEMORY:]
+        memory.append(_pair(factor.T @ (at - coefficients), inverse @ (next_gradient - gradient)))
+        del memory[:-_MEMORY]
         gain = value - now
         coefficients, logits, value, gradient = at, moved, now, next_gradient
         if gain.max() < tolerance:
@@ -248,7 +172,7 @@ def fit(
     return coefficients
 
 
-def _pair(moved: Floats, turned: Floats) -> tuple[Floats, Floats, Floats]:
+def _pair(moved: Floats, turned: Floats) -> Pair:
     """Return a step and the change of the gradient over it, both 0 for heads that did not move, and 1 over their
     product."""
     product = (moved * turned).sum(0)
@@ -257,7 +181,7 @@ def _pair(moved: Floats, turned: Floats) -> tuple[Floats, Floats, Floats]:
     return moved * known, turned * known, inverse
 
 
-def _direction(gradient: Floats, memory: Sequence[tuple[Floats, Floats, Floats]]) -> Floats:
+def _direction(gradient: Floats, memory: Sequence[Pair]) -> Floats:
     """Multiply the gradient by the inverse curvature estimated from the last steps (the two loops of L-BFGS)."""
     direction = gradient.copy()
     scales = []

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.columns import Columns, Integers, Singles
 from headscope.analyses.explanation.feature import Feature
 from headscope.analyses.explanation.head_explanation import HeadExplanation
+from headscope.analyses.explanation.row_block import RowBlock
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.sample import RowSample
 from headscope.statistics.sums.kept import State, within
@@ -135,35 +136,40 @@ class Predictor:
             square=fitted.square,
         )
 
-    def read(self, context: RowContext) -> Singles:
-        """Compute the columns of the fit for some rows and all keys of an input, `[row, key + 1, column]`.
+    def read(self, context: RowContext) -> RowBlock:
+        """Compute the columns of the fit for some rows and all keys of an input; the last key is the learned sink.
 
         Args:
             context: context of the rows, with the token frequencies of the explanation.
         """
         cells = np.ones((len(context.rows), len(context.keys) + 1), dtype=bool)
-        return self.columns.compute(context, cells).reshape(*cells.shape, self.columns.width)
+        features, facts = self.columns.compute(context, cells)
+        return RowBlock(
+            features=features,
+            visible=cells,
+            rows=context.rows,
+            cells=np.arange(cells.size).reshape(cells.shape),
+            facts=facts,
+            products=self.columns.products,
+        )
 
     def predict(
-        self, values: Singles, visible: NDArray[np.bool_], *, prediction: str, half: int, layer: int, sink: bool
+        self, block: RowBlock, visible: NDArray[np.bool_], *, prediction: str, half: int, layer: int, sink: bool
     ) -> NDArray[np.float64]:
         """Predict the attention of the heads of a layer, `[head, row, key + 1]`.
 
         Rows sum to 1; the last key is the learned sink, 0 if the layer has none.
 
         Args:
-            values: columns returned by `read`.
+            block: rows returned by `read`.
             visible: mask of the keys that the layer sees, `[row, key]`.
             prediction: one of `PREDICTIONS`.
             half: half of the documents to which the coefficients were fitted.
             layer: layer, from 0.
             sink: True if the layer has a learned sink.
         """
-        coefficients = self.fitted.coefficients[prediction][half, layer]
-        logits = np.moveaxis(values[..., : coefficients.shape[1]] @ coefficients.T, -1, 0).astype(np.float64)
-        is_visible = np.concatenate([visible, np.full((len(visible), 1), sink)], axis=1)
-        logits = np.where(is_visible, logits, -np.inf)
-        logits -= logits.max(-1, keepdims=True)
-        weights = np.exp(logits, out=logits)
-        weights /= weights.sum(-1, keepdims=True)
-        return weights
+        coefficients = self.fitted.coefficients[prediction][half, layer].T
+        counted = np.concatenate([visible, np.full((len(visible), 1), sink)], axis=1)
+        logits = block.logits(coefficients, slice(0, len(coefficients))).astype(np.float64)
+        weights, _ = replace(block, visible=counted).probabilities(logits)
+        return np.moveaxis(np.asarray(weights, np.float64), -1, 0)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.example_rows import ExampleRow
-from headscope.analyses.explanation.fit import Floats
 from headscope.analyses.explanation.order import Step
+from headscope.analyses.explanation.row_block import Floats
 
 
 @dataclass(eq=False)

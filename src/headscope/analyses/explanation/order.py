@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.fit import Floats, Problem, RowBlock, curvature, fit
+from headscope.analyses.explanation.fit import Problem, curvature, fit
+from headscope.analyses.explanation.row_block import Floats, RowBlock
 
 LEAST_GAIN = 0.01
 """Least gain of a group, as a share of the divergence to explain."""
@@ -70,11 +71,8 @@ class _Rows:
         """Compute the mean divergence of heads from a prediction, up to a constant, `[head]`."""
         total = np.zeros(len(heads))
         for block, target, before in zip(self.blocks, self.targets, self.logits, strict=True):
-            logits = before[:, heads] + block.features[:, columns] @ coefficients
-            of_heads = target[..., heads]
-            _, logs = block.probabilities(logits)
-            total += (of_heads.sum(1) * logs).sum(0, dtype=np.float64)
-            total -= (of_heads * logits.reshape(of_heads.shape)).sum((0, 1), dtype=np.float64)
+            logits = before[:, heads] + block.logits(coefficients, columns)
+            total += block.cross_entropy(target[..., heads], logits).sum(0, dtype=np.float64)
         return total / self.mass[heads]
 
     def to_explain(self) -> NDArray[np.float64]:
@@ -93,7 +91,7 @@ class _Rows:
     def add(self, heads: NDArray[np.int64], columns: slice, coefficients: Floats) -> None:
         """Add a group to some heads in this step."""
         for block, logits in zip(self.blocks, self.steps[-1], strict=True):
-            logits[:, heads] = block.features[:, columns] @ coefficients
+            logits[:, heads] = block.logits(coefficients, columns)
 
     def scale(self, heads: NDArray[np.int64], scales: Floats) -> None:
         """Set the prediction of some heads to the sum of their steps times their scales, `[step, head]`."""
@@ -128,14 +126,13 @@ class _Rows:
 
     def slopes(self) -> tuple[Floats, list[Floats]]:
         """Compute the gradient of each head's divergence in all columns, `[column, head]`, and mean predictions."""
-        width = self.blocks[0].features.shape[1]
-        gradient, predictions = np.zeros((width, len(self.mass))), list[Floats]()
+        excess, predictions = list[Floats](), list[Floats]()
         for block, target, logits in zip(self.blocks, self.targets, self.logits, strict=True):
             predicted, _ = block.probabilities(logits)
             predicted *= target.sum(1)[:, None]
-            gradient += block.features.T @ (predicted - target).reshape(len(block.features), -1)
+            excess.append(predicted - target)
             predictions.append(predicted.mean(2, keepdims=True))
-        return gradient / self.mass, predictions
+        return Problem(blocks=self.blocks, targets=self.targets).sums(excess) / self.mass, predictions
 
 
 def order_groups(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.columns import Columns, Integers, Singles
+from headscope.analyses.explanation.columns import Columns, Integers
 from headscope.analyses.explanation.feature import Feature
-from headscope.analyses.explanation.fit import RowBlock
+from headscope.analyses.explanation.row_block import RowBlock
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.row_sample import SampledRows
 from headscope.encoding.vocabulary import KeyClass
@@ -195,17 +195,18 @@ def _blocks(
             rows = np.flatnonzero(of_part)
             rows = rows[np.argsort(lengths[rows], kind="stable")]
             blocks[parity, chooses] = [
-                _empty_block(each, starts, lengths, columns.width) for each in _of_similar_length(rows, lengths)
+                _empty_block(each, starts, lengths, columns) for each in _of_similar_length(rows, lengths)
             ]
             for block in blocks[parity, chooses]:
                 block_of_row |= {row: (block, index) for index, row in enumerate(block.rows.tolist())}
     first = 0
     for context, cells in zip(contexts, visible, strict=True):
-        values = columns.compute(context, cells)
+        values, facts = columns.compute(context, cells)
         for row, end in enumerate(np.cumsum(cells.sum(1)).tolist(), start=first):
             block, index = block_of_row[row]
             length = int(lengths[row])
             block.features.reshape(*block.visible.shape, -1)[index, :length] = values[end - length : end]
+            block.facts[index] = facts[row - first]
         first += len(cells)
     return blocks
 
@@ -220,9 +221,14 @@ def _of_similar_length(rows: Integers, lengths: Integers) -> list[Integers]:
     return parts
 
 
-def _empty_block(rows: Integers, starts: Integers, lengths: Integers, width: int) -> RowBlock:
+def _empty_block(rows: Integers, starts: Integers, lengths: Integers, columns: Columns) -> RowBlock:
     longest = int(lengths[rows].max())
     visible = np.arange(longest)[None] < lengths[rows][:, None]
-    cells = np.where(visible, starts[rows][:, None] + np.arange(longest)[None], 0)
-    features: Singles = np.zeros((len(rows) * longest, width), np.float32)
-    return RowBlock(features=features, visible=visible, rows=rows, cells=cells)
+    return RowBlock(
+        features=np.zeros((len(rows) * longest, columns.stored), np.float32),
+        visible=visible,
+        rows=rows,
+        cells=np.where(visible, starts[rows][:, None] + np.arange(longest)[None], 0),
+        facts=np.zeros((len(rows), columns.facts), np.float32),
+        products=columns.products,
+    )

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.explanation.annotation import annotation_of, kept_fields
-from headscope.analyses.explanation.columns import Integers, Singles
+from headscope.analyses.explanation.columns import Integers
 from headscope.analyses.explanation.fitted import Predictor
+from headscope.analyses.explanation.row_block import RowBlock
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.row_sample import tokens_of
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
@@ -56,7 +57,7 @@ class _Block:
     """Some rows of an input with their columns and their predictor."""
 
     rows: Integers
-    pairs: Singles
+    pairs: RowBlock
     predictor: Predictor
 
 
@@ -119,9 +120,9 @@ class ExplainedAttention:
         if item in self._features:
             yield from self._features[item]
             return
-        kept, used = [], sum(block.pairs.nbytes for blocks in self._features.values() for block in blocks)
+        kept, used = [], sum(block.pairs.features.nbytes for blocks in self._features.values() for block in blocks)
         for block in self._read(item, rows, visible):
-            used += block.pairs.nbytes
+            used += block.pairs.features.nbytes
             if used <= _MOST_BYTES:
                 kept.append(block)
             yield block

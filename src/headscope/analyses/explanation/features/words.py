@@ -34,12 +34,13 @@ NEAR_FEATURES = (
 LOCATED = ("cls", "sep", "last_sep", "previous", "next", "current", "period_comma")
 """Features of the key whose weight varies with the kind of the attending word."""
 VARIED = (
-    *("first", "cls", "sep", "last_sep", "period_comma", "other_punctuation", "digit", "capital"),
+    *LOCATED,
+    *("first", "other_punctuation", "digit", "capital"),
     *("word_start", "ends_word", "continuation", "length", "log_frequency", "log_frequency_squared"),
-    *("previous", "next", "current", "before_2", "after_2", "log_distance_back", "log_distance_forward"),
+    *("before_2", "after_2", "log_distance_back", "log_distance_forward"),
     *("earlier", "same_sentence", "log_place", "last_mark", "next_mark", "earlier_copy"),
 )
-"""Features of the key whose weight varies with `QUERY_FACTS`."""
+"""Features of the key whose weight varies with `QUERY_FACTS`; those of `LOCATED` come first."""
 QUERY_FACTS = (
     *("first token", "separator", "punctuation", "later piece of a word", "frequency"),
     *("last piece of a word", "length"),
