@@ -73,7 +73,13 @@ def test_the_time_left_follows_the_machine_and_the_text(speed, inputs, limit):
     """
     costs, passes, drawing, now, read = [1.0, 8.0, 9.0, 0.0, 12.0], [0, 0, 1, 0, 0], 5.0, 0.0, 0
     time_left = TimeLeft(
-        costs, passes=passes, of_text=[0, 1, 2], tokens=lambda: read, drawing=drawing, clock=lambda: now
+        costs,
+        passes=passes,
+        of_text=[0, 1, 2],
+        tokens=lambda: read,
+        drawing=drawing,
+        clock=lambda: now,
+        processor=lambda: now,
     )
     pass_seconds = speed * 0.0005 * 128 * inputs
     seconds = [speed * cost + number * pass_seconds for cost, number in zip(costs, passes)]
@@ -94,6 +100,15 @@ def test_the_time_left_follows_the_machine_and_the_text(speed, inputs, limit):
     assert not wrong
     if limit is None:
         assert told[2] == pytest.approx(sum(seconds) + drawing, rel=0.5)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1.0, 10.0), (2.0, 10.0), (0.5, 20.0), (0.01, 40.0)])
+def test_drawing_takes_longer_where_processors_are_shared(share, expected):
+    now = 0.0
+    timing = {"clock": lambda: now, "processor": lambda: now * share}
+    time_left = TimeLeft([1.0], passes=[0], of_text=[], tokens=lambda: 0, drawing=10.0, **timing)
+    now = 1000.0
+    assert time_left.seconds(1, Progress("drawing")) == pytest.approx(expected, rel=0.01)
 
 
 def test_the_first_estimate_follows_controls_and_annotated_corpora():

@@ -14,6 +14,9 @@ _SAMPLE_TOKENS = 7300
 _PRIOR = 0.7
 """Seconds at that machine's speed that are added to the timings, because a first batch is slower than the others."""
 
+_MOST_SHARING = 4.0
+"""Bound on the slowdown by other processes, which a run that waits for other machines would overstate."""
+
 
 class TimeLeft:
     """Estimate the remaining seconds of a run.
@@ -26,8 +29,10 @@ class TimeLeft:
         passes: number of passes over the text that each step makes after the first, which all steps share.
         of_text: indices of the steps whose cost depends on the text; the first of them reads the text for all.
         tokens: function that returns the number of tokens that the pass over the text has read.
-        drawing: seconds of drawing after these steps, which depend on neither the model nor the text.
+        drawing: processor seconds of drawing after these steps, which depend on neither the model nor the text.
         clock: function that returns the time in seconds.
+        processor: function that returns the processor time of this process in seconds; where other processes share the
+            processors, drawing takes longer by the same factor as the run so far.
     """
 
     def __init__(
@@ -39,12 +44,14 @@ class TimeLeft:
         tokens: Callable[[], int],
         drawing: float,
         clock: Callable[[], float] = time.monotonic,
+        processor: Callable[[], float] = time.process_time,
     ) -> None:
         self._costs, self._passes, self._of_text = costs, passes, of_text
-        self._tokens, self._drawing, self._clock = tokens, drawing, clock
+        self._tokens, self._drawing, self._clock, self._processor = tokens, drawing, clock, processor
         self._text_step = min(of_text, default=None)
         self._timed = self._expected = _PRIOR
         self._step, self._began = 0, clock()
+        self._start, self._processor_start = self._began, processor()
         self._pass = Progress("")
         self._pass_tokens = 0
 
@@ -68,7 +75,17 @@ class TimeLeft:
             self._step, self._began, before_pass = step, now, 0.0
         rate = (self._timed + self._pass.seconds) / (self._expected + self._pass_tokens * _TOKEN)
         here = max(rate * sum(costs[step : step + 1]) - (now - self._began - before_pass), 0.0)
-        return here + self._pass.seconds * (1 / share - 1) + rate * sum(costs[step + 1 :]) + self._drawing
+        return (
+            here
+            + self._pass.seconds * (1 / share - 1)
+            + rate * sum(costs[step + 1 :])
+            + self._drawing * self._sharing(now)
+        )
+
+    def _sharing(self, now: float) -> float:
+        """Return the time that the run took so far as a multiple of its processor time, from 1 to a bound."""
+        processor = self._processor() - self._processor_start
+        return min(max((now - self._start + _PRIOR) / (processor + _PRIOR), 1.0), _MOST_SHARING)
 
     def _full_costs(self, share: float) -> list[float]:
         """Return the cost of each step on this text, of which a share was read."""
