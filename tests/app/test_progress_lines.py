@@ -65,28 +65,68 @@ def test_a_stage_that_is_done_says_how_long_the_run_will_take(capsys):
 
 @pytest.mark.parametrize("speed", [0.2, 1.0, 8.0])
 @pytest.mark.parametrize("inputs", [90, 3000])
-def test_the_time_left_follows_the_machine_and_the_text(speed, inputs):
-    """A run on a machine that takes `speed` times as long; from the second step on the estimate is within 1.5."""
-    costs, now, read = [1.0, 8.0, 9.0, 0.0, 12.0], 0.0, 0
-    time_left = TimeLeft(costs, of_text=[0, 1, 2], tokens=lambda: read, text_step=0, clock=lambda: now)
-    seconds = [speed * cost for cost in costs]
+@pytest.mark.parametrize("limit", [None, 5000])
+def test_the_time_left_follows_the_machine_and_the_text(speed, inputs, limit):
+    """A machine takes `speed` times as long; from the second step on the estimate is within 1.5.
+
+    The limit on inputs may exceed the text, which the progress of the pass then does not show.
+    """
+    costs, passes, drawing, now, read = [1.0, 8.0, 9.0, 0.0, 12.0], [0, 0, 1, 0, 0], 5.0, 0.0, 0
+    time_left = TimeLeft(
+        costs,
+        passes=passes,
+        of_text=[0, 1, 2],
+        tokens=lambda: read,
+        drawing=drawing,
+        clock=lambda: now,
+        processor=lambda: now,
+    )
     pass_seconds = speed * 0.0005 * 128 * inputs
-    told = [(time_left.seconds(0, Progress("stats")), pass_seconds + sum(seconds))]
+    seconds = [speed * cost + number * pass_seconds for cost, number in zip(costs, passes)]
+    told = [time_left.seconds(0, Progress("stats"))]
     for done in (inputs // 2, inputs):
         now, read = pass_seconds * done / inputs, 128 * done
-        reading = Progress("reading heads", 0, None, done, inputs, now)
-        told.append((time_left.seconds(0, reading), pass_seconds - now + sum(seconds)))
+        told.append(time_left.seconds(0, Progress("reading heads", 0, None, done, limit or inputs, now)))
     now = pass_seconds
+    wrong = []
     for step in range(1, len(costs)):
         now += seconds[step - 1]
-        left = time_left.seconds(step, Progress("next"))
-        told.append((left, sum(seconds[step:])))
+        left, true = time_left.seconds(step, Progress("next")), sum(seconds[step:]) + drawing
+        if not 1 / 1.5 <= left / true <= 1.5:
+            wrong.append((step, left, true))
         now += seconds[step] / 2
-        assert time_left.seconds(step, Progress("next")) <= left
+        assert time_left.seconds(step, Progress("next", 0, None, 9, 9, seconds[step] / 2)) <= left
         now -= seconds[step] / 2
-    wrong = [(left, true) for left, true in told[3:] if not 1 / 1.5 <= left / true <= 1.5]
     assert not wrong
-    assert told[2][0] == pytest.approx(told[2][1], rel=0.5)
+    if limit is None:
+        assert told[2] == pytest.approx(sum(seconds) + drawing, rel=0.5)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1.0, 10.0), (2.0, 10.0), (0.5, 20.0), (0.01, 40.0)])
+def test_drawing_takes_longer_where_processors_are_shared(share, expected):
+    now = 0.0
+    timing = {"clock": lambda: now, "processor": lambda: now * share}
+    time_left = TimeLeft([1.0], passes=[0], of_text=[], tokens=lambda: 0, drawing=10.0, **timing)
+    now = 1000.0
+    assert time_left.seconds(1, Progress("drawing")) == pytest.approx(expected, rel=0.01)
+
+
+def test_the_first_estimate_follows_controls_and_annotated_corpora():
+    cases = {
+        (1, 50, ("syntax",)): 2 * 50 / 500 + 1,
+        (3, 500, ("syntax",)): 2 + 3,
+        (2, 20, ("coref",)): 5 * 20 * 128 / 18_000 + 2,
+        (2, 500, ("behaviors",)): 3 * 2,
+    }
+    wrong = []
+    for (controls, limit, names), expected in cases.items():
+        run = prepare(RunOptions(controls=controls, max_inputs=limit, stages=names))
+        told = []
+        for _, watch in watched_stages(run, told.append):
+            watch(Progress("reading"))
+        if told[0].left != pytest.approx(expected, abs=0.1):
+            wrong.append((names, told[0].left, expected))
+    assert not wrong
 
 
 def test_finished_stages_take_no_time(tmp_path):
@@ -100,7 +140,7 @@ def test_finished_stages_take_no_time(tmp_path):
             watch(Progress("reading"))
         assert [(each.stage, each.step, each.steps) for each in told][-1] == ("drawing figures and pages", 3, 3)
         lefts.append(told[0].left)
-    assert lefts[0] - lefts[1] == pytest.approx(STAGES["behaviors"].cost, abs=1.0)
+    assert lefts[0] - lefts[1] == pytest.approx(3 * STAGES["behaviors"].control_cost, abs=1.0)
 
 
 def test_a_run_tells_what_it_loads_measures_and_draws(tmp_path, monkeypatch):

@@ -56,8 +56,10 @@ class Stage:
         unless: option values with which it is not measured, because another stage of its request replaces it.
         order: position of its request among all requests, which signatures keep; stages without one come last, and
             stages of equal order follow the order of the report.
-        cost: approximate seconds that it takes on the demonstration without the pass over the text, from which the
-            remaining time of a run is estimated.
+        cost: approximate seconds that it takes on 500 sentences or 250 documents of the demonstration, without controls
+            and without passes over the whole text, from which the remaining time of a run is estimated.
+        control_cost: approximate seconds that each control adds.
+        passes: number of passes over the whole text that it makes besides the pass that all stages share.
         refusal: reason why it cannot be measured over saved maps, and the remedy; empty if it can.
     """
 
@@ -77,6 +79,8 @@ class Stage:
     unless: Mapping[str, object] = field(default_factory=dict)
     order: int = 100
     cost: int = 5
+    control_cost: int = 0
+    passes: int = 0
     refusal: str = ""
 
     @property

@@ -1,26 +1,37 @@
 """Look up the files and folders that a user named before torch is imported, which takes seconds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from headscope.corpora.fetch.by_name import is_remote
 from headscope.corpora.fetch.from_url import is_address
-from headscope.corpora.mentions.coreference_files import coreference_files
+from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.declarations.vectors_file import check_vectors
+from headscope.errors import OptionError
 from headscope.maps.index import INDEX
 from headscope.maps.index_reader import read_index
 from headscope.models.folder.check import check_folder
+from headscope.models.folder.json_files import MOST_TOKENIZER, read_object
 from headscope.models.loading.locating import local_folder
 
 _NAMES = ("text", "treebank", "treebank_train", "coref", "column", "maps", "vectors", "model")
 
 
 def check_option_names(options: Any) -> None:
-    """Check the files of a run's or a training's options, and the folder of its model; see `check_names`."""
+    """Check the files of a run's or a training's options, and the folder of its model; see `check_names`.
+
+    Raises:
+        HeadscopeError: as in `check_names`; or inputs are longer than a model in a folder can read.
+    """
     check_names(**{name: value for name in _NAMES if (value := getattr(options, name, None)) is not None})
+    length = getattr(options, "max_length", None)
+    # Saved maps have their own lengths, and a model in memory is checked when it is examined.
+    if length is not None and options.maps is None and options.loaded_model is None:
+        _check_length(length, options.model)
 
 
 def check_names(
@@ -34,7 +45,9 @@ def check_names(
     vectors: Path | None = None,
     model: str | None = None,
 ) -> None:
-    """Raise an error for a missing file or folder; nothing is read or fetched, so names on a hub are not checked.
+    """Raise an error for a missing or empty file, or a missing folder.
+
+    Nothing else is read, and nothing is fetched, so names on a hub are not checked.
 
     Args:
         text, treebank, treebank_train, coref: files and folders, as the options take them.
@@ -47,11 +60,11 @@ def check_names(
         HeadscopeError: a name is missing or unusable; the error is the one that its reader would raise.
     """
     if files := _local(text):
-        read_corpus(files, column=column)
+        _check_files(files, partial(read_corpus, column=column))
     for trees in filter(None, (_local(treebank), _local(treebank_train))):
-        read_treebank(trees)
+        _check_files(trees, read_treebank)
     if coref:
-        coreference_files(coref)
+        _check_files(coref, _coreference)
     if maps is not None and not (maps / INDEX).is_file():
         read_index(maps)
     if vectors is not None:
@@ -59,6 +72,44 @@ def check_names(
     located = None if model is None else local_folder(model)
     if located is not None and not (located[0] / "config.json").is_file():
         check_folder(located[0], weights=False, name=str(model))
+
+
+def _check_files(paths: Sequence[str], read: Callable[[Sequence[str]], Iterable[Any]]) -> None:
+    """Raise the error of a reader for a file that is missing or empty."""
+    read(paths)
+    for path in paths:
+        if path != "-" and Path(path).is_file() and not Path(path).stat().st_size:
+            next(iter(read([path])), None)
+
+
+def _coreference(paths: Sequence[str]) -> Iterable[Any]:
+    """Return the documents of coreference files; GAP's have none."""
+    return read_coreference(paths) if coreference_files(paths).annotated else ()
+
+
+def check_longest(max_length: int, most: int, *, name: str) -> None:
+    """Raise an error if inputs are longer than a model can read.
+
+    Raises:
+        OptionError: the length is above `most`, the number of tokens that the model named `name` can read.
+    """
+    if max_length > most:
+        raise OptionError(f"--max-length {max_length} is more than {name} can read; expected at most {most} tokens")
+
+
+def _check_length(max_length: int, model: str | None) -> None:
+    """Check a length against the files of a model in a folder; what they leave open is checked with the model."""
+    folder, name = local_folder(model) or (None, "")
+    if folder is None:
+        return
+    limits = (("config.json", "max_position_embeddings"), ("tokenizer_config.json", "model_max_length"))
+    numbers = [
+        read_object(folder / file, most=MOST_TOKENIZER).get(key) for file, key in limits if (folder / file).is_file()
+    ]
+    most = min(
+        (int(number) for number in numbers if isinstance(number, int | float) and number > 0), default=max_length
+    )
+    check_longest(max_length, most, name=name)
 
 
 def _local(paths: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel, longest_input
 from headscope.models.placement import device_of
+from headscope.prepare.given_names import check_longest
 
 _TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 _WEIGHTS_AT_ONCE = 1 << 26
@@ -55,11 +56,7 @@ def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder, anatomy
     Raises:
         OptionError: the length is not allowed; the message names allowed lengths.
     """
-    most = longest_input(loaded, anatomy)
-    if max_length > most:
-        raise OptionError(
-            f"--max-length {max_length} is more than {loaded.name} can read; expected at most {most} tokens"
-        )
+    check_longest(max_length, longest_input(loaded, anatomy), name=loaded.name)
     fewest = encoder.special_tokens_pair + 2
     if max_length < fewest:
         raise OptionError(

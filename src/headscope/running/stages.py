@@ -1,5 +1,6 @@
 """From a prepared run to its tables, stage by stage."""
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
@@ -29,8 +30,10 @@ def stages_of(run: Run) -> list[Stage]:
     return [stage for stage in run.options.measured if not run.lacking & set(stage.corpora)]
 
 
-_DRAWING_COST = 1.2
-"""Approximate seconds for drawing a stage's figures and its part of the page, in units of `Stage.cost`."""
+_DRAWING_SECONDS = 0.65
+"""Approximate seconds for drawing a stage's figures and its part of the page."""
+_SENTENCES, _WORDS = 500, 18_000
+"""Numbers of sentences and of words that the costs of stages over annotated corpora are of."""
 
 
 def watched_stages(
@@ -45,17 +48,32 @@ def watched_stages(
         finished: names of stages that are not measured again.
     """
     stages = stages_of(run)
-    costs = [0.0 if stage.name in finished else float(stage.cost) for stage in stages]
-    costs += [_DRAWING_COST * len(stages)] * further
-    of_text = [n for n, stage in enumerate(stages) if stage.name not in finished and "text" in stage.corpora]
+    measured = [stage.name not in finished for stage in stages]
     time_left = TimeLeft(
-        costs, of_text=of_text, tokens=lambda: int(run.facts()["counts"]["tokens"]), text_step=next(iter(of_text), None)
+        [_cost(stage, run) * left for stage, left in zip(stages, measured)],
+        passes=[stage.passes * left for stage, left in zip(stages, measured)],
+        of_text=[n for n, stage in enumerate(stages) if measured[n] and "text" in stage.corpora],
+        tokens=lambda: int(run.facts()["counts"]["tokens"]),
+        drawing=_DRAWING_SECONDS * len(stages) * further,
     )
+    steps = len(stages) + further
     for index, stage in enumerate(stages):
-        yield stage, in_step(watch, index + 1, len(costs), left=partial(time_left.seconds, index))
-    for index in range(len(stages), len(costs)):
-        if (drawing := in_step(watch, index + 1, len(costs), left=partial(time_left.seconds, index))) is not None:
+        yield stage, in_step(watch, index + 1, steps, left=partial(time_left.seconds, index))
+    for index in range(len(stages), steps):
+        if (drawing := in_step(watch, index + 1, steps, left=partial(time_left.seconds, index))) is not None:
             drawing(Progress("drawing figures and pages"))
+
+
+def _cost(stage: Stage, run: Run) -> float:
+    """Return a stage's cost on the annotated corpora of a run, with its controls."""
+    limit = run.options.max_inputs or math.inf
+    corpora = getattr(run, "corpora", None)  # saved maps have none
+    share = 1.0
+    if corpora is not None and "treebank" in stage.corpora:
+        share = min(corpora.treebank.sentences, limit) / _SENTENCES
+    elif corpora is not None and "coreference" in stage.corpora:
+        share = min(corpora.coreference.words, limit * run.options.max_length) / _WORDS
+    return stage.cost * share + stage.control_cost * (run.options.controls or 0)
 
 
 def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:

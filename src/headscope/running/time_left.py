@@ -1,4 +1,4 @@
-"""Estimate the remaining time of a run from the inputs that it has timed so far."""
+"""Estimate the remaining time of a run from the tokens and the steps that it has timed so far."""
 
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -9,12 +9,13 @@ _TOKEN = 0.0005
 """Seconds per token of the pass over the demonstration's text, on the machine of the stages' costs."""
 _SAMPLE = 64
 """Number of inputs that most stages draw from a text of at least that size."""
-_SAMPLE_TOKENS = 8192
+_SAMPLE_TOKENS = 7300
 """Number of tokens in these inputs of the demonstration."""
-_FIXED = 0.3
-"""The share of a text stage's cost that does not depend on the sample."""
 _PRIOR = 0.7
 """Seconds at that machine's speed that are added to the timings, because a first batch is slower than the others."""
+
+_MOST_SHARING = 4.0
+"""Bound on the slowdown by other processes, which a run that waits for other machines would overstate."""
 
 
 class TimeLeft:
@@ -24,29 +25,35 @@ class TimeLeft:
     slower or faster this machine computes this model.
 
     Args:
-        costs: cost of each step, without the pass over the text.
-        of_text: indices of the steps whose cost depends on the text.
+        costs: cost of each step, without passes over the text.
+        passes: number of passes over the text that each step makes after the first, which all steps share.
+        of_text: indices of the steps whose cost depends on the text; the first of them reads the text for all.
         tokens: function that returns the number of tokens that the pass over the text has read.
-        text_step: index of the step that reads the text for all steps; None if there is none.
+        drawing: processor seconds of drawing after these steps, which depend on neither the model nor the text.
         clock: function that returns the time in seconds.
+        processor: function that returns the processor time of this process in seconds; where other processes share the
+            processors, drawing takes longer by the same factor as the run so far.
     """
 
     def __init__(
         self,
         costs: Sequence[float],
         *,
+        passes: Sequence[int],
         of_text: Collection[int],
         tokens: Callable[[], int],
-        text_step: int | None,
+        drawing: float,
         clock: Callable[[], float] = time.monotonic,
+        processor: Callable[[], float] = time.process_time,
     ) -> None:
-        self._costs, self._text_step, self._clock = list(costs), text_step, clock
-        self._of_text, self._tokens = of_text, tokens
+        self._costs, self._passes, self._of_text = costs, passes, of_text
+        self._tokens, self._drawing, self._clock, self._processor = tokens, drawing, clock, processor
+        self._text_step = min(of_text, default=None)
         self._timed = self._expected = _PRIOR
         self._step, self._began = 0, clock()
-        self._pass_seconds = self._pass_left = 0.0
+        self._start, self._processor_start = self._began, processor()
+        self._pass = Progress("")
         self._pass_tokens = 0
-        self._pass_ended = False
 
     def seconds(self, step: int, progress: Progress) -> float:
         """Return the estimated remaining seconds.
@@ -56,23 +63,37 @@ class TimeLeft:
             progress: progress of the current step.
         """
         now = self._clock()
+        if step == self._text_step and progress.begun and self._pass.stage in ("", progress.stage):
+            self._pass, self._pass_tokens = progress, self._tokens()
+        # A limit on inputs may exceed the text, so the pass is complete when anything else is reported.
+        share = (self._pass.share or 1.0) if progress is self._pass else 1.0
+        costs = self._full_costs(share)
+        before_pass = self._pass.seconds if self._step == self._text_step else 0.0
         if step != self._step:
-            self._timed += now - self._began - (self._pass_seconds if self._step == self._text_step else 0.0)
-            self._expected += sum(self._costs[self._step : step])
-            self._step, self._began = step, now
-        if step == self._text_step and progress.share and not self._pass_ended:
-            self._pass_seconds, self._pass_tokens = progress.seconds, self._tokens()
-            self._pass_left = progress.seconds * (1 - progress.share) / progress.share
-            if progress.share == 1.0:
-                self._pass_ended = True
-                self._fit_to_sample(progress.segments)
-        rate = (self._timed + self._pass_seconds) / (self._expected + self._pass_tokens * _TOKEN)
-        spent = now - self._began - (self._pass_seconds if step == self._text_step else 0.0)
-        here = max(rate * self._costs[step] - spent, 0.0) + self._pass_left
-        return here + rate * sum(self._costs[step + 1 :])
+            self._timed += now - self._began - before_pass
+            self._expected += sum(costs[self._step : step])
+            self._step, self._began, before_pass = step, now, 0.0
+        rate = (self._timed + self._pass.seconds) / (self._expected + self._pass_tokens * _TOKEN)
+        here = max(rate * sum(costs[step : step + 1]) - (now - self._began - before_pass), 0.0)
+        return (
+            here
+            + self._pass.seconds * (1 / share - 1)
+            + rate * sum(costs[step + 1 :])
+            + self._drawing * self._sharing(now)
+        )
 
-    def _fit_to_sample(self, inputs: int) -> None:
-        """Lower the costs of the text stages if the text is shorter than the sample that they draw."""
-        sample = self._pass_tokens * min(1.0, _SAMPLE / max(1, inputs))
-        factor = _FIXED + (1 - _FIXED) * min(1.0, sample / _SAMPLE_TOKENS)
-        self._costs = [cost * factor if n in self._of_text else cost for n, cost in enumerate(self._costs)]
+    def _sharing(self, now: float) -> float:
+        """Return the time that the run took so far as a multiple of its processor time, from 1 to a bound."""
+        processor = self._processor() - self._processor_start
+        return min(max((now - self._start + _PRIOR) / (processor + _PRIOR), 1.0), _MOST_SHARING)
+
+    def _full_costs(self, share: float) -> list[float]:
+        """Return the cost of each step on this text, of which a share was read."""
+        tokens = self._pass_tokens / share
+        if not tokens:
+            return list(self._costs)
+        sample = tokens * min(1.0, _SAMPLE * share / self._pass.segments) / _SAMPLE_TOKENS
+        return [
+            cost * (sample if n in self._of_text else 1.0) + passes * tokens * _TOKEN
+            for n, (cost, passes) in enumerate(zip(self._costs, self._passes, strict=True))
+        ]

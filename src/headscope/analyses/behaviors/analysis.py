@@ -21,7 +21,8 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="behaviors",
-            cost=8,
+            cost=0,
+            control_cost=3,
             measure="measure:BehaviorsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),

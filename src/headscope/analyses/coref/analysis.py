@@ -13,7 +13,8 @@ ANALYSIS = Analysis(
         # examples come from fewer windows.
         Stage(
             name="coref",
-            cost=7,
+            cost=5,
+            control_cost=1,
             measure="measure:CoreferenceMeasurement",
             corpora=("coreference",),
             options=("spacing", "pooling", "controls", "windows", "singletons", "strict"),

@@ -13,7 +13,8 @@ ANALYSIS = Analysis(
         # heads.
         Stage(
             name="experiments",
-            cost=9,
+            cost=5,
+            control_cost=1,
             measure="measure:ExperimentsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),

@@ -12,7 +12,8 @@ ANALYSIS = Analysis(
         # of each document.
         Stage(
             name="importance",
-            cost=6,
+            cost=0,
+            passes=1,
             measure="measure:ImportanceMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss", "labels"),

@@ -10,7 +10,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="pca",
-            cost=2,
+            cost=0,
             measure="measure:PcaMeasurement",
             corpora=("text",),
             # 3: columns and values have the field's names.

@@ -14,7 +14,8 @@ ANALYSIS = Analysis(
         # a quarter of the documents, examples come from fewer sentences.
         Stage(
             name="syntax",
-            cost=10,
+            cost=2,
+            control_cost=1,
             measure="measure:SyntaxMeasurement",
             corpora=("treebank",),
             options=(
