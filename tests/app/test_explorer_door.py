@@ -7,7 +7,6 @@ import pytest
 from support.explorer import TOKEN, running
 from support.model_folders import save_tiny_bert
 
-NO_HOST = "expected the host 127.0.0.1:{port} or localhost:{port}; open the address that headscope explore printed"
 NO_TOKEN = "expected the explorer's token in the header X-Headscope-Token; it is in the address that was printed"
 
 
@@ -30,7 +29,7 @@ def test_the_page_opens_with_the_token(client):
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
 
 
-@pytest.mark.parametrize("path", ["/", "/?token=", "/?token=wrong", f"/?token={TOKEN}&token={TOKEN}", "/?token=%FF"])
+@pytest.mark.parametrize("path", ["/", "/?token=", "/?token=wrong", f"/?token={TOKEN}&token=a", "/?token=%FF"])
 def test_without_the_token_there_is_a_door(client, path):
     status, headers, body = client.get(path, token=False)
     assert status == 403
@@ -54,10 +53,8 @@ def test_nothing_else_answers_without_the_token(client, given, path):
     [
         "evil.example",
         "evil.example:{port}",
-        "127.0.0.1",
-        "127.0.0.1:1",
-        "localhost",
-        "127.0.0.1:{port}.evil.example",
+        "127.0.0.1.evil.example:{port}",
+        "localhost.evil.example:{port}",
         "[::1]:{port}",
         "0.0.0.0:{port}",
         "",
@@ -66,20 +63,24 @@ def test_nothing_else_answers_without_the_token(client, given, path):
 @pytest.mark.parametrize("path", [f"/?token={TOKEN}", "/api/models"])
 def test_another_host_is_another_site(client, host, path):
     """A name of somebody else's may be made to lead to 127.0.0.1 (DNS rebinding)."""
-    answer = client.get(path, headers={"Host": host.format(port=client.port)})
-    assert client.refused(403, answer) == NO_HOST.format(port=client.port)
+    status, _, body = client.get(path, headers={"Host": host.format(port=client.port)})
+    assert (status, body) == (400, b"Invalid host header")
 
 
-def test_localhost_is_this_host_too(client):
-    assert client.get("/api/models", headers={"Host": f"LocalHost:{client.port}"})[0] == 200
+@pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "localhost:8000"])
+def test_this_machines_names_are_answered(client, host):
+    """A forwarded port has another number than the server's."""
+    host = host.format(port=client.port)
+    assert client.get("/api/models", headers={"Host": host})[0] == 200
+    asked = {"model": "tiny-bert", "text": "A cat."}
+    assert client.post(asked, headers={"Host": host, "Origin": f"http://{host}"})[0] == 200
 
 
 def test_a_host_must_be_named_once(client):
     port = client.port
     twice = f"GET /api/models HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
-    assert client.raw(twice.encode()).split()[1] in (b"400", b"403")
-    never = client.raw(b"GET /api/models HTTP/1.0\r\n\r\n")
-    assert never.split()[1] in (b"400", b"403")
+    assert client.raw(twice.encode()).split()[1] == b"400"
+    assert client.raw(b"GET /api/models HTTP/1.0\r\n\r\n").split()[1] == b"400"
 
 
 @pytest.mark.parametrize(
@@ -88,12 +89,6 @@ def test_a_host_must_be_named_once(client):
 def test_a_post_from_another_site_is_refused(client, origin):
     answer = client.post({}, headers={"Origin": origin.format(port=client.port)})
     assert client.refused(403, answer) == ("expected a request from the explorer's own page, got one from another site")
-
-
-@pytest.mark.parametrize("origin", [None, "http://127.0.0.1:{port}", "http://localhost:{port}"])
-def test_a_post_from_the_page_is_answered(client, origin):
-    headers = {"Origin": origin.format(port=client.port)} if origin else {}
-    assert client.post({"model": "tiny-bert", "text": "A cat."}, headers=headers)[0] == 200
 
 
 def test_every_answer_is_dressed(client):
@@ -112,7 +107,8 @@ def test_every_answer_is_dressed(client):
     told = client.look("A cat.")
     asked.append(client.get(f"/api/look/{told['id']}/layer?kind=encoder&layer=1"))
     for status, headers, _ in asked:
-        assert "default-src 'none'" in headers["content-security-policy"], status
+        if headers["content-type"].startswith("text/html"):
+            assert "default-src 'none'" in headers["content-security-policy"], status
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
         assert headers["x-frame-options"] == "DENY"

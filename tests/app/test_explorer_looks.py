@@ -244,13 +244,14 @@ class Slow:
 
     def __init__(self, reader):
         self.reader = reader
-        self.go = threading.Event()
+        self.begun, self.go = threading.Event(), threading.Event()
         self.runs = 0
 
     def __getattr__(self, name):
         return getattr(self.reader, name)
 
     def view(self, *texts, **options):
+        self.begun.set()
         self.go.wait(20)
         self.runs += 1
         return self.reader.view(*texts, **options)
@@ -263,7 +264,7 @@ def test_too_many_that_wait_are_asked_to_come_back(folders):
     ) as client:
         with ThreadPoolExecutor(8) as pool:
             first = pool.submit(client.post, {"model": "slow", "text": "number 0"})
-            until(lambda: client.explorer.worker.busy)
+            assert slow.begun.wait(20)
             rest = [pool.submit(client.post, {"model": "slow", "text": f"number {n}"}) for n in range(1, 8)]
             until(lambda: sum(each.done() for each in rest) == 4)
             # Everything else is answered meanwhile.
@@ -284,7 +285,7 @@ def test_one_text_asked_for_often_at_once_is_read_once(folders):
     with running([NamedModel(name="slow", source="slow")], load=lambda *_, **__: slow) as client:
         with ThreadPoolExecutor(5) as pool:
             asked = [pool.submit(client.look, "the same", "slow") for _ in range(5)]
-            until(lambda: client.explorer.worker.busy)
+            assert slow.begun.wait(20)
             slow.go.set()
             assert len({each.result()["id"] for each in asked}) == 1
         assert slow.runs == 1

@@ -241,6 +241,7 @@ def test_a_run_that_is_stopped_leaves_nothing(problem, code, form, cli, data, tm
         err
         == {
             130: "headscope: stopped; nothing half-written was left, and what was finished is kept\n",
-            2: "headscope: no room left on the disk; free some space, or give --out a folder on another disk\n",
+            2: "headscope: cannot read or write a file: No space left; what was finished is kept: free space, check "
+            "permissions or give another path, and run the same command again\n",
         }[code]
     )

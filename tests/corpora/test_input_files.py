@@ -124,7 +124,7 @@ def locked(tmp_path_factory):
 
 
 def test_no_right_to_read(locked, without_rights):
-    end = "permission denied; make it readable or give a readable copy"
+    end = f"permission denied; {GIVE}"
     secret, vault = locked / "secret.txt", locked / "open" / "vault"
     assert message(lambda: open_lines(secret)) == f"cannot read {secret}: {end}"
     assert message(lambda: expand([vault])) == f"cannot read {vault}: {end}"

@@ -4,15 +4,13 @@ import ast
 import io
 import resource
 import sys
-import threading
 import time
 from pathlib import Path
 
 import pytest
 
 import headscope
-from headscope.errors import HeadscopeError, ModelError
-from headscope.models.folder.prompts import nothing_asks
+from headscope.errors import ModelError
 from headscope.models.loading.load_model import load_model, load_tokenizer
 from support import hostile_model_folders as folders
 from support.commands import run_command
@@ -206,43 +204,3 @@ def test_the_words_of_a_refusal(tmp_path):
         f"{made} is refused: it needs code of its own (config.json's auto_map names a.B), which is never run; "
         "expected a family of transformers itself"
     )
-
-
-def test_a_library_that_asks_gets_no_answer_and_other_threads_read_on(answers):
-    heard = []
-    with nothing_asks():
-        with pytest.raises(EOFError):
-            input()
-        assert sys.stdin.read() == ""
-        assert list(sys.stdin) == []
-        thread = threading.Thread(target=lambda: heard.append(sys.stdin.readline()))
-        thread.start()
-        thread.join()
-    assert heard == ["y\n"]
-    assert sys.stdin is answers
-
-
-def test_standard_input_is_back_after_an_error_and_after_the_last_of_several_threads(answers):
-    entered, leave = threading.Event(), threading.Event()
-
-    def load():
-        with nothing_asks():
-            entered.set()
-            leave.wait(10)
-
-    thread = threading.Thread(target=load)
-    thread.start()
-    entered.wait(10)
-    with pytest.raises(HeadscopeError), nothing_asks(), nothing_asks():
-        raise ModelError("no")
-    assert sys.stdin is not answers
-    leave.set()
-    thread.join()
-    assert sys.stdin is answers
-
-
-def test_a_standard_input_that_someone_else_put_there_stays(answers, monkeypatch):
-    other = io.StringIO("theirs")
-    with nothing_asks():
-        sys.stdin = other
-    assert sys.stdin is other

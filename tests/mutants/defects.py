@@ -262,8 +262,8 @@ DEFECTS = [
         "app/test_attention_array.py"),
     _in("app/cli/view.py", "range(int(first), int(last or first) + 1)", "range(int(first), int(last or first))",
         "app/test_view.py"),
-    _in("app/explorer/guard.py", "(names if self.port == 80 else ())", "names", "app/test_explorer_door.py"),
-    _in("app/explorer/worker.py", "if len(self._jobs) >= self.waiting:", "if len(self._jobs) > self.waiting:",
-        "app/test_explorer_looks.py"),
+    _in("app/explorer/guard.py", "elif origin is not None and origin.lower() != f", "elif origin is not None and not f",
+        "app/test_explorer_door.py"),
+    _in("app/explorer/worker.py", "queue.Queue(waiting)", "queue.Queue(waiting + 1)", "app/test_explorer_looks.py"),
     _in("bertviz/showing.py", 'if html_action == "return":', 'if html_action != "return":', "bertviz/test_bertviz.py"),
 ]  # fmt: skip

@@ -1,6 +1,5 @@
 """An explorer on loopback, and a client that says exactly what it sends."""
 
-import asyncio
 import http.client
 import json
 import socket
@@ -12,7 +11,7 @@ import numpy as np
 
 from headscope.app.explorer.model_shelf import Shelf
 from headscope.app.explorer.naming import named_models
-from headscope.app.explorer.serve import config_of, listen, run
+from headscope.app.explorer.serve import config_of, listen
 from headscope.app.explorer.web_app import Explorer
 
 TOKEN = "a-token-only-for-tests"
@@ -27,15 +26,10 @@ def running(models, *, limits=None, load=None, study=None, wait=True, example="T
     bound = listen(0)
     port = bound.getsockname()[1]
     explorer = Explorer(
-        Shelf(named, loading={"device": "cpu"}, load=load),
-        token=TOKEN,
-        port=port,
-        limits=limits,
-        study=study,
-        example=example,
+        Shelf(named, loading={"device": "cpu"}, load=load), token=TOKEN, limits=limits, study=study, example=example
     )
     server = uvicorn.Server(config_of(explorer))
-    thread = threading.Thread(target=lambda: asyncio.run(run(server, explorer, bound)), daemon=True)
+    thread = threading.Thread(target=lambda: server.run(sockets=[bound]), daemon=True)
     explorer.start()
     thread.start()
     client = Client(port, explorer)
@@ -48,7 +42,6 @@ def running(models, *, limits=None, load=None, study=None, wait=True, example="T
             )
         yield client
     finally:
-        explorer.stop()
         server.should_exit = True
         thread.join(10)
         bound.close()

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
 
 from headscope.app.stopping import leave, take_signals
 from headscope.errors import ExtensionError
@@ -19,7 +18,7 @@ def main() -> None:
     To call the command line from Python use `headscope.app.cli.program.main`, which leaves the process unchanged.
     """
     _plug_closed_streams()
-    hide_settings_files()
+    _hide_settings_files()
     take_signals(lambda number, frame: leave(number))
     sys.excepthook = _say_traceback
     threading.excepthook = lambda problem: _say_traceback(problem.exc_type, problem.exc_value, problem.exc_traceback)
@@ -84,20 +83,8 @@ def _warning_line(
     return printable(f"{category.__name__}: {message}") + "\n"
 
 
-_READ_FROM_THE_CURRENT_FOLDER = frozenset({"matplotlibrc"})
-
-
-def hide_settings_files() -> None:
-    """Make matplotlib start with the settings that it ships, whatever settings files exist.
-
-    It looks in the current folder first, which none of its settings disables, so the bare file name is reported as
-    missing. Only our own program does this, because it affects the whole process.
-    """
+def _hide_settings_files() -> None:
+    """Let matplotlib start without settings files; the one in the current folder comes before any that can be set."""
     exists = os.path.exists
-
-    def exists_elsewhere(path: Any) -> bool:
-        # A path in any other form than the bare name was given by somebody.
-        return not (isinstance(path, str) and path in _READ_FROM_THE_CURRENT_FOLDER) and exists(path)
-
-    os.path.exists = exists_elsewhere
+    os.path.exists = lambda path: path != "matplotlibrc" and exists(path)
     os.environ["MATPLOTLIBRC"] = os.devnull

@@ -121,10 +121,9 @@ def missing(name: str, give: str = GIVE) -> InputError:
 
 def unreadable(name: str, error: OSError, give: str = GIVE) -> InputError:
     """Return the error for a file that the system cannot read."""
-    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+    # A name is too long where a text was given in place of its file.
+    if isinstance(error, FileNotFoundError | NotADirectoryError) or error.errno == errno.ENAMETOOLONG:
         return missing(name, give)
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return InputError(f"cannot read {name}: permission denied; make it readable or give a readable copy")
     return InputError(f"cannot read {name}: {(error.strerror or str(error)).lower()}; {give}")
 
 

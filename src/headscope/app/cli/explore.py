@@ -73,10 +73,9 @@ def command(
 
     named, blocks = _models(model, revision, study)
     bound = listen(port)
-    port = bound.getsockname()[1]
     token = token_urlsafe(24)
-    explorer = Explorer(Shelf(named, loading=loading), token=token, port=port, example=EXAMPLE, study=blocks)
-    address = f"http://{HOST}:{port}/?token={token}"
+    explorer = Explorer(Shelf(named, loading=loading), token=token, example=EXAMPLE, study=blocks)
+    address = f"http://{HOST}:{bound.getsockname()[1]}/?token={token}"
     say(f"explorer: {address}")
     say("Ctrl-C stops it")
     try:

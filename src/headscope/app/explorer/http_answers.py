@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import logging
+import traceback
 from collections.abc import Mapping
-from http import HTTPStatus
+from pathlib import Path
 
-NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-DRESS = {
-    "content-security-policy": NOTHING,
+from headscope.visible import shorten, visible
+
+HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "x-frame-options": "DENY",
@@ -16,7 +17,10 @@ DRESS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""Default headers of every answer."""
+"""Headers of every answer; a page also has its content security policy."""
+
+LONGEST = 300
+_log = logging.getLogger("headscope.explorer")
 
 
 class Refusal(Exception):
@@ -35,32 +39,22 @@ class Refusal(Exception):
         self.headers = headers or {}
 
 
-def error_body(sentence: str) -> bytes:
-    """Return `{"error": sentence}` as ASCII JSON."""
-    return json.dumps({"error": sentence}).encode("ascii")
-
-
-def last_answer(refusal: Refusal) -> bytes:
-    """Return a complete answer as bytes for the wire, after which the connection is closed."""
-    body = error_body(refusal.sentence)
-    headers = {
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-        "connection": "close",
-        **DRESS,
-        **refusal.headers,
-    }
-    first = f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}"
-    lines = [first, *(f"{name}: {value}" for name, value in headers.items())]
-    return "\r\n".join([*lines, "", ""]).encode("ascii") + body
+def busy(sentence: str, *, seconds: int = 1) -> Refusal:
+    """Return status 503: the same request may succeed later."""
+    return Refusal(503, sentence, {"Retry-After": str(seconds)})
 
 
 def internal_error(error: Exception) -> Refusal:
-    """Return status 500 for an error of the explorer itself; the answer names only the class of the error."""
+    """Log an error of the explorer itself in one line, and return status 500, which names only the error's class."""
+    _log.error("headscope: the explorer met an error of its own: %s", describe_error(error))
     name = type(error).__name__
     return Refusal(500, f"the explorer met an error of its own ({name}); the terminal it runs in says more")
 
 
-def busy(sentence: str, *, seconds: int = 1) -> Refusal:
-    """Return status 503: the same request may succeed later."""
-    return Refusal(503, sentence, {"Retry-After": str(seconds)})
+def describe_error(error: BaseException) -> str:
+    """Return an error's class, message and place in one printable line."""
+    frames = traceback.extract_tb(error.__traceback__)
+    location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    text = str(error)[: 2 * LONGEST]
+    message = f": {shorten(visible(text), LONGEST)}" if text else ""
+    return f"{type(error).__name__}{message}{location}"

@@ -69,16 +69,11 @@ class Shelf:
         self.options = dict(loading or {})
         self._load = load
         self._thread = threading.Thread(target=self._work, name="headscope-loading", daemon=True)
-        self._stopped = False
         self._writers: set[str] = set()
 
     def start(self) -> None:
         """Start loading."""
         self._thread.start()
-
-    def stop(self) -> None:
-        """Load no further model."""
-        self._stopped = True
 
     def descriptions(self) -> list[dict[str, Any]]:
         """Return name, state, message and abilities of every model, in order."""
@@ -115,8 +110,6 @@ class Shelf:
 
     def _work(self) -> None:
         for name, named in self.named.items():
-            if self._stopped:
-                return
             self.states[name] = State(state=LOADING)
             try:
                 self.readers[name] = reader = self._read(named)

@@ -22,11 +22,13 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from headscope.app.explorer.guard import Door, Guard
+from headscope.app.explorer.guard import Guard, page_response
 from headscope.app.explorer.http_answers import Refusal, internal_error
 from headscope.app.explorer.limits import Limits
 from headscope.app.explorer.model_shelf import Shelf
@@ -45,12 +47,11 @@ class Explorer:
     """State of one server: its models, the worker thread, and the cached looks.
 
     Attributes:
-        asgi: app, including the guard.
+        asgi: app, including the checks of host, token and origin.
 
     Args:
         shelf: models, not yet started.
         token: token that every request must contain.
-        port: port on 127.0.0.1 at which the app will be served.
         example: text that the page shows first.
         study: data blocks of the study's atlas, by id; None without a study.
         limits: limits of the server.
@@ -61,7 +62,6 @@ class Explorer:
         shelf: Shelf,
         *,
         token: str,
-        port: int,
         example: str = "",
         study: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
@@ -79,25 +79,22 @@ class Explorer:
             Route("/api/look/{id}/layer", self.layer),
             Route("/api/look/{id}/neuron", self.neuron),
         ]
-        # After the last handler starlette raises the error again, and the guard logs it.
+        checks = [
+            # The host's name is checked so that no foreign name can lead here (DNS rebinding).
+            Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"]),
+            Middleware(Guard, token=token, closed=closed_door()),
+        ]
         handlers = {Refusal: _refused, HTTPException: _not_found, Exception: _failed}
-        app = Starlette(routes=routes, exception_handlers=handlers)
-        app.router.redirect_slashes = False
-        self.asgi = Guard(app, Door(port=port, token=token, limits=self.limits, closed=closed_door()))
+        self.asgi = Starlette(routes=routes, middleware=checks, exception_handlers=handlers)
+        self.asgi.router.redirect_slashes = False
 
     def start(self) -> None:
         """Start loading models."""
         self.shelf.start()
 
-    def stop(self) -> None:
-        """Refuse waiting and new requests."""
-        self.shelf.stop()
-        self.worker.stop()
-
     async def page(self, request: Request) -> Response:
         """Answer with the page."""
-        page = self._page
-        return Response(page.body, media_type="text/html", headers={"Content-Security-Policy": page.policy})
+        return page_response(self._page)
 
     async def models(self, request: Request) -> Response:
         """Answer with the state of each model."""
@@ -105,7 +102,7 @@ class Explorer:
 
     async def look(self, request: Request) -> Response:
         """Run a model on a text, or answer from the cache."""
-        look_request = read_request(await request.body(), limits=self.limits)
+        look_request = read_request(await _body(request, self.limits.body), limits=self.limits)
         self.shelf.ready(look_request.model)
         look = await self._made(self.looks, take_look, look_request)
         return Response(look.payload_json, media_type="application/json")
@@ -148,6 +145,18 @@ class Explorer:
         if look is None:
             raise Refusal(410, _GONE)
         return look
+
+
+async def _body(request: Request, most: int) -> bytes:
+    body = bytearray()
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > most:
+                raise Refusal(413, f"the request is over {most:,} bytes; shorten the text")
+    except ClientDisconnect:
+        raise Refusal(400, "the connection was closed before the request had arrived; send it again") from None
+    return bytes(body)
 
 
 def _of(layers: Mapping[str, Mapping[int, Any]], request: Request) -> Any:

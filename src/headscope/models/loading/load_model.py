@@ -12,7 +12,6 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.folder.implied_size import check_implied, read_config
 from headscope.models.folder.missing_packages import missing_package
 from headscope.models.folder.named_files import without_paths
-from headscope.models.folder.prompts import nothing_asks
 from headscope.models.loading.computed_tables import computed_tables
 from headscope.models.loading.devices import choose_device
 from headscope.models.loading.load_choices import DTYPE_CHOICES
@@ -108,7 +107,7 @@ def read_model(
         raise OptionError(f"--dtype {dtype!r} is not known; choose one of {', '.join(DTYPE_CHOICES)}")
     target = choose_device(device)
     offloading = None if device_map is None else Offloading(target)
-    with quiet_libraries(), nothing_asks():
+    with quiet_libraries():
         folder, label, weight_files = locate(name, revision=revision)
         called = str(name or label)
         with in_words(called, part="its config.json"):
@@ -154,7 +153,7 @@ def load_tokenizer(name: str | Path | None = None, *, revision: str | None = Non
     Raises:
         ModelError: the model or its tokenizer is missing, or the hub cannot be reached.
     """
-    with quiet_libraries(), nothing_asks():
+    with quiet_libraries():
         folder, label, _ = locate(name, revision=revision, weights=False)
         return _read_tokenizer(folder, str(name or label)), label
 
