@@ -24,7 +24,7 @@ Head outputs in the residual stream are measured wherever attention is tapped (`
 and norms behind the output projection, except in DeepSeek V4, JetMoE and Muse Spark, where no single linear map takes
 the attention's output. In Gemma 3n, GLM 5 Next, Inkling, MobileBERT, Qwen4-Exp and Zamba they are measured at the
 projection, because the stream receives no plain sum of head outputs there. `tests/attention/test_stream_addition.py`
-adds up every head and key of each family in double precision (except Inkling 2 and ZAYA, whose code computes in single).
+adds up every head and key of each family in double precision (Inkling 2 and ZAYA compute in single).
 
 """
 

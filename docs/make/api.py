@@ -11,7 +11,8 @@ import headscope_train
 PAGE = Path(__file__).parents[1] / "reference" / "api.md"
 BEGINNING = """# Reference of `import headscope as hs`
 
-Every public function and class, from its docstring; [Python](../python.md) shows them in use. `make docs` makes this page.
+Every public function and class, from its docstring; [Python](../python.md) shows them in use. `make docs` makes this
+page.
 """
 TRAINING = """## Training
 
