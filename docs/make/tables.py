@@ -14,8 +14,8 @@ Each table of a run is `tables/NAME.parquet`; `study.table("NAME")` returns it a
 Layers and heads count from 1; shares lie from 0 to 1, never percent; entropies and divergences are in nats.
 
 A value may be missing only where the last column says what that means: a missing `Int64` or `boolean` is `<NA>`,
-a missing `float64` NaN. A table without rows has columns without types. Before a table is written its columns, types, missing
-values, bounds and keys are checked against these lines. `make docs` makes this page.
+a missing `float64` NaN. A table without rows has columns without types. Before a table is written its columns, types,
+missing values, bounds and keys are checked against these lines. `make docs` makes this page.
 """
 
 
