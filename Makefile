@@ -11,7 +11,7 @@ help:
 	@echo "make test    install what the tests need and run every test"
 	@echo "make test-quick  a minute's worth of them, from every folder of the source: what to run while working"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
-	@echo "make docs    write docs/tables.md, docs/api.md and the lists of docs/definitions.md from what they describe"
+	@echo "make docs    write the tables, statistics and API pages of docs/reference from the source"
 	@echo "make pictures  take the pictures of README and docs anew, from the demonstration"
 	@echo "make decoder   train the embedded decoder anew (hours): DATA= the corpora, RUN= a folder to keep it in"
 	@echo "make soak    kill every command that writes, a hundred times and about each rename, and compare"

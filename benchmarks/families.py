@@ -2,9 +2,9 @@
 
 A tiny random model of every text architecture that the installed transformers can build is read twice, one input at a
 time and in a padded batch, and compared with the weights that the model itself returns under eager attention, one
-input at a time. `docs/families.md` is written from the results:
+input at a time. `docs/reference/families.md` is written from the results:
 
-    python benchmarks/families.py --write docs/families.md            all architectures
+    python benchmarks/families.py --write docs/reference/families.md  all architectures
     python benchmarks/families.py bert longt5                         selected ones, printed
     python benchmarks/families.py --small                             one for each type of attention
     python benchmarks/families.py --part 1/4 --into families.json     a quarter, added to the file

@@ -1,4 +1,4 @@
-"""`docs/families.md`, written from the results of `families.py`."""
+"""`docs/reference/families.md`, written from the results of `families.py`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,22 +10,21 @@ _HEAD = """# Families
 
 <!-- Written by benchmarks/families.py; run it again in place of editing. -->
 
-A tiny random model of every architecture of transformers {transformers} (torch {torch}) that takes token ids was read
-twice, each input alone and all in one padded batch, and compared with the weights that the model itself returns under
-eager attention, one input at a time (float32; right means no weight further off than {tolerance:g}, each row compared
-with uniform attention over the very keys that it sees, and no kind of attention lost without a word).
+Attention of a tiny random model of every architecture of transformers {transformers} (torch {torch}) that takes token
+ids, compared with the weights that the model itself returns under eager attention. Each model reads every input alone
+and all inputs in one padded batch, in float32. "Right" means that no weight is off by more than {tolerance:g}, that
+uniform attention covers exactly the keys that each row sees, and that no kind of attention is lost without a message.
 
-`fused` computes scores, softmax and statistics in one go, `eager` calls the model's own function through transformers'
-attention interface, `fallback` reads `output_attentions`. Of a model that also takes pictures or sound the text
-alone is read, where the model can be run on text alone. Granite SWA scales its output for its learned sink and returns
-weights without it: its rows are compared as shares of what lies on tokens.
+`fused` computes scores, softmax and statistics together, `eager` calls the model's own function through transformers'
+attention interface, `fallback` reads `output_attentions`. A model that also takes pictures or sound is read on text
+alone, if it can run on text alone. Granite SWA scales its output for its learned sink and returns weights without the
+sink: its rows are compared as shares of the weight on tokens.
 
-What heads add to the residual stream is measured wherever the attention is tapped (`fused`, `eager`), through output
-gates and through a norm behind the output projection, but for DeepSeek V4, JetMoE and Muse Spark, in which no single
-linear map takes the attention's output. In Gemma 3n, GLM 5 Next, Inkling, MobileBERT, Qwen4-Exp and Zamba it is
-measured at the projection: what is added to the stream there is no such sum.
-`tests/attention/test_stream_addition.py` adds up every head and key of each family in double precision
-(but for Inkling 2 and ZAYA, whose code computes in single).
+Head outputs in the residual stream are measured wherever attention is tapped (`fused`, `eager`), through output gates
+and norms behind the output projection, except in DeepSeek V4, JetMoE and Muse Spark, where no single linear map takes
+the attention's output. In Gemma 3n, GLM 5 Next, Inkling, MobileBERT, Qwen4-Exp and Zamba they are measured at the
+projection, because the stream receives no plain sum of head outputs there. `tests/attention/test_stream_addition.py`
+adds up every head and key of each family in double precision (Inkling 2 and ZAYA compute in single).
 
 """
 

@@ -1,4 +1,4 @@
-"""Make docs/api.md from the docstrings of what `import headscope as hs` offers: `make docs`."""
+"""Make docs/reference/api.md from the docstrings of the public functions and classes: `make docs`."""
 
 import inspect
 import re
@@ -8,14 +8,15 @@ from typing import Any
 import headscope
 import headscope_train
 
-PAGE = Path(__file__).parents[1] / "api.md"
+PAGE = Path(__file__).parents[1] / "reference" / "api.md"
 BEGINNING = """# Reference of `import headscope as hs`
 
-What is public, from its docstrings; [Python](python.md) shows it in use. `make docs` makes this page.
+Every public function and class, from its docstring; [Python](../python.md) shows them in use. `make docs` makes this
+page.
 """
 TRAINING = """## Training
 
-Of the package `headscope-train`: [training](training.md) shows it in use.
+The package `headscope-train`; [training](../training.md) shows it in use.
 """
 
 

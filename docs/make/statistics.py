@@ -1,6 +1,5 @@
-"""Write the statistics, the roles and the behaviors into docs/definitions.md: `python docs/make/statistics.py`."""
+"""Make docs/reference/statistics.md from the lists of statistics, roles and behaviors: `make docs`."""
 
-import re
 import textwrap
 from itertools import groupby
 from pathlib import Path
@@ -9,7 +8,28 @@ from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.statistics.role_catalog import OTHERWISE, ROLES
 from headscope.statistics.statistic_catalog import STATISTICS
 
-PAGE = Path(__file__).parents[1] / "definitions.md"
+PAGE = Path(__file__).parents[1] / "reference" / "statistics.md"
+
+
+def page() -> str:
+    """Return the whole page."""
+    return f"""# Statistics, roles and behaviors
+
+How they are averaged, and what their intervals promise, is in [definitions](../definitions.md). `make docs` makes this
+page.
+
+## Statistics
+
+{statistics_table()}
+
+## Roles
+
+{roles_paragraph()}
+
+## Behaviors
+
+{behaviors_table()}
+"""
 
 
 def statistics_table() -> str:
@@ -45,20 +65,5 @@ def _quoted(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def written(page: str) -> str:
-    """Return the page with new text between the marks of statistics, roles and behaviors.
-
-    Raises:
-        ValueError: a mark is missing.
-    """
-    made = {"statistics": statistics_table(), "roles": roles_paragraph(), "behaviors": behaviors_table()}
-    for name, text in made.items():
-        mark = re.compile(rf"(<!-- {name}: [^>]*-->\n).*?(\n<!-- end of {name} -->)", re.DOTALL)
-        page, found = mark.subn(lambda marks, text=text: f"{marks[1]}{text}{marks[2]}", page)
-        if found != 1:
-            raise ValueError(f"expected one block `<!-- {name}: ... -->` in the page, found {found}")
-    return page
-
-
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Make docs/tables.md from the schemas of the tables: `make docs`."""
+"""Make docs/reference/tables.md from the schemas of the tables: `make docs`."""
 
 from math import inf
 from pathlib import Path
@@ -6,18 +6,16 @@ from pathlib import Path
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
-PAGE = Path(__file__).parents[1] / "tables.md"
+PAGE = Path(__file__).parents[1] / "reference" / "tables.md"
 BEGINNING = """# Tables
 
-Each table of a run is `tables/NAME.parquet`; `study.table("NAME")` is the same as a data frame ([Python](python.md)),
-and [files](files.md) says what else a run directory holds. Layers and heads count from 1; shares lie from 0 to 1, never
-percent; entropies and divergences are in nats. What every number means exactly stands in
-[definitions](definitions.md).
+Each table of a run is `tables/NAME.parquet`; `study.table("NAME")` returns it as a data frame ([Python](../python.md)).
+[Files](../files.md) lists the rest of a run directory, [definitions](../definitions.md) the meaning of the numbers.
+Layers and heads count from 1; shares lie from 0 to 1, never percent; entropies and divergences are in nats.
 
-A value may be missing only where the last column says what that means: a missing `Int64` or `boolean` is `<NA>`, a missing `float64`
-NaN. A table without rows has its columns, and no types. Every table is held against what stands here before it is
-written: names, order and types of the columns, missing values, bounds, words, and that no two rows are of one thing.
-`make docs` makes this page from the same lines of the source.
+A value may be missing only where the last column says what that means: a missing `Int64` or `boolean` is `<NA>`,
+a missing `float64` NaN. A table without rows has columns without types. Before a table is written its columns, types,
+missing values, bounds and keys are checked against these lines. `make docs` makes this page.
 """
 
 

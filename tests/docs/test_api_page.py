@@ -1,4 +1,4 @@
-"""docs/api.md is what the docstrings make."""
+"""docs/reference/api.md is what the docstrings make."""
 
 import importlib.util
 from pathlib import Path
@@ -13,8 +13,8 @@ def test_the_page_is_current_and_names_all_that_is_public():
     found = importlib.util.spec_from_file_location("make_api", DOCS / "make" / "api.py")
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
-    written = (DOCS / "api.md").read_text(encoding="utf-8")
-    assert written == module.page(), "docs/api.md is not what the docstrings say; run `make docs`"
+    written = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    assert written == module.page(), "docs/reference/api.md is not what the docstrings say; run `make docs`"
     for name in headscope.__all__:
         if not name.startswith("__"):
             assert f"### `hs.{name}`" in written

@@ -21,6 +21,6 @@ def benchmark(name: str) -> ModuleType:
 
 def families_read(*paths: str) -> list[str]:
     """Return the families that `families.py` reads by one of these paths: `fused`, `eager`, `fallback`."""
-    lines = (FOLDER.parent / "docs" / "families.md").read_text().splitlines()
+    lines = (FOLDER.parent / "docs" / "reference" / "families.md").read_text().splitlines()
     rows = (line.removeprefix("| ").split(" | ") for line in lines)
     return [row[0] for row in rows if len(row) > 2 and row[1] in paths]

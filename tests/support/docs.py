@@ -14,7 +14,7 @@ from support.commands import run_command
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _WRITTEN = re.compile(r"(?:--out|--matrix|-o|>)\s+(\S+)|\bheadscope convert \S+ (\S+)")
 _SHELL = set("|&;<>$`?(){}~")

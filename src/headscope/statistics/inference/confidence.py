@@ -2,7 +2,7 @@
 
 Intervals use Student's t with an error clustered by document. A share is bounded as Wilson (1927) bounds a count, with
 the effective number of answers; a positive quantity on its logarithm; both are wider on the side where documents have a
-tail. Their coverage is simulated in `benchmarks/calibration.py` and reported in docs/definitions.md.
+tail. Their coverage is simulated in `benchmarks/calibration.py` and reported in docs/calibration.md.
 """
 
 from collections.abc import Callable
