@@ -10,6 +10,7 @@ from headscope.corpora.fetch.from_url import is_address
 from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.trees.treebank import read_treebank
+from headscope.declarations.run_options import RunOptions
 from headscope.declarations.vectors_file import check_vectors
 from headscope.errors import OptionError
 from headscope.maps.index import INDEX
@@ -28,10 +29,11 @@ def check_option_names(options: Any) -> None:
         HeadscopeError: as in `check_names`; or inputs are longer than a model in a folder can read.
     """
     check_names(**{name: value for name in _NAMES if (value := getattr(options, name, None)) is not None})
-    length = getattr(options, "max_length", None)
+    if not isinstance(options, RunOptions) or options.max_length is None:
+        return
     # Saved maps have their own lengths, and a model in memory is checked when it is examined.
-    if length is not None and options.maps is None and options.loaded_model is None:
-        _check_length(length, options.model)
+    if options.maps is None and options.loaded_model is None:
+        _check_length(options.max_length, options.model)
 
 
 def check_names(
