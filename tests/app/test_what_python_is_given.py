@@ -132,7 +132,8 @@ def test_a_view_is_saved_to_a_file(view, tmp_path, monkeypatch):
     assert said(OptionError, save_page, 3, "") == 'path is a int; expected that of a file, as "view.html"'
     (tmp_path / "file").touch()
     assert said(OutputError, view.save, tmp_path / "file" / "v.html") == (
-        f"cannot write {tmp_path / 'file'}: File exists; give another place"
+        f"cannot read or write {tmp_path / 'file'}: File exists; what was finished is kept: free space, check "
+        "permissions or give another path, and run the same command again"
     )
 
 

@@ -10,12 +10,13 @@ import matplotlib.figure
 
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence
+from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell
 from headscope.views.markup import Html
 
 Row = Mapping[str, Any]
 """A row of a table or a point of a chart: a `Cell`, text, a number or a head (`HeadRef`) by the name of its field."""
-ReadRows = Callable[[], Sequence[Row]]
+ReadRows = Callable[[Context], Sequence[Row]]
 """Reads the rows of a chart or table when it is shown."""
 
 
@@ -60,7 +61,7 @@ class HtmlBlock:
         key: returns a further caption, such as a scale of colors; None if there is none.
     """
 
-    read: Callable[[], Html | None]
+    read: Callable[[Context], Html | None]
     caption: str
     file: str = ""
     file_label: str = ""
@@ -94,9 +95,9 @@ class ChartBlock:
         """Name of its file, without an ending."""
         return self.name + self.kind.ending
 
-    def draw(self, form: Callable[..., matplotlib.figure.Figure], roles: Any) -> matplotlib.figure.Figure:
+    def draw(self, form: Callable[..., matplotlib.figure.Figure], about: Context) -> matplotlib.figure.Figure:
         """Draw the chart by its form."""
-        return form(self.rows(), kind=self.kind.name, name=self.name, roles=roles, **self.options)
+        return form(self.rows(about), kind=self.kind.name, name=self.name, roles=about.roles, **self.options)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -111,8 +111,8 @@ class Page:
 
     def _drawings(self, name: str, about: Context) -> Iterator[tuple[str, Drawing]]:
         for block in self.filled(about.run).each(ChartBlock):
-            if block.name == name and block.rows():
-                yield block.kind.ending, partial(block.draw, CHARTS[block.form], about.roles)
+            if block.name == name and block.rows(about):
+                yield block.kind.ending, partial(block.draw, CHARTS[block.form], about)
 
     def terminal(self, run: Study) -> Iterator[Grid | str]:
         """Yield the sentences, the first table that has rows, and the definitions, as lines and tables of text."""
@@ -120,14 +120,24 @@ class Page:
         filled = self.filled(run)
         for each in self.findings(about):
             yield f"  {each.text}" if each.goes_on else f"- {each.text}"
-        shown = next(filter(None, map(terminal_table, filled.each(TableBlock))), None)
+        shown = next(filter(None, (terminal_table(block, about) for block in filled.each(TableBlock))), None)
         if shown is not None:
             title, grid = shown
             yield ""
+            yield from _captions_above_table(filled)
             yield title
             yield grid
         yield ""
         yield from (f"{name}: {meaning}" for name, meaning in filled.terms)
+
+
+def _captions_above_table(filled: PageBlocks) -> Iterator[str]:
+    """Yield the captions above the first table that name no marks of the page."""
+    for block in (block for each in filled.sections for block in each.blocks):
+        if isinstance(block, TableBlock):
+            return
+        if isinstance(block, CaptionBlock) and all(isinstance(part, str) for part in parts_of(block.text)):
+            yield block.text
 
 
 def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]) -> list[Html]:
@@ -161,7 +171,7 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
             case CaptionBlock():
                 captions.append(_caption(block.text))
             case TableBlock():
-                if (table := html_of(block)) is not None:
+                if (table := html_of(block, about)) is not None:
                     has_content = True
                     group.append(table)
             case ChartBlock() | HtmlBlock():
@@ -184,7 +194,7 @@ def _chart(block: ChartBlock, about: Context, figure: Figure) -> Html | None:
 
 
 def _drawn(block: HtmlBlock, about: Context) -> Html | None:
-    drawn = block.read()
+    drawn = block.read(about)
     if drawn is None:
         return None
     file = file_link(about, block.file, block.file_label) if block.file else None

@@ -24,6 +24,7 @@ from headscope.report_kit.numbers import (
     two_decimals,
 )
 from headscope.report_kit.pictures.strip import strip
+from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, Runs
 from headscope.report_kit.tables.page_parts import numbered, page_table, scrolled
 from headscope.report_kit.tables.page_rows import Table
@@ -104,14 +105,16 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
 _WORDS = ("text", "detail")
 
 
-def html_of(block: TableBlock) -> Html | None:
+def html_of(block: TableBlock, about: Context) -> Html | None:
     """Return the table for the page; None if it has no rows."""
-    return _unfolded(block) if block.unfolded else (table.html() if (table := folded_table(block)) else None)
+    return (
+        _unfolded(block, about) if block.unfolded else (table.html() if (table := folded_table(block, about)) else None)
+    )
 
 
-def folded_table(block: TableBlock) -> Table | None:
+def folded_table(block: TableBlock, about: Context) -> Table | None:
     """Return the table as the page folds it; None if it has no rows."""
-    rows = block.rows()
+    rows = block.rows(about)
     if not rows:
         return None
     groups = block.shown_columns(rows)
@@ -133,8 +136,8 @@ def _shown(cell: CellText) -> str:
     return cell.text if cell.html is None else cell.html
 
 
-def _unfolded(block: TableBlock) -> Html | None:
-    rows = block.rows()
+def _unfolded(block: TableBlock, about: Context) -> Html | None:
+    rows = block.rows(about)
     if not rows:
         return None
     columns = {title: column for group in block.shown_columns(rows).values() for title, column in group.items()}
@@ -159,9 +162,9 @@ def _html_cell(cell: CellText) -> Html:
     return el("td", cell.text, class_=cell.class_) if cell.class_ else numbered(cell.text, cell.below)
 
 
-def terminal_table(block: TableBlock) -> tuple[str, Grid] | None:
+def terminal_table(block: TableBlock, about: Context) -> tuple[str, Grid] | None:
     """Return a line on the table and its first rows, all rows of an unfolded table; None if it has none."""
-    rows = block.rows()
+    rows = block.rows(about)
     if not rows:
         return None
     ordered = sorted(rows, key=lambda row: -_size(row, block.order)) if block.order else rows
@@ -173,14 +176,15 @@ def terminal_table(block: TableBlock) -> tuple[str, Grid] | None:
         if column[1] != "strip"
     }
     first = ordered if block.unfolded else ordered[:TERMINAL_ROWS]
-    text = [[_terminal(_cell(row, *column)) for column in columns.values()] for row in first]
+    text = [[_terminal(_cell(row, *column), column[1]) for column in columns.values()] for row in first]
     words = [title for title, (_, form) in columns.items() if form in _WORDS]
     notes = [block.summary, block.first, f"{len(first)} of {count(len(rows), 'row')}" if len(first) < len(rows) else ""]
     return f"{', '.join(filter(None, notes))}:", Grid(list(columns), text, words=words)
 
 
-def _terminal(cell: CellText) -> str:
-    text = f"{cell.text} ({cell.below})" if cell.below else cell.text
+def _terminal(cell: CellText, form: str) -> str:
+    """Return a cell for a terminal, where small print is left out but for the intervals that matter most."""
+    text = f"{cell.text} ({cell.below})" if cell.below and form in ("emphasized", "offset_share") else cell.text
     return text.replace(DASH, HYPHEN).replace("−", HYPHEN)
 
 

@@ -141,7 +141,7 @@ class _Page:
         return self._add(CaptionBlock(text=text)) if text else ""
 
     def value(self, function: str) -> Any:
-        return self._reader(function, None)()
+        return self._reader(function, None)(self._about)
 
     def note(self, *, caller: Callable[[], str]) -> str:
         return self._add(NoteBlock(text=_plain(caller())))
@@ -154,9 +154,14 @@ class _Page:
         self.sections[-1].blocks.append(block)
         return ""
 
-    def _reader(self, rows: str, kind: Kind | None) -> Callable[[], Any]:
-        function = self._functions[rows]
-        return partial(function, self._about) if kind is None else partial(function, self._about, kind)
+    def _reader(self, function: str, kind: Kind | None) -> Callable[[Context], Any]:
+        # Blocks are kept as long as their study, so they must not refer to it: they read it when they are shown.
+        read = self._functions[function]
+        return read if kind is None else partial(_read_kind, read, kind)
+
+
+def _read_kind(read: Callable[[Context, Kind], Any], kind: Kind, about: Context) -> Any:
+    return read(about, kind)
 
 
 def _plain(text: str) -> str:

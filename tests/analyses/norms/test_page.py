@@ -94,7 +94,7 @@ def test_the_section_has_both_axes_and_every_head():
 def test_the_table_has_a_column_for_every_class_of_token():
     context = about(with_norms(mock_inputs.encoder(1, 2)))
     (block,) = PAGE.filled(context.run).each(TableBlock)
-    table = folded_table(block)
+    table = folded_table(block, context)
     assert table.groups[-1] == ("value norm by class", len(KEY_CLASSES))
     assert table.header[-5:] == ("[CLS]", "[SEP]", ". and ,", "other punctuation", "other")
     assert table.rows[0][-5:] == ("0.3", "0.4", "0.5", "0.6", "0.2")
