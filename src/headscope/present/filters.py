@@ -42,7 +42,8 @@ def finalize(value: Any) -> Any:
     """Return a value as the template prints it: heads as references, foreign text without our control characters.
 
     Raises:
-        TypeError: the value is None or an undefined name; a template must not print either.
+        TypeError: the value is None, which a template must not print.
+        UndefinedError: the value is an undefined name.
     """
     if isinstance(value, HeadRef):
         return _reference(value)
@@ -73,11 +74,6 @@ def parts_of(text: str) -> list[str | HeadRef | Mark]:
     return [part for part in (*parts, text[position:]) if part]
 
 
-def plain_text(text: str) -> str:
-    """Return printed text without references."""
-    return "".join(part if isinstance(part, str) else part.text for part in parts_of(text))
-
-
 def number_of(value: int | Sized) -> int:
     """Return a number, or the number of items of a collection."""
     return len(value) if isinstance(value, Sized) else int(value)
@@ -90,7 +86,7 @@ def _heads(heads: Sequence[HeadRef], most: int = MOST_LISTED) -> Marked:
 def _share_of(part: int | Sized, whole: int | Sized, noun: str) -> str:
     some, of = number_of(part), number_of(whole)
     if some == of:
-        return f"the one {noun}" if of == 1 else f"all {count(of, noun)}"
+        return f"the only {noun}" if of == 1 else f"all {count(of, noun)}"
     return f"{some:,} of {count(of, noun)}"
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from headscope.counted import count
 from headscope.report_kit.relation_names import OVERALL
 from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
 from headscope.statistics.inference.significance import SIGNIFICANT
@@ -132,10 +131,3 @@ def best_offsets(run: Study) -> dict[str, float]:
         return {}
     offsets = table[table["baseline"] == "offset"].dropna(subset="accuracy")
     return {str(name): float(value) for name, value in offsets.groupby("relation")["accuracy"].max().items()}
-
-
-def share_of(part: int, relations: int) -> str:
-    """Return `15 of 23 relations`, `all 23 relations` or `the only relation`."""
-    if part == relations:
-        return "the only relation" if relations == 1 else f"all {relations:,} relations"
-    return f"{part:,} of {count(relations, 'relation')}"
