@@ -11,6 +11,7 @@ from headscope.report_kit.relation_names import OVERALL
 from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
 from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.statistics.inference.worth_saying import LEAST_SHARE
+from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 
 
@@ -67,6 +68,7 @@ Choice = tuple[Relation, Best]
 """A relation with its head selected held-out."""
 
 
+@once_a_study
 def relations_of(run: Study) -> tuple[Relation, ...]:
     """Return all relations, the widest margin above the offset first, those without a held-out head last."""
     by_name: dict[str, list[dict[str, Any]]] = {}
