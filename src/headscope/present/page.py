@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -49,14 +49,6 @@ class Page:
     module: str
     facts: Callable[[Context], Iterable[Fact]]
     uses: tuple[Callable[..., Any] | type[Fact], ...] = ()
-    _filled: Callable[[Study], PageBlocks] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        def fill(run: Study) -> PageBlocks:
-            about = Context.of(run)
-            return self.template.fill(about, list(self.facts(about)))
-
-        object.__setattr__(self, "_filled", once_a_study(fill))
 
     @cached_property
     def template(self) -> Template:
@@ -81,9 +73,15 @@ class Page:
             **more,
         )
 
-    def filled(self, run: Study) -> PageBlocks:
-        """Return the blocks of a run, which are made once."""
-        return self._filled(run)
+    @cached_property
+    def filled(self) -> Callable[[Study], PageBlocks]:
+        """The function that returns the blocks of a run, which are made once."""
+
+        def fill(run: Study) -> PageBlocks:
+            about = Context.of(run)
+            return self.template.fill(about, list(self.facts(about)))
+
+        return once_a_study(fill)
 
     def findings(self, about: Context) -> list[Sentence]:
         """Return the sentences, those of a model's first kind of attention first."""
@@ -176,29 +174,23 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
                     group.append(table)
             case ChartBlock() | HtmlBlock():
                 close()
-                drawn = (
-                    _chart(block, about, figures[block.name]) if isinstance(block, ChartBlock) else _drawn(block, about)
-                )
+                drawn = _drawn(block, about, figures)
                 group += [] if drawn is None else [drawn]
                 close()
     close()
     return out
 
 
-def _chart(block: ChartBlock, about: Context, figure: Figure) -> Html | None:
-    pictures = placed(about, figure, block.alt, ending=block.kind.ending)
-    if not pictures:
-        return None
-    file = file_link(about, block.file, "This figure")
-    return captioned(el("div", pictures, class_="panels"), _caption(block.caption), file)
-
-
-def _drawn(block: HtmlBlock, about: Context) -> Html | None:
-    drawn = block.read(about)
-    if drawn is None:
-        return None
-    file = file_link(about, block.file, block.file_label) if block.file else None
-    return captioned(drawn, _caption(block.caption), block.key() if block.key else None, file)
+def _drawn(block: ChartBlock | HtmlBlock, about: Context, figures: Mapping[str, Figure]) -> Html | None:
+    """Return a chart or another drawn part with its captions; None if there is nothing to draw."""
+    if isinstance(block, ChartBlock):
+        pictures = placed(about, figures[block.name], block.alt, ending=block.kind.ending)
+        drawn, key = el("div", pictures, class_="panels") if pictures else None, None
+        file = file_link(about, block.file, "This figure")
+    else:
+        drawn, key = block.read(about), block.key() if block.key else None
+        file = file_link(about, block.file, block.file_label) if block.file else None
+    return None if drawn is None else captioned(drawn, _caption(block.caption), key, file)
 
 
 def _caption(text: str) -> Html | None:

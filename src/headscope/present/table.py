@@ -42,7 +42,7 @@ class CellText:
 
     Attributes:
         text: the text.
-        below: details, in small print below it; in brackets in a terminal.
+        below: details, in small print below it; a terminal shows those of few forms, in brackets.
         html: what the page shows in place of the text.
         class_: class of the cell.
     """
@@ -67,9 +67,8 @@ def _emphasized(cell: Cell, is_strong: bool) -> CellText:
 
 
 def _head(head: HeadRef, below: str = "") -> CellText:
-    link = el("a", head.text, href=f"#{head.anchor}", class_="head")
     small = el("small", below, class_="often") if below else Html()
-    return CellText(head.text, below, html=link + small)
+    return CellText(head.text, below, html=head.link + small)
 
 
 FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
@@ -107,9 +106,10 @@ _WORDS = ("text", "detail")
 
 def html_of(block: TableBlock, about: Context) -> Html | None:
     """Return the table for the page; None if it has no rows."""
-    return (
-        _unfolded(block, about) if block.unfolded else (table.html() if (table := folded_table(block, about)) else None)
-    )
+    if block.unfolded:
+        return _unfolded(block, about)
+    table = folded_table(block, about)
+    return None if table is None else table.html()
 
 
 def folded_table(block: TableBlock, about: Context) -> Table | None:
@@ -147,7 +147,7 @@ def _unfolded(block: TableBlock, about: Context) -> Html | None:
         groups.setdefault(row.get("group") or "", []).append(
             el("tr", _row_title(cells[0]), map(_html_cell, cells[1:]), class_="weak" if row.get("weak") else None)
         )
-    words = [title for title, (_, form) in columns.items() if form in ("text", "detail")]
+    words = [title for title, (_, form) in columns.items() if form in _WORDS]
     table = page_table(list(columns), groups, name=block.name, class_=block.class_, words=words)
     return scrolled(table, block.summary)
 

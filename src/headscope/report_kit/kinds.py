@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.attention.head_id import head_anchor, head_label, kind_prefixes
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.small_figures import Shades, shades
 from headscope.report_kit.tables.cells import Cell
@@ -88,8 +88,7 @@ class Kind:
 
     def head_link(self, layer: SupportsInt, head: SupportsInt) -> Html:
         """Return a head's label, linked to its card."""
-        address = f"#{head_anchor(self.name, int(layer), int(head))}"
-        return el("a", self.head_label(layer, head), href=address, class_="head")
+        return self.labeled_head(layer, head).link
 
     @property
     def size(self) -> int:

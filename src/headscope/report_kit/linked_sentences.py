@@ -10,6 +10,7 @@ from headscope.report_kit.numbers import amount, interval, interval_decimals
 from headscope.report_kit.small_figures import SmallFigure
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import capital
+from headscope.views.markup import Html, el
 
 MOST_LISTED = 3
 """Largest number of heads, relations or behaviors that a sentence lists; the table below the sentence has all."""
@@ -28,6 +29,11 @@ class HeadRef:
     def anchor(self) -> str:
         """The address of its card within the page, without the `#`."""
         return head_anchor(self.kind, self.layer, self.head)
+
+    @property
+    def link(self) -> Html:
+        """Its text, linked to its card."""
+        return el("a", self.text, href=f"#{self.anchor}", class_="head")
 
 
 @dataclass(frozen=True)

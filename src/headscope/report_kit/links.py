@@ -25,10 +25,7 @@ def _text_of(paragraph: Sequence[Sentence]) -> list[Html | str]:
     out: list[Html | str] = []
     for each in paragraph:
         out += [" "] if out else []
-        out += [
-            el("a", part.text, href=f"#{part.anchor}", class_="head") if isinstance(part, HeadRef) else part
-            for part in each.parts
-        ]
+        out += [part.link if isinstance(part, HeadRef) else part for part in each.parts]
     return out
 
 
