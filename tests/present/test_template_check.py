@@ -37,6 +37,7 @@ WRONG = {
     "the fact many_heads has no words": "{% call term('Head') %}a head{% endcall %}",
     "line 1: text outside of any block": "Some heads. " + WORDS,
     "head_row is not a function that the page uses": WORDS + "{{ table('head_row', name='t') }}",
+    "scale is not a function that the page uses": WORDS + "{% call html('heat', key='scale') %}a map{% endcall %}",
     "expected {% call(f) fact('many_heads') %}": "{% call fact('many_heads') %}heads{% endcall %}",
 }
 

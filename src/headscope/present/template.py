@@ -73,7 +73,7 @@ class Template:
         wrong += [f"{name} is not a function that the page uses" for name in unknown]
         if wrong:
             raise TemplateError(f"{module.__package__}/{FILE}: {'; '.join(wrong)}")
-        self.chart_names = tuple(dict.fromkeys(_chart_names(tree)))
+        self.chart_names = tuple(dict.fromkeys(_options(tree, "chart", "name")))
         self.tree, self.compiled = tree, templates.from_string(source)
 
     def fill(self, about: Context, facts: Sequence[Fact]) -> PageBlocks:
@@ -186,9 +186,12 @@ def _functions_named(tree: nodes.Template) -> Iterator[str]:
             named = call.args[position]
             if isinstance(named, nodes.Const):
                 yield str(named.value)
+    yield from _options(tree, "html", "key")
 
 
-def _chart_names(tree: nodes.Template) -> Iterator[str]:
-    for call in _calls(tree, "chart"):
-        yield from (str(each.value.value) for each in call.kwargs
-                    if each.key == "name" and isinstance(each.value, nodes.Const))  # fmt: skip
+def _options(tree: nodes.Template, function: str, option: str) -> Iterator[str]:
+    """Yield the constant values of an option in the calls of a function."""
+    for call in _calls(tree, function):
+        for each in call.kwargs:
+            if each.key == option and isinstance(each.value, nodes.Const):
+                yield str(each.value.value)
