@@ -166,6 +166,8 @@ def test_the_best_epoch_is_kept_only_after_the_rate_has_fallen(planted, monkeypa
     losses = [[1.0, 1.0], [2.0, 2.0], [2.0, 0.5], [0.995, 0.4], [0.1, 0.6], [0.1, 0.6], [0.1, 0.1]]
     scripted = Scripted(probe, losses)
     monkeypatch.setattr(probe, "judge", scripted)
+    optimizers, adam = [], torch.optim.Adam
+    monkeypatch.setattr(torch.optim, "Adam", lambda weights: optimizers.append(adam(weights)) or optimizers[-1])
     how = TrainingOptions(sentences=8, falling=Falling(least_gain=0.01, factor=0.1, falls=2))
     record = train({"it": probe}, data, held, options=how)["it"]
     shares = [[1, 1], [1, 1], [0.1, 0.1], [0.01, 0.1], [0, 0.1], [0, 0.01]]
@@ -176,6 +178,8 @@ def test_the_best_epoch_is_kept_only_after_the_rate_has_fallen(planted, monkeypa
     assert record.settled.all()
     assert torch.equal(probe.weights[0], scripted.seen[3][0])
     assert torch.equal(probe.weights[1], scripted.seen[3][1])
+    # Each run starts with new moments where it returns to its best: the first twice, the second three times.
+    assert len(optimizers) == 2 + 2 + 3
     # Where it went up it goes on from its best: one epoch at a tenth of the rate is not far from there.
     gone = (scripted.seen[2] - scripted.seen[0]).abs().max()
     assert gone < 0.3 * (scripted.seen[1] - scripted.seen[0]).abs().max()

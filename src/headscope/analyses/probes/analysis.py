@@ -16,7 +16,7 @@ ANALYSIS = Analysis(
             corpora=("treebank", "treebank_train"),
             options=("spacing", "seeds", "vectors_hash", "fold_labels", "pooling", "compat"),
             # 6: a column of counts is named after the thing that it counts.
-            version=6,
+            version=7,
             order=3,
             refusal="probes need a model; give one with --treebank and --treebank-train in place of --maps",
         ),

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.probes.data.probe_batches import ProbeBatch, ProbeData
-from headscope.analyses.probes.fitting.adam import RunAdam
 from headscope.analyses.probes.fitting.plateau import Falling, Plateau
 from headscope.analyses.probes.parsers.learner import Learner
 
@@ -145,7 +144,7 @@ class _Trainee:
     def __init__(self, learner: Learner, held_out: NDArray[np.bool_], falling: Falling) -> None:
         self.learner = learner
         self.held_out = held_out[np.arange(learner.runs) % len(held_out)]
-        self.optimizer = RunAdam(learner.parameters(), learner.runs)
+        self.optimizers = [self._adam(run) for run in range(learner.runs)]
         self.runs = [Plateau(falling) for _ in range(learner.runs)]
         self.losses: list[NDArray[np.float64]] = []
         self.shares_of_epochs: list[NDArray[np.float64]] = []
@@ -156,7 +155,12 @@ class _Trainee:
         # Sums of losses in nats and of words, for the training sentences and for the held-out sentences.
         self.sums = np.zeros((2, 2, self.learner.runs))
         self.shares = np.array([0.0 if run.done else run.share for run in self.runs])
-        self.rates = torch.from_numpy(self.learner.rate * self.shares)
+        for optimizer, share in zip(self.optimizers, self.shares.tolist()):
+            optimizer.param_groups[0]["lr"] = self.learner.rate * share
+
+    def _adam(self, run: int) -> torch.optim.Adam:
+        """Return an optimizer of one run's weights, as views of the probe's parameters."""
+        return torch.optim.Adam([parameter.detach()[run] for parameter in self.learner.parameters()])
 
     @property
     def goes_on(self) -> bool:
@@ -178,9 +182,14 @@ class _Trainee:
     def step(self, batch: ProbeBatch) -> None:
         """Learn from a batch, every run at its own rate."""
         loss, counts = self._judge(batch, is_held_out=False)
-        self.optimizer.forget_gradients()
+        self.learner.zero_grad()
         (loss.sum(1) / counts.sum(1).clamp(min=1)).sum().backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step(self.rates)
+        for run, optimizer in enumerate(self.optimizers):
+            if self.runs[run].done:
+                continue
+            for weights, parameter in zip(optimizer.param_groups[0]["params"], self.learner.parameters()):
+                weights.grad = None if parameter.grad is None else parameter.grad[run]
+            optimizer.step()
 
     @torch.no_grad()
     def look(self, batch: ProbeBatch) -> None:
@@ -202,7 +211,8 @@ class _Trainee:
                 elif back:
                     weights[run] = self.best[name][run]
             if back:
-                self.optimizer.forget(run)
+                # Moments of gradients at other weights do not apply to these.
+                self.optimizers[run] = self._adam(run)
         self._reset()
 
     @torch.no_grad()
