@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headscope.corpora.annotation import AnnotatedSentence
 from headscope.corpora.document import document_id
-from headscope.corpora.trees.relation_lines import relation_line_documents
+from headscope.corpora.trees.clark2019 import relation_line_documents
 from headscope.corpora.trees.treebank import GIVE_TREEBANK, read_treebank
 from headscope.corpora.trees.writer import to_relation_lines
 from headscope.errors import InputError

@@ -10,7 +10,7 @@ import pytest
 from transformers import AutoModelForMaskedLM
 
 from headscope.analyses.probes.data.word_vectors import read_vectors
-from headscope.corpora.passes import Passes
+from headscope.corpora.ordered import Passes
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus

@@ -1,4 +1,4 @@
-"""The unit that a corpus consists of, and that every interval resamples."""
+"""The unit that a corpus consists of, and that every interval resamples; and the check of its label."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -7,6 +7,9 @@ from hashlib import blake2b
 from typing import Any
 
 from headscope.errors import InputError
+from headscope.visible import printable, shorten
+
+_EMPTY = ("None", "nan", "NaT", "<NA>")  # how data frames write an empty cell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,3 +68,29 @@ class Document:
 def document_id(content: bytes) -> str:
     """Return the id of a document with this content: 16 hex digits of BLAKE2b."""
     return blake2b(content, digest_size=8).hexdigest()
+
+
+def check_label(document: Document, labels: str | None) -> None:
+    """Raise an error if a document lacks its label.
+
+    Args:
+        document: document that was read.
+        labels: name of the field with the label; None if no labels are used.
+
+    Raises:
+        InputError: it has no such field, or the field is empty; the message names the fields that it has.
+    """
+    if labels is None:
+        return
+    label = document.fields.get(labels)
+    if label != "" if isinstance(label, str) else str(label) not in _EMPTY:
+        return
+    origin = document.origin or f"document {document.id}"
+    field = shorten(printable(labels), 60)
+    if labels in document.fields:
+        raise InputError(f"{origin}: its label {field!r} is empty; fill it in, or leave the row out")
+    named = ", ".join(shorten(printable(each), 60) for each in list(document.fields)[:8])
+    raise InputError(
+        f"{origin}: no label {field!r} ({f'its fields are {named}' if named else 'it has no fields'}); give a table "
+        "(.csv, .tsv, .parquet) with a column of labels, or JSON entries with such a field"
+    )

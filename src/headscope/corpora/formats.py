@@ -24,17 +24,13 @@ TEXT: Mapping[str, str] = {
     **dict.fromkeys((".fasta", ".fa", ".faa", ".fna"), "text.fasta:FORMAT"),
 }
 # One of their columns holds the text.
-TABLES: Mapping[str, str] = {
-    ".csv": "text.delimited:CSV",
-    ".tsv": "text.delimited:TSV",
-    ".parquet": "text.parquet_column:FORMAT",
-}
+TABLES: Mapping[str, str] = {".csv": "text.table:CSV", ".tsv": "text.table:TSV", ".parquet": "text.table:PARQUET"}
 # Files with another ending have lines of a word and its head; a pipe without an ending is CoNLL-U.
 TREES: Mapping[str, str] = {
     ".conllu": "trees.conllu:FORMAT",
-    ".json": "trees.entries:LIST",
-    ".jsonl": "trees.entries:LINES",
-    ".txt": "trees.relation_lines:FORMAT",
+    ".json": "trees.clark2019:LIST",
+    ".jsonl": "trees.clark2019:LINES",
+    ".txt": "trees.clark2019:FORMAT",
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import resolve
 from headscope.corpora.opening import read_once, source_name
-from headscope.corpora.passes import Passes
+from headscope.corpora.ordered import Passes
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError
