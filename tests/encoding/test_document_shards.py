@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from headscope.corpora.document import Document, document_id
-from headscope.encoding.document_shards import document_shards
 from headscope.encoding.segment import Segment
+from headscope.encoding.shards import document_shards
 
 
 def document(ordinal, *lines, **given):

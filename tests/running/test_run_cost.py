@@ -53,7 +53,7 @@ def test_its_passes_are_those_of_the_run(options, monkeypatch):
 
 def test_a_long_text_is_judged_by_its_first_shard(options, monkeypatch):
     monkeypatch.setattr("headscope.encoding.shards.SHARD_TOKENS", 60)
-    monkeypatch.setattr("headscope.encoding.document_shards.SHARD_TOKENS", 60, raising=False)
+    monkeypatch.setattr("headscope.encoding.shards.SHARD_TOKENS", 60, raising=False)
     run = prepare_model_run(replace(options, treebank=(), coref=(), stages=("stats",)))
     cost = run_cost(run)
     whole = sum(1 for _ in prepare_model_run(replace(options, treebank=(), coref=(), stages=("stats",))).segments())

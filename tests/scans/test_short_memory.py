@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.encoding.batch_limit import BatchLimit
-from headscope.encoding.shards import ShardedBatches
+from headscope.encoding.shards import BatchLimit, ShardedBatches
 from headscope.errors import MemoryShortError
 from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run

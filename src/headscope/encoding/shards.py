@@ -1,23 +1,57 @@
-"""A stream of inputs in shards: the units for which a scan keeps its sums, and which several machines share.
-
-The end of a shard depends only on the inputs, not on time or machine: sums are computed for each shard separately and
-joined in the order of the shards, so that no digit depends on who computed which shard, or where a run was stopped.
-"""
+"""Shards: parts of a corpus that are computed one after another or side by side, and their batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property, partial
 from hashlib import blake2b
 from itertools import chain
 from typing import Any
 
-from headscope.encoding.batch_limit import BatchLimit
+from headscope.corpora.document import Document
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.segment import Segment
+from headscope.errors import MemoryShortError
 
 SHARD_TOKENS = 1 << 17
 """A shard ends with the document that brings it to this many tokens, or to about this many if only text is known."""
 MOST = 2
 """Maximum size of a shard as a multiple, if one document is very long."""
+BYTES = 4
+"""Approximate bytes per token: an estimate of the number of tokens before tokenizing."""
+Pack = Callable[[Sequence[Document]], Sequence[Segment]]
+
+
+class BatchLimit:
+    """A limit on the batch size: none at first, then halved each time that memory runs out.
+
+    Attributes:
+        most: maximum number of inputs computed together; None if memory never ran out.
+    """
+
+    def __init__(self) -> None:
+        self.most: int | None = None
+        self._first: int | None = None
+
+    def size(self, size: int) -> int:
+        """Return the number of inputs of a batch of `size` inputs that are computed together."""
+        return size if self.most is None else min(size, self.most)
+
+    def halve(self, error: MemoryShortError) -> None:
+        """Lower the limit after memory ran out.
+
+        Raises:
+            MemoryShortError: memory ran out with a single input.
+        """
+        if error.inputs == 1:
+            raise error
+        self._first = self._first or error.inputs
+        self.most = error.inputs // 2
+
+    @property
+    def note(self) -> str | None:
+        """Message about the limit for the user; None if there is none."""
+        if self.most is None:
+            return None
+        return f"memory ran out with {self._first} inputs computed together; it went on with {self.most} (--batch-size)"
 
 
 class Shard:
@@ -115,3 +149,58 @@ def shards(segments: Iterable[Segment], *, tokens: int | None = None) -> Iterato
         n_tokens += len(segment)
     if pending:
         yield Shard(number, pending)
+
+
+def document_shards(documents: Iterable[Document], pack: Pack, *, tokens: int | None = None) -> Iterator[Shard]:
+    """Cut a stream of documents into shards, each made into inputs on first use.
+
+    A shard ends with the document that brings it to about `tokens` tokens. A document of more than twice as many
+    fills several shards by itself; its inputs are made together even for one of these shards, as they depend on its
+    beginning.
+
+    Args:
+        documents: the documents in order; each is made into inputs separately.
+        pack: makes inputs from documents.
+        tokens: number of tokens at which a shard ends; `SHARD_TOKENS` if None.
+    """
+    enough = BYTES * (tokens or SHARD_TOKENS)
+    number, size_of_pending, pending = 0, 0, list[Document]()
+    for document in documents:
+        size = _bytes_of(document)
+        if pending and (size_of_pending >= enough or size > MOST * enough):
+            yield _shard(number, pending, pack)
+            number, size_of_pending, pending = number + 1, 0, []
+        if size > MOST * enough:
+            whole = cache(partial(pack, (document,)))
+            of = -(-size // (MOST * enough))
+            for slice_index in range(of):
+                digest = _digest((document,), f"{slice_index}/{of}")
+                yield Shard(number, partial(_slice, whole, slice_index, of), digest=digest)
+                number += 1
+        else:
+            pending.append(document)
+            size_of_pending += size
+    if pending:
+        yield _shard(number, pending, pack)
+
+
+def _shard(number: int, documents: Sequence[Document], pack: Pack) -> Shard:
+    return Shard(number, partial(pack, tuple(documents)), digest=_digest(documents, ""))
+
+
+def _slice(whole: Callable[[], Sequence[Segment]], index: int, of: int) -> Sequence[Segment]:
+    segments = whole()
+    return segments[index * len(segments) // of : (index + 1) * len(segments) // of]
+
+
+def _digest(documents: Sequence[Document], which: str) -> str:
+    """Return a hash of documents from their ids, which are hashes of their content."""
+    return blake2b("\n".join([which, *(each.id for each in documents)]).encode(), digest_size=16).hexdigest()
+
+
+def _bytes_of(document: Document) -> int:
+    """Return the number of bytes of a document's text in UTF-8."""
+    if document.tokens is not None:
+        return BYTES * len(document.tokens)
+    pieces = document.lines if document.words is None else document.words
+    return sum(len(piece) if piece.isascii() else len(piece.encode("utf-8", "surrogatepass")) for piece in pieces)

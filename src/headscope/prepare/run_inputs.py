@@ -8,11 +8,10 @@ from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.declarations.compat import UNSET
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.document_shards import document_shards
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import NO_PAIR, Packer
 from headscope.encoding.segment import Segment
-from headscope.encoding.shards import Shard
+from headscope.encoding.shards import Shard, document_shards
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.collector import MOST_TOKENS

@@ -14,11 +14,10 @@ from headscope.attention.scan import scan
 from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.batch_limit import BatchLimit
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer, PackingCounts
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.encoding.shards import ShardedBatches
+from headscope.encoding.shards import BatchLimit, ShardedBatches
 from headscope.encoding.tokenizer.casing import keep_case
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError, OutputError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
-from headscope.encoding.packing.tree_fields import arcs_of_fields
+from headscope.encoding.packing.sentence_packing import arcs_of_fields
 from headscope.errors import InputError
 from headscope.statistics.arc_bins import DISTANCES
 from support.trees import WORDS, distance_name, random_tree

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.coref.mention_table import FIELD, Mentions
 from headscope.corpora.trees.universal_tags import universal_tag
-from headscope.encoding.packing.tree_fields import arcs_of_fields, tags_of_fields
+from headscope.encoding.packing.sentence_packing import arcs_of_fields, tags_of_fields
 
 _OF_TREES = ("heads", "relns", "tags")
 _OF_MENTIONS = ("starts", "ends", "heads", "entities")

@@ -1,15 +1,20 @@
-"""Prediction questions about segments: the model's input, and the right answer at each position."""
+"""The predictions for which a model's loss is computed: of tokens, and of the class of a segment."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headscope.encoding.segment import NO_WORD, Segment
+from headscope.errors import InputError
+from headscope.visible import printable, shorten
 
 NO_TARGET = -100
+_MOST_NAMED = 12  # classes that an error lists
+_LONGEST = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,3 +97,45 @@ def generator_of(segment: Segment, *, seed: int) -> np.random.Generator:
     """Return the random generator of one segment; it depends only on its document, its index and the seed."""
     name = f"{seed}\n{segment.index}\n{segment.document}".encode()
     return np.random.default_rng(int.from_bytes(blake2b(name, digest_size=16).digest(), "little"))
+
+
+class ClassOfText:
+    """Ask for the class of a segment.
+
+    A label is the name of a class, as in the model's configuration, or its number from 0.
+
+    Args:
+        field: field of a document that holds its label.
+        classes: number of each class by name.
+    """
+
+    def __init__(self, field: str, classes: Mapping[str, int]) -> None:
+        self.field, self.classes = field, dict(classes)
+        self._numbers = set(self.classes.values())
+
+    def __call__(self, segment: Segment) -> Question:
+        """Make a segment's question.
+
+        Raises:
+            InputError: its document has no label, or an unknown one; lists the classes.
+        """
+        label = segment.fields.get(self.field)
+        number = self._number(label)
+        if number is None:
+            came = "nothing" if label is None else shorten(printable(str(label)), _LONGEST)
+            names = [shorten(printable(name), _LONGEST) for name in self.classes]
+            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            where = segment.origin or f"document {segment.document}"
+            raise InputError(
+                f"{where}: its label {self.field!r} is {came}; expected a class of the model "
+                f"({', '.join(names[:_MOST_NAMED])}{more}) or its number, from 0 to {len(names) - 1}"
+            )
+        return Question(segment=segment, targets=np.array([number]), of_whole=True)
+
+    def _number(self, label: Any) -> int | None:
+        """Return the number of a class; None for an unknown label."""
+        text = str(label).strip()
+        if text in self.classes:
+            return self.classes[text]
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST else None
+        return number if number in self._numbers else None

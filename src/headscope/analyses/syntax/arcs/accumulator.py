@@ -21,7 +21,7 @@ from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.attention.words.word_attention import axis_of, between_words
 from headscope.encoding.batching import Batch
-from headscope.encoding.packing.tree_fields import arcs_of_fields
+from headscope.encoding.packing.sentence_packing import arcs_of_fields
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.arc_bins import DISTANCES
