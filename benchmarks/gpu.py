@@ -25,7 +25,7 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.attention.flex.gate import FlexGate
-from headscope.attention.fused.fused_result import FusedResult
+from headscope.attention.fused.fused_layer import FusedResult
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan

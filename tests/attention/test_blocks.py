@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.attention.fused.blocks import BlockSize, cut_in_blocks
-from headscope.attention.fused.reach import reach_of
+from headscope.attention.fused.blocks import BlockSize, cut_in_blocks, reach_of
 from headscope.attention.fused.single_pass import fused_attention
 from headscope.attention.row_statistics import row_statistics
 from headscope.encoding.batching import collate

@@ -19,7 +19,7 @@ PROGRAM = """
 import os, stat
 from pathlib import Path
 import torch
-from headscope.attention.flex.compiling import _folder, compiled
+from headscope.attention.flex.product import _folder, compiled
 
 folders = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 before = {name: os.environ.get(name) for name in folders}
@@ -60,4 +60,4 @@ def test_nothing_else_compiles():
             named = isinstance(node, ast.Attribute) and node.attr == "compile" and ast.unparse(node.value) == "torch"
             if named:
                 found.append(path.name)
-    assert found == ["compiling.py"]
+    assert found == ["product.py"]

@@ -6,9 +6,8 @@ from torch import nn
 
 from headscope.attention.head_id import HeadId
 from headscope.attention.model.examination import examine
-from headscope.attention.model.projection_means import projection_means
 from headscope.attention.model.projections import find_projections
-from headscope.attention.model.removed_heads import remove_heads
+from headscope.attention.model.removed_heads import projection_means, remove_heads
 from headscope.errors import ModelError, OptionError
 from headscope.models.forward_inputs import model_inputs
 from support.by_hook import hooked

@@ -87,7 +87,7 @@ DEFECTS = [
     # attention
     _in("attention/row_statistics.py", "first_row = max(0, -diagonal)",
         "first_row = max(0, 1 - diagonal)", STATS),
-    _in("attention/entropy.py", "return entropy_of_key(weights).sum(-1)",
+    _in("attention/row_statistics.py", "return entropy_of_key(weights).sum(-1)",
         "return entropy_of_key(weights).amax(-1)", STATS),
     _in("attention/visibility.py", "number = sums[..., -1].clamp(min=1) + self.sink",
         "number = sums[..., -1].clamp(min=1)", "attention/test_learned_sinks.py"),

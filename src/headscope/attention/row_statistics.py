@@ -1,15 +1,56 @@
-"""The row statistics of attention, computed from its weights."""
+"""The row statistics of attention, computed from its weights, and all ways of computing its entropy.
+
+The entropy of a row is -sum w ln w in nats with 0 ln 0 = 0 (Clark et al. 2019, section 3.3).
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
+import numpy as np
 import torch
 from jaxtyping import Float, Float64, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.entropy import entropy, entropy_of_key
 from headscope.attention.row_quantities import BY_CLASS, CLASSES, OFFSETS, ROW_STATISTICS, RowQuantity
 from headscope.encoding.vocabulary import KeyClass
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """Return the entropy of rows of weights, `[..., key]` to `[...]`.
+
+    >>> entropy(torch.tensor([0.5, 0.5]))
+    tensor(0.6931)
+    """
+    return entropy_of_key(weights).sum(-1)
+
+
+def entropy_of_key(weights: Tensor) -> Tensor:
+    """Return the contribution of each key to the entropy of its row, -w ln w."""
+    terms: Tensor = torch.special.entr(weights)
+    return terms
+
+
+def entropy_by_key(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the contribution of each key to the entropy of its row, -w ln w, for a numpy array."""
+    return np.asarray(-weights * np.log(np.where(weights > 0, weights, 1.0)))
+
+
+def finish_entropy(weighted: Tensor, log_total: Tensor) -> None:
+    """Turn sums over unnormalized weights into entropies, in place.
+
+    For weights w = e / z, with z the sum of all e in the row, the entropy is ln z - (sum e ln e) / z.
+
+    Args:
+        weighted: (sum e ln e) / z of each row; the entropy afterwards.
+        log_total: ln z of each row.
+    """
+    torch.sub(log_total, weighted, out=weighted)
+
+
+def uniform_entropy(keys: Tensor) -> Tensor:
+    """Return the entropy of uniform attention over `keys` keys, ln n."""
+    return torch.log(keys)
 
 
 def of_classes(key_classes: Tensor, wanted: Sequence[KeyClass]) -> Tensor:

@@ -10,9 +10,8 @@ import pandas as pd
 
 from headscope.attention.head_id import HeadId
 from headscope.attention.model.examination import examine
-from headscope.attention.model.projection_means import projection_means
 from headscope.attention.model.projections import find_projections
-from headscope.attention.model.removed_heads import check_head, remove_heads
+from headscope.attention.model.removed_heads import check_head, projection_means, remove_heads
 from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.encoding.encoder import Encoder

@@ -7,7 +7,7 @@ import torch
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.attention.head_id import HeadId
 from headscope.attention.interventions.effect_source import EffectSource
-from headscope.attention.interventions.written_changes import Zero
+from headscope.attention.interventions.replacement import Zero
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.scan import scan

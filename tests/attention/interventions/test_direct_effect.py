@@ -9,7 +9,7 @@ import transformers as tf
 from torch import nn
 
 from headscope.attention.interventions.effect_source import EffectSource
-from headscope.attention.interventions.written_changes import Zero
+from headscope.attention.interventions.replacement import Zero
 from headscope.attention.model.examination import examine
 from headscope.attention.scan import scan
 from headscope.encoding.questions.loss_questions import NextToken

@@ -9,12 +9,11 @@ from torch import nn
 from transformers.modeling_outputs import CausalLMOutput
 
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
+from headscope.attention.interventions.block_replay import without_graph
 from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.interventions.intervention import halves_of
-from headscope.attention.interventions.looking_elsewhere import Uniform
+from headscope.attention.interventions.replacement import Mean, Uniform
 from headscope.attention.interventions.resampled import Resample
-from headscope.attention.interventions.without_graph import without_graph
-from headscope.attention.interventions.written_changes import Mean
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.scan import scan

@@ -5,12 +5,11 @@ from functools import cached_property
 from typing import Any
 
 from headscope.analyses.effects.forecast import Forecast
+from headscope.attention.interventions.direct_effect import LogitPath
 from headscope.attention.interventions.effect_source import EffectSource, Scope
 from headscope.attention.interventions.intervention import Fit, Heads
-from headscope.attention.interventions.logit_path import LogitPath
-from headscope.attention.interventions.looking_elsewhere import Sink, Uniform
+from headscope.attention.interventions.replacement import Mean, Sink, Uniform, Zero
 from headscope.attention.interventions.resampled import Resample
-from headscope.attention.interventions.written_changes import Mean, Zero
 from headscope.attention.model.loss_source import LossCounts
 from headscope.encoding import shards
 from headscope.encoding.batching import length_buckets

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from headscope.attention.fused.block_parts import computed_in
-from headscope.attention.fused.fusible import why_not_fusible
+from headscope.attention.fused.single_pass import why_not_fusible
 from headscope.attention.model.learned_sink import sink_logits
 from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
 

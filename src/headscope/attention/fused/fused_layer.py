@@ -1,4 +1,4 @@
-"""A layer that is computed block by block: its sizes, its blocks, and the results that each algorithm fills."""
+"""A layer that is computed block by block: its sizes, its blocks, and its results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,25 @@ from torch import Tensor
 
 from headscope.attention.fused.block_products import BlockScores
 from headscope.attention.fused.blocks import Block
+
+
+@dataclass(frozen=True)
+class FusedResult:
+    """The result of a fused call.
+
+    Attributes:
+        output: `[batch, row, head, width]`, as attention functions return it.
+        statistics: row statistics, `[batch, head, row, ROW_STATISTICS]`, or None where they were not requested.
+        weights: `[batch, head, row, key]`, or None where they were not requested.
+        norm_statistics: like `statistics`, of the norm-weighted attention, where the norms of the keys were passed.
+        sink: the weight of the learned sink, `[batch, head, row]`, or None where there is none.
+    """
+
+    output: Tensor
+    statistics: Tensor | None
+    weights: Tensor | None
+    norm_statistics: Tensor | None = None
+    sink: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headscope.attention.entropy import finish_entropy
-from headscope.attention.fused import band
+from headscope.attention.fused.band import BAND, BEYOND, times_norms
 from headscope.attention.fused.blocks import Block
 from headscope.attention.row_quantities import BY_CLASS, CLASSES, ROW_STATISTICS, RowQuantity
-from headscope.attention.row_statistics import class_indicators, write_positions
+from headscope.attention.row_statistics import class_indicators, finish_entropy, write_positions
 
 _TOTAL, _LOGARITHMS = len(CLASSES), len(CLASSES) + 1
 
@@ -59,9 +58,9 @@ class FusedNorms:
         statistics = self.statistics[block.items, block.heads, block.rows]
         t = self._memory[: e.numel()].view(e.shape)
         torch.mul(e, self.norms[block.items, block.heads, None, block.keys], out=t)
-        if band.BEYOND:
+        if BEYOND:
             start = self.start + block.rows.start - block.keys.start
-            write_positions(statistics, t, start=start, square=self.square, quantities=band.BEYOND)
+            write_positions(statistics, t, start=start, square=self.square, quantities=BEYOND)
         torch.amax(t, dim=-1, out=statistics[..., RowQuantity.MAX_WEIGHT])
 
     def weigh_logarithms(self, block: Block, es: Float[Tensor, "item head row key"]) -> None:
@@ -79,7 +78,7 @@ class FusedNorms:
             sums: e times `columns`.
             positions: unnormalized statistics of e, from which the band is read.
         """
-        self.statistics[..., band.BAND] = band.times_norms(positions[..., band.BAND], self.norms, start=self.start)
+        self.statistics[..., BAND] = times_norms(positions[..., BAND], self.norms, start=self.start)
         self.statistics[..., BY_CLASS] = sums[..., :_TOTAL]
         weighted = self.statistics[..., RowQuantity.ENTROPY]
         weighted += sums[..., _LOGARITHMS]

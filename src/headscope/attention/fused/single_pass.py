@@ -10,17 +10,58 @@ function, call by call, before it is used. The self-test, not a list, decides wh
 from collections.abc import Callable
 from functools import partial
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headscope.attention.fused.block_products import BlockScores
-from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, BlockSize, cut_in_blocks
-from headscope.attention.fused.fused_layer import FusedLayer
-from headscope.attention.fused.fused_result import FusedResult
-from headscope.attention.fused.reach import Reach, reach_of
-from headscope.attention.fused.softmax_pass import softmax_pass
+from headscope.attention.fused.block_parts import WidenedParts
+from headscope.attention.fused.block_products import BlockScores, emptied, store
+from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, BlockSize, Reach, cut_in_blocks, reach_of
+from headscope.attention.fused.fused_layer import FusedLayer, FusedResult
 from headscope.attention.fused.statistics_pass import StatisticsPass
+from headscope.attention.model.learned_sink import known_sink
+from headscope.attention.model.tap import AttentionCall
 from headscope.encoding.segment import SegmentInfo
+
+
+def fusible(call: AttentionCall) -> bool:
+    """Return True if a call is plain scaled attention."""
+    return why_not_fusible(call) is None
+
+
+def why_not_fusible(call: AttentionCall) -> str | None:
+    """Return the difference of a call from plain scaled attention, as the end of a sentence; None if there is none."""
+    mask, bias, heads = call.mask, call.options.get("position_bias"), call.query.shape[1]
+    if mask is not None and not (mask.is_floating_point() and mask.ndim == 4 and mask.shape[1] == 1):
+        return "the mask is not added to scores, the same for all heads"
+    if bias is not None and not (isinstance(bias, Tensor) and bias.ndim == 4 and bias.shape[1] in (1, heads)):
+        return "the position bias is not added to scores"
+    if call.options.get("softcap") is not None:
+        return "scores are capped"
+    if not known_sink(call):
+        return "its learned sink is neither one a head nor one a row"
+    return None
+
+
+def softmax_pass(layer: FusedLayer) -> FusedResult:
+    """Compute the weights and outputs of a layer, which has memory for the weights."""
+    assert layer.weights is not None
+    values = WidenedParts(layer.value)
+    for block in layer.blocks:
+        s = layer.scores_of(block)
+        part = torch.softmax(s, dim=-1)
+        if layer.logits is not None and layer.sunk is not None:
+            rows_of_block = block.items, block.heads, block.rows
+            apart = layer.logits[rows_of_block] - torch.logsumexp(s, dim=-1)
+            layer.sunk[rows_of_block] = torch.sigmoid(apart)
+            part *= torch.sigmoid(-apart)[..., None]
+        emptied(layer.weights, block).copy_(part)
+        store(
+            layer.output.transpose(1, 2)[block.items, block.heads, block.rows],
+            part,
+            values(block.items, block.groups, block.keys),
+        )
+    return FusedResult(output=layer.output, statistics=None, weights=layer.weights, sink=layer.sunk)
 
 
 def fused_attention(

@@ -1,17 +1,26 @@
-"""Passes that begin at a block of a model: earlier blocks return their outputs of a previous pass.
+"""Passes that begin at a block of a model: earlier blocks return their outputs of a previous pass."""
 
-Nothing of a model is re-implemented: its own forward is called, and a skipped block immediately returns its
-previous output. Blocks are counted by calls, so that a module shared by several layers counts as several blocks.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
-from headscope.attention.interventions.without_graph import without_graph
+
+def without_graph(returned: Any) -> Any:
+    """Return the same numbers without a gradient graph; values without tensors are returned unchanged.
+
+    Args:
+        returned: a tensor, or several in a tuple, a list or an output of transformers.
+    """
+    if isinstance(returned, Tensor):
+        return returned.detach() if returned.requires_grad else returned
+    if type(returned) in (tuple, list):
+        return type(returned)(without_graph(each) for each in returned)
+    if isinstance(returned, Mapping):
+        return type(returned)(**{name: without_graph(each) for name, each in returned.items()})
+    return returned
 
 
 class BlockReplay:

@@ -14,7 +14,7 @@ from torch import Tensor
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.changed_pass import LayerRows
 from headscope.attention.interventions.intervention import FittingInputs, OutputIntervention, check_several
-from headscope.attention.interventions.row_class import ROW_CLASSES, row_classes
+from headscope.attention.interventions.replacement import ROW_CLASSES, row_classes
 from headscope.encoding.batching import collate
 from headscope.encoding.questions.loss_questions import Question
 from headscope.encoding.segment import Segment, SegmentInfo

@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from headscope.attention.fused.blocks import BlockSize
-from headscope.attention.fused.fused_result import FusedResult
-from headscope.attention.fused.fusible import why_not_fusible
-from headscope.attention.fused.single_pass import fused_attention
+from headscope.attention.fused.fused_layer import FusedResult
+from headscope.attention.fused.single_pass import fused_attention, why_not_fusible
 from headscope.attention.model.learned_sink import Attended, attended, sink_logits
 from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
 from headscope.encoding.segment import SegmentInfo

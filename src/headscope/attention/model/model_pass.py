@@ -10,11 +10,11 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.attention.fused.reach import Reach, reach_of
-from headscope.attention.model.memory import memory_in_words
+from headscope.attention.fused.blocks import Reach, reach_of
 from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility, visibility_of
@@ -22,13 +22,40 @@ from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
 from headscope.encoding.sending import sent
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.errors import ModelError
+from headscope.errors import MemoryShortError, ModelError
 from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.forward_inputs import model_inputs, no_cache
 from headscope.models.placement import device_of
 
+_HOST = "DefaultCPUAllocator"  # the allocator raises a plain RuntimeError
 # A tile holds at most this many weights (256 MiB of float32); a larger layer is split into several tiles.
 TILE_LIMIT = 1 << 26
+
+
+@contextmanager
+def memory_in_words(inputs: int, tokens: int) -> Iterator[None]:
+    """Turn an allocator's error into one that says what to do, and how many inputs were computed together.
+
+    Args:
+        inputs: number of inputs in the batch.
+        tokens: number of tokens in the longest input.
+
+    Raises:
+        MemoryShortError: memory ran out in the block.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not isinstance(error, torch.OutOfMemoryError | MemoryError) and _HOST not in str(error):
+            raise
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        together = f"{inputs} inputs of up to {tokens:,} tokens" if inputs > 1 else f"an input of {tokens:,} tokens"
+        raise MemoryShortError(
+            f"there is no memory for {together}; choose a smaller --batch-size or --max-length, --dtype bfloat16, or "
+            "--device-map auto for a model that fills the device",
+            inputs=inputs,
+        ) from error
 
 
 @runtime_checkable

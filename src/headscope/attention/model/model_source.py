@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from headscope.attention.flex.gate import FlexGate
-from headscope.attention.fused.fused_result import FusedResult
-from headscope.attention.fused.fusible import fusible
-from headscope.attention.fused.single_pass import fused_attention
+from headscope.attention.fused.fused_layer import FusedResult
+from headscope.attention.fused.single_pass import fused_attention, fusible
 from headscope.attention.model.learned_sink import attended, sink_beside, sink_logits
 from headscope.attention.model.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.model.output_path import Projection

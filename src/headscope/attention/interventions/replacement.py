@@ -1,16 +1,36 @@
-"""Interventions on head outputs: no output, and the mean over rows of the same class."""
+"""Interventions that replace head outputs (by zero or a mean) or attention weights (by uniform weights or a sink)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.changed_pass import LayerRows
-from headscope.attention.interventions.intervention import FittingInputs, OutputIntervention, check_several, halves_of
-from headscope.attention.interventions.row_class import ROW_CLASSES, row_classes
+from headscope.attention.interventions.intervention import (
+    FittingInputs,
+    OutputIntervention,
+    WeightIntervention,
+    check_several,
+    halves_of,
+)
+from headscope.attention.model.learned_sink import Attended
+from headscope.encoding.segment import SegmentInfo
+from headscope.encoding.vocabulary import KeyClass
+
+ROW_CLASSES = ("cls", "sep", "first", "other")
+"""`first` is the first token if it is not a special token."""
+_SINKS = (KeyClass.CLS, KeyClass.SEP)
+
+
+def row_classes(tokens: SegmentInfo) -> Int[Tensor, "batch row"]:
+    """Return the class of each attending token, as its position in `ROW_CLASSES`; padding is `other`."""
+    cls, sep, first, other = range(len(ROW_CLASSES))
+    classes = torch.where(tokens.positions == 0, first, other)
+    classes = torch.where(tokens.classes == KeyClass.SEP, sep, classes)
+    return torch.where(tokens.classes == KeyClass.CLS, cls, classes).masked_fill(~tokens.valid, other)
 
 
 class Zero(OutputIntervention):
@@ -75,3 +95,49 @@ def _means(sums: Tensor, numbers: Tensor) -> Tensor:
     of_all = sums.sum(1, keepdim=True) / numbers.sum(1).clamp(min=1)[:, None, None, None]
     of_class = sums / numbers.clamp(min=1)[..., None, None]
     return torch.where(numbers[..., None, None] > 0, of_class, of_all).float()
+
+
+def uniform_weights(rows: LayerRows, *, sink: bool, dtype: torch.dtype) -> Float[Tensor, "batch 1 row key"]:
+    """Return equal weights for all keys that a row sees; a learned sink counts as one more key, and takes its share.
+
+    Args:
+        rows: rows of the layer.
+        sink: whether the layer has a learned sink.
+        dtype: dtype of the weights.
+    """
+    visible = rows.visibility.visible
+    number = visible.sum(-1, keepdim=True) + sink
+    return (visible / number.clamp(min=1))[:, None].to(dtype)
+
+
+class Uniform(WeightIntervention):
+    """An intervention with uniform attention over all keys that a row sees."""
+
+    name: ClassVar[str] = "uniform"
+
+    def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Tensor:
+        """Return the replacement weights of some heads of a layer."""
+        weights = uniform_weights(rows, sink=answer.sink is not None, dtype=answer.weights.dtype)
+        return weights.expand(-1, len(heads), -1, -1)
+
+
+class Sink(WeightIntervention):
+    """An intervention with all attention on the row's most attended sink: a first token, a separator, a learned sink.
+
+    Rows that see no sink are not changed.
+    """
+
+    name: ClassVar[str] = "sink"
+
+    def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Tensor:
+        """Return the replacement weights of some heads of a layer."""
+        weights = answer.weights[:, heads]
+        is_sink = torch.isin(rows.keys.classes, torch.tensor(_SINKS, device=weights.device))
+        sinks = (is_sink[:, None] & rows.visibility.visible)[:, None]
+        most, key = torch.where(sinks, weights, -1.0).max(-1, keepdim=True)
+        on_key = torch.zeros_like(weights).scatter_(-1, key, 1.0)
+        changed = torch.where(most >= 0, on_key, weights)
+        if answer.sink is None:
+            return changed
+        # The weight of a learned sink adds the value of no key.
+        return torch.where(answer.sink[:, heads][..., None] >= most, 0.0, changed)
