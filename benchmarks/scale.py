@@ -1,7 +1,7 @@
 """The cost of a long text on one, eight and sixty-four GPUs: rates measured here, and a table for a given GPU rate.
 
 Measured on one core, in seconds of processor time: reading, packing, the statistics' overhead over the model's forward
-pass, the size of a shard's sums and the time to join two. The speed of a GPU is not measured: pass it with `--rate`
+pass, the size of a shard's sums and the time to merge them. The speed of a GPU is not measured: pass it with `--rate`
 (`headscope report` on a few thousand lines prints it), and the price of a GPU hour with `--price`.
 """
 
@@ -29,7 +29,7 @@ class Rates:
         forward: seconds per token of the model's own forward pass on this core.
         statistics: seconds per token that the scan takes beyond that.
         state: bytes of the sums of one shard.
-        join: seconds to read and join one shard's sums.
+        join: seconds to read and merge one shard's sums.
         shard: number of tokens of one shard.
     """
 
@@ -63,7 +63,7 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
     from headscope.encoding.shards import SHARD_TOKENS, ShardedBatches
     from headscope.examples.top_examples import TopExampleAccumulator
     from headscope.prepare.prepared_run import prepare_model_run
-    from headscope.scans.shard_sums import ShardSums, joined
+    from headscope.scans.shard_sums import ShardSums
 
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -126,7 +126,12 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
             for number in range(2 * each.groups):  # enough documents for the maximum number of groups
                 each.sums.add(f"{number:016x}")
         state = like.state()
-        join = timed(lambda: len(joined(like, [state] * 8)) and 8)
+
+        def merge() -> int:
+            like.merge(like.read(state))
+            return 1
+
+        join = timed(merge)
         return Rates(
             tokens_of_byte=tokens / long.stat().st_size,
             read=read_seconds,
@@ -149,7 +154,7 @@ def hours(rates: Rates, *, tokens: float, gpus: int, rate: float, start: float) 
     shards = tokens / rates.shard
     here = tokens * (rates.read + rates.pack)
     compute = tokens / (gpus * rate)
-    ray = start + tokens * rates.read + max(here, compute) + rates.shard / rate + shards / 8 * rates.join
+    ray = start + tokens * rates.read + max(here, compute) + rates.shard / rate + shards * rates.join
     part = start + 2 * tokens * rates.read + tokens / gpus * rates.pack + compute
     merge = tokens * rates.read + here + shards * rates.join
     return {"ray": ray / 3600, "shard": part / 3600, "merge": merge / 3600}
@@ -180,7 +185,7 @@ def main() -> None:
         f"\nMeasured on one core: reading {1e6 * rates.read:.2f} microseconds a token, packing "
         f"{1e6 * rates.pack:.2f}, the model's forward pass {1e6 * rates.forward:.0f}, statistics "
         f"{1e6 * rates.statistics:.1f} more; {rates.tokens_of_byte:.3f} tokens a byte; sums of a shard of "
-        f"{rates.shard:,} tokens {rates.state / 1e6:.1f} MB, joined in {1e3 * rates.join:.0f} ms.\n"
+        f"{rates.shard:,} tokens {rates.state / 1e6:.1f} MB, merged in {1e3 * rates.join:.0f} ms.\n"
     )
     money = " | GPU hours | price" if options.price else " | GPU hours"
     print(f"| tokens a second of a GPU (given) | GPUs | hours, `--engine ray` | a part + merge{money} |")

@@ -33,16 +33,16 @@ base, stop = Path(sys.argv[1]), int(sys.argv[2])
 options = RunOptions(
     model=str(base / "tiny"), text=(str(base / "text.txt"),), max_length=32, stages=("reach",), shard_minutes=0
 )
-computed, compute = [], sharded_scan._computed
+computed, compute = [], sharded_scan.compute_shard
 
-def noting(shard, *given):
+def noting(shard, *given, **more):
     computed.append(shard.number)
-    return compute(shard, *given)
+    return compute(shard, *given, **more)
 
-def killing(shard, *given):
+def killing(shard, *given, **more):
     if shard.number == stop:
         os.kill(os.getpid(), signal.SIGKILL)
-    return compute(shard, *given)
+    return compute(shard, *given, **more)
 
 def table(name):
     return open_study(base / name).table("reach").to_json(double_precision=15)
@@ -52,11 +52,11 @@ WORK = (
     + """
 child = os.fork()
 if child == 0:
-    sharded_scan._computed = killing
+    sharded_scan.compute_shard = killing
     write_run(prepare(options), base / "resumed")
     os._exit(0)
 ended = os.WTERMSIG(os.waitpid(child, 0)[1])
-sharded_scan._computed = noting
+sharded_scan.compute_shard = noting
 write_run(prepare(options), base / "resumed")
 resumed = list(computed)
 computed.clear()
@@ -79,10 +79,10 @@ CLUSTER = (
 from headscope.running.cluster.cluster_options import ClusterOptions
 from headscope.running.cluster.ray_engine import RayEngine
 
-def refusing(*given):
+def refusing(*given, **more):
     raise AssertionError("computed in the process that asks")
 
-sharded_scan._computed = refusing
+sharded_scan.compute_shard = refusing
 with RayEngine(ClusterOptions(workers=1)) as engine:
     run = prepare(options)
     engine.serve(run)

@@ -32,16 +32,16 @@ small_shards = shards_of(150)
 
 def write_noting(asked, out, log):
     """Write a run; note each shard that is computed and kept, then go on."""
-    plain = sharded_scan._computed
+    plain = sharded_scan.compute_shard
 
-    def noting(shard, *given):
-        found = plain(shard, *given)
+    def noting(shard, *given, **more):
+        found = plain(shard, *given, **more)
         with log.open("a") as file:
             file.write(f"{shard.digest}\n")
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sharded_scan, "_computed", noting)
+        patch.setattr(sharded_scan, "compute_shard", noting)
         write_run(prepare(asked), out)
 
 

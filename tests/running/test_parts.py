@@ -63,9 +63,11 @@ def folders(asked, tmp_path_factory):
 def computed(monkeypatch):
     """The numbers of the shards that are computed."""
     numbers: list[int] = []
-    plain = sharded_scan._computed
+    plain = sharded_scan.compute_shard
     monkeypatch.setattr(
-        sharded_scan, "_computed", lambda shard, *given: numbers.append(shard.number) or plain(shard, *given)
+        sharded_scan,
+        "compute_shard",
+        lambda shard, *given, **more: numbers.append(shard.number) or plain(shard, *given, **more),
     )
     return numbers
 
@@ -74,13 +76,13 @@ def computed(monkeypatch):
 def summed(monkeypatch):
     """What shards are computed for, by the classes of accumulators, as often as they are."""
     kinds: list[type] = []
-    plain = sharded_scan._computed
+    plain = sharded_scan.compute_shard
 
-    def computing(shard, source, like, *given):
+    def computing(shard, source, like, **more):
         kinds.extend(type(each) for sums in like for each in sums.accumulators)
-        return plain(shard, source, like, *given)
+        return plain(shard, source, like, **more)
 
-    monkeypatch.setattr(sharded_scan, "_computed", computing)
+    monkeypatch.setattr(sharded_scan, "compute_shard", computing)
     return kinds
 
 

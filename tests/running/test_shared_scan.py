@@ -56,10 +56,12 @@ def shards():
 def whole(every, shards, tmp_path_factory):
     """The folder of that run, which nobody stopped."""
     out = tmp_path_factory.mktemp("whole") / "run"
-    plain = sharded_scan._computed
+    plain = sharded_scan.compute_shard
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            sharded_scan, "_computed", lambda shard, *given: shards.append(shard.number) or plain(shard, *given)
+            sharded_scan,
+            "compute_shard",
+            lambda shard, *given, **more: shards.append(shard.number) or plain(shard, *given, **more),
         )
         write_run(prepare(every), out)
     return out
@@ -90,15 +92,15 @@ def read(monkeypatch):
 def computed(monkeypatch):
     """For how many stages each shard was computed; with `at` reached, the run is stopped."""
     found, at = [], []
-    plain = sharded_scan._computed
+    plain = sharded_scan.compute_shard
 
-    def compute(shard, source, like, *given):
+    def compute(shard, source, like, **more):
         if at and len(found) == at[0]:
             raise KeyboardInterrupt
         found.append(len(like))
-        return plain(shard, source, like, *given)
+        return plain(shard, source, like, **more)
 
-    monkeypatch.setattr(sharded_scan, "_computed", compute)
+    monkeypatch.setattr(sharded_scan, "compute_shard", compute)
     return found, at
 
 

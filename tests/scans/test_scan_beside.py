@@ -14,7 +14,8 @@ from headscope.encoding.shards import ShardedBatches
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint
-from headscope.scans.sharded_scan import Beside, scan_shards
+from headscope.scans.sharded_scan import scan_shards
+from headscope.scans.stage_sums import StageSums
 from support.inputs import made_up_segments, vocabulary
 from support.scanning import shards_of
 from support.tiny_models import shared_tiny_model
@@ -29,15 +30,15 @@ small_shards = shards_of(60)
 def computed(monkeypatch):
     """The shards that are computed, each with for how many stages; that in `at` is not."""
     found, at = [], []
-    plain = sharded_scan._computed
+    plain = sharded_scan.compute_shard
 
-    def compute(shard, source, like, *given):
+    def compute(shard, source, like, **more):
         if shard.number in at:
             raise KeyboardInterrupt
         found.append((shard.number, len(like)))
-        return plain(shard, source, like, *given)
+        return plain(shard, source, like, **more)
 
-    monkeypatch.setattr(sharded_scan, "_computed", compute)
+    monkeypatch.setattr(sharded_scan, "compute_shard", compute)
     return found, at
 
 
@@ -65,11 +66,10 @@ def keeping(folder, stage, *, part=None, beside=()):
 def scanned(first, second, *, folder=None, layout_accumulators=(), **how):
     """Scan for both, the second beside the first; return the arrays of each, and the seconds."""
     kept = [None if folder is None else keeping(folder, name, **how) for name in ("first", "second")]
-    beside = [Beside(accumulators=second, checkpoint=kept[1])] if second else []
-    seconds = scan_shards(
-        source_of(), first, checkpoint=kept[0], beside=beside, layout_accumulators=layout_accumulators
-    )
-    return [[each.state() for each in sums] for sums in (first, second)], seconds
+    stages = [StageSums("first", first, kept[0])]
+    stages += [StageSums("second", second, kept[1])] if second else []
+    scan_shards(source_of(), stages, layout_accumulators=[*first, *second, *layout_accumulators])
+    return [[each.state() for each in sums] for sums in (first, second)], [stage.seconds for stage in stages]
 
 
 def same(found, expected):
@@ -111,7 +111,7 @@ def test_batches_are_as_small_as_the_other_needs(monkeypatch):
             super().begin(batch)
 
     own = [Sizes(source_of().layout)]
-    scan_shards(source_of(), own, layout_accumulators=distances())
+    scan_shards(source_of(), [StageSums("stage", own)], layout_accumulators=[*own, *distances()])
     assert set(sizes) == {1}
 
 
@@ -154,8 +154,10 @@ def test_parts_of_a_run_keep_what_each_found(computed, tmp_path):
 def test_the_time_is_parted():
     """To each stage what its accumulators took, and of what is left, the model's, the same."""
     counts = ScanCounts(1, 1, 10.0, spent=(1.0, 2.0, 4.0))
-    assert sharded_scan._parted(counts, [2, 1]) == [4.5, 5.5]
-    assert sharded_scan._parted(counts, [3]) == [10.0]
+    for accumulators, expected in (([stats(), distances()], [4.5, 5.5]), ([[*stats(), *distances()]], [10.0])):
+        stages = [StageSums("stage", each) for each in accumulators]
+        sharded_scan._add_seconds(stages, counts)
+        assert [stage.seconds for stage in stages] == expected
 
 
 def test_all_time_is_somebodys():

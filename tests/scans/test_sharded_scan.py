@@ -21,6 +21,7 @@ from headscope.models.losses import ask_of
 from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint, forget_shards
 from headscope.scans.sharded_scan import scan_shards
+from headscope.scans.stage_sums import StageSums
 from support.inputs import made_up_segments, vocabulary
 from support.scanning import shards_of
 from support.task_models import tiny_task_model, tokenizer_of
@@ -56,7 +57,7 @@ class Asked:
 
     def found(self, kept=None, *, segments=SEGMENTS, progress=None):
         source, sums = self.source(segments), self.accumulators()
-        scan_shards(source, sums, checkpoint=kept, progress=progress)
+        scan_shards(source, [StageSums("stage", sums, kept)], progress=progress)
         return state_of(source, sums)
 
 
@@ -101,15 +102,15 @@ def whole(asked):
 def stopping(monkeypatch):
     """Shards that are computed, by their number; the scan of that in `at` is stopped in the middle."""
     computed, at = [], []
-    plain = sharded_scan._computed
+    plain = sharded_scan.compute_shard
 
-    def compute(shard, *given):
+    def compute(shard, *given, **more):
         if shard.number in at:
             raise KeyboardInterrupt
         computed.append(shard.number)
-        return plain(shard, *given)
+        return plain(shard, *given, **more)
 
-    monkeypatch.setattr(sharded_scan, "_computed", compute)
+    monkeypatch.setattr(sharded_scan, "compute_shard", compute)
     return computed, at
 
 
@@ -157,7 +158,7 @@ def test_where_it_was_kept_does_not_matter(asked, whole, tmp_path, stopping, mon
     with pytest.raises(KeyboardInterrupt):
         asked.found(kept)
     at.clear()
-    found = keeping(tmp_path).prefix("trained")
+    found = keeping(tmp_path).total("trained")
     assert found is not None
     assert found.shards == 2
     same(asked.found(keeping(tmp_path)), whole)
@@ -255,6 +256,6 @@ def test_the_next_shard_is_made_while_an_accelerator_computes(monkeypatch, devic
 
     monkeypatch.setattr(sharded_scan, "device_of", lambda model: torch.device(device))
     sums = asked.accumulators()
-    sharded_scan.scan_shards(asked.source(segments()), sums)
+    sharded_scan.scan_shards(asked.source(segments()), [StageSums("stage", sums)])
     assert threads == {maker}
     same(state_of(asked.source(), sums), asked.found())

@@ -10,6 +10,7 @@ from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
 from headscope.scans.sharded_scan import scan_shards
 from headscope.scans.short_memory import collect, halve_batches
+from headscope.scans.stage_sums import StageSums
 from support.short_memory import Short
 from support.small_runs import sharded_options
 
@@ -30,7 +31,7 @@ def test_the_batch_is_halved_and_the_sums_are_the_same(error, monkeypatch):
     whole = asked.found()
     short = Short(asked.model, monkeypatch, room=1, error=error)
     source, sums = asked.source(), asked.accumulators()
-    scan_shards(source, sums)
+    scan_shards(source, [StageSums("stage", sums)])
     assert short.tried[0] == 3
     assert set(short.tried[1:]) == {1}, "halved once, for the rest of the scan"
     assert source.batches.limit.note == (
@@ -48,7 +49,7 @@ def test_a_single_input_is_refused_in_words(monkeypatch):
     longest = len(SEGMENTS[0])
     source = asked.source(SEGMENTS[:1])
     with pytest.raises(MemoryShortError) as refusal:
-        scan_shards(source, asked.accumulators())
+        scan_shards(source, [StageSums("stage", asked.accumulators())])
     assert str(refusal.value) == (
         f"there is no memory for an input of {longest} tokens; choose a smaller --batch-size or --max-length, --dtype "
         "bfloat16, or --device-map auto for a model that fills the device"
@@ -59,7 +60,7 @@ def test_another_error_of_the_model_stays_what_it_is(monkeypatch):
     asked = Asked()
     Short(asked.model, monkeypatch, room=0, error=RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
     with pytest.raises(RuntimeError, match="mat1 and mat2"):
-        scan_shards(asked.source(), asked.accumulators())
+        scan_shards(asked.source(), [StageSums("stage", asked.accumulators())])
 
 
 def test_a_run_says_so_and_later_scans_begin_with_what_there_is_room_for(tmp_path, monkeypatch):

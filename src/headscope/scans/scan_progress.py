@@ -1,7 +1,7 @@
 """The progress of a whole scan, summed over its shards."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from headscope.attention.scan import ScanCounts
 from headscope.encoding.shards import Shard
@@ -36,12 +36,7 @@ class ScanProgress:
         """End the current shard."""
         self.before = self.now
 
-    def skip(self, shard: Shard) -> None:
-        """Report a shard that was computed before."""
-        self.add([(len(shard.segments), sum(map(len, shard.segments)))])
-
-    def add(self, sizes: Sequence[tuple[int, int]]) -> None:
-        """Report shards that other processes computed, given as pairs of number of inputs and number of tokens."""
-        segments, tokens = map(sum, zip(*sizes, strict=True))
-        self.batch(ScanCounts(segments, tokens, 0.0))
+    def count(self, shard: Shard) -> None:
+        """Report a shard that was computed before, or elsewhere."""
+        self.batch(ScanCounts(len(shard.segments), sum(map(len, shard.segments)), 0.0))
         self.end()

@@ -9,6 +9,7 @@ from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.scans.shard_executor import ShardExecutor
 from headscope.scans.sharded_scan import scan_shards
 from headscope.scans.shared_scan import SharedScan
+from headscope.scans.stage_sums import StageSums
 from headscope.statistics.sums.accumulator import Accumulator
 
 
@@ -66,8 +67,7 @@ class ScanRunner:
             else:
                 scan_shards(
                     corpus.source(),
-                    scan.accumulators,
-                    checkpoint=self._checkpoint(stage),
+                    [StageSums(stage, scan.accumulators, self._checkpoint(stage))],
                     executor=None if scan.local else self._executor,
                     scan_name=scan.name,
                     progress=progress,
@@ -79,6 +79,6 @@ class ScanRunner:
         """Return the seconds that other stages spent on this stage, or minus the seconds that it spent on others."""
         return self._shared.owed.get(stage, 0.0)
 
-    def layout_accumulators(self, stage: str, scan: Scan) -> list[Accumulator]:
-        """Return the accumulators of other stages that also determine the tiles and batches of a scan."""
-        return self._shared.layout_accumulators(stage) if isinstance(scan.corpus, RunText) else []
+    def layout_accumulators(self, scan: Scan) -> list[Accumulator]:
+        """Return the accumulators of all stages that determine the tiles and batches of a scan."""
+        return self._shared.layout_accumulators() if isinstance(scan.corpus, RunText) else list(scan.accumulators)

@@ -1,4 +1,4 @@
-"""The sums of scanned shards on disk: a run that is killed loses only minutes, and other parts can be joined."""
+"""The sums of scanned shards on disk: a run that is killed loses only minutes, and parts of a run can be merged."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from headscope.scans.shard_sums import TOGETHER
 from headscope.storage.checked_arrays import read_checked, write_checked
 from headscope.storage.signature_id import signature_id
 from headscope.storage.unfinished import remove
@@ -19,17 +18,17 @@ _SCANS = 8
 
 
 @dataclass(frozen=True)
-class Prefix:
-    """The sums of the first shards of a scan, joined where their tree allows it.
+class Total:
+    """The sums of the first shards of a scan, merged in order.
 
     Attributes:
         shards: number of shards.
-        chain: hash chain over their inputs.
-        arrays: state of the tree (`SumsTree`).
+        inputs: hash of their inputs.
+        arrays: state of the sums.
     """
 
     shards: int
-    chain: str
+    inputs: str
     arrays: Mapping[str, NDArray[Any]]
 
 
@@ -53,8 +52,8 @@ class Part:
 class ShardCheckpoint:
     """The shards of one stage, in the folder `shards` of a run.
 
-    One file holds the joined sums of a scan's first shards and is overwritten every `minutes` minutes: its size grows
-    with the logarithm of the text's. A part of a run keeps each of its shards in a separate file, for the later merge.
+    One file holds the sums of a scan's first shards and is overwritten every `minutes` minutes: its size does not grow
+    with the text. A part of a run keeps each of its shards in a separate file, for the later merge.
 
     Args:
         folder: folder of the run, which the caller has locked.
@@ -78,25 +77,25 @@ class ShardCheckpoint:
     part: Part | None = None
 
     def __post_init__(self) -> None:
-        self._key = signature_id({"stage": self.signature, "versions": dict(self.versions), "together": TOGETHER})
+        self._key = signature_id({"stage": self.signature, "versions": dict(self.versions)})
         self._since = time.monotonic()
 
-    def prefix(self, scan: str) -> Prefix | None:
+    def total(self, scan: str) -> Total | None:
         """Return the kept sums of the first shards of a scan; None if there are none, or none that are intact."""
         checked = read_checked(self._path(self.folder, scan))
         if checked is None or checked[1].get("key") != self._key:
             return None
         arrays, about = checked
-        return Prefix(int(about["shards"]), about["chain"], arrays)
+        return Total(int(about["shards"]), about["inputs"], arrays)
 
     def is_due(self, *, last: bool) -> bool:
         """Return True if enough was computed since the last write to write again; `last`: the scan ends here."""
         return time.monotonic() - self._since >= 60.0 * self.minutes / (_SCANS if last else 1)
 
-    def keep_prefix(self, scan: str, prefix: Prefix) -> None:
-        """Write the joined sums of a scan's first shards, replacing the previous ones."""
-        about = {"key": self._key, "shards": str(prefix.shards), "chain": prefix.chain}
-        self._write(self._path(self.folder, scan), prefix.arrays, about)
+    def keep_total(self, scan: str, total: Total) -> None:
+        """Write the sums of a scan's first shards, replacing the previous ones."""
+        about = {"key": self._key, "shards": str(total.shards), "inputs": total.inputs}
+        self._write(self._path(self.folder, scan), total.arrays, about)
 
     def shard(self, scan: str, number: int, digest: str) -> Mapping[str, NDArray[Any]] | None:
         """Return the sums of a shard that this or another part of the run kept; None if none did."""

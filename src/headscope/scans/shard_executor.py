@@ -1,39 +1,36 @@
 """The interface of executors: workers, such as a cluster's, that compute shards in place of this process."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
-
-from numpy.typing import NDArray
+from typing import Protocol, runtime_checkable
 
 from headscope.encoding.shards import Shard
+from headscope.statistics.sums.kept import State
 
 
 @dataclass(frozen=True)
-class ShardNode:
-    """The sums of consecutive shards, which a worker computed and joined in the order of the scan's tree.
+class ShardJob:
+    """A shard of a scan, and the stages for which its sums must be computed.
 
     Attributes:
-        numbers: numbers of its shards: one, or all that a level of the tree joins.
-        level: level in the tree, as in `SumsTree.add`.
-        arrays: state of their sums.
+        shard: the shard.
+        stages: names of the stages that lack its sums; none if every stage has kept them.
     """
 
-    numbers: range
-    level: int
-    arrays: Mapping[str, NDArray[Any]]
+    shard: Shard
+    stages: tuple[str, ...]
 
 
 @runtime_checkable
 class ShardExecutor(Protocol):
     """An executor that computes the shards of a run's scans, such as a cluster."""
 
-    def nodes(self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int) -> Iterator[ShardNode]:
-        """Yield the sums of shards in order and without gaps; a shard is drawn when a worker is ready for it.
+    def compute(self, scan_name: str, jobs: Iterator[ShardJob]) -> Iterator[tuple[ShardJob, Sequence[State]]]:
+        """Yield the jobs in order, each with the state of its sums for each of its stages.
+
+        A job is drawn when a worker is ready for it.
 
         Args:
-            stage: name of the stage that declares the scan.
-            scan_name: name of the scan within the stage.
-            shards: shards to compute.
-            first: number of the first shard.
+            scan_name: name of the scan within its stages.
+            jobs: shards to compute.
         """

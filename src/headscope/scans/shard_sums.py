@@ -1,4 +1,4 @@
-"""Sums of a scan's shards, joined in one fixed tree, so that no digit depends on which process computed them."""
+"""The sums of a scan's shards: made for each shard by itself, and merged in the order of the shards."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,10 +9,6 @@ from headscope.attention.model.loss_source import LossCounts, LossSource
 from headscope.attention.model.model_source import TileSource
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import State, within
-
-TOGETHER = 8
-"""Number of sums that each level of the tree joins. Sums of floats depend on the order of adding, so this tree is part
-of the definition of a run's numbers."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -66,65 +62,3 @@ class ShardSums:
 
     def _stores(self) -> list[Any]:
         return [*self.accumulators, *([] if self.counts is None else [self.counts])]
-
-
-class SumsTree:
-    """Join the sums of shards in their order, 8 by 8; at most one sum per level is held.
-
-    Args:
-        total: sums that receive the total at the end (`join`); they also define how sums are made.
-        shards: number of shards that were joined before.
-    """
-
-    def __init__(self, total: ShardSums, *, shards: int = 0) -> None:
-        self.total, self.shards = total, shards
-        self._levels: dict[int, ShardSums] = {}
-
-    def add(self, sums: ShardSums, *, level: int = 0) -> None:
-        """Add the sums of the next shard, or of the next `TOGETHER ** level` shards, joined as in `joined`.
-
-        Raises:
-            ValueError: the sums do not follow a whole node of their level, because some of a lower level are unjoined.
-        """
-        if self.shards % TOGETHER**level:
-            raise ValueError(f"expected level {level} to begin behind a whole node, found {self.shards} shards")
-        self.shards += TOGETHER**level
-        while True:
-            waiting = self._levels.setdefault(level, sums)
-            if waiting is not sums:
-                waiting.merge(sums)
-            level += 1
-            if self.shards % TOGETHER**level:
-                return
-            sums = self._levels.pop(level - 1)
-
-    def join(self) -> None:
-        """Add everything held to the total."""
-        for _, sums in sorted(self._levels.items(), reverse=True):
-            self.total.merge(sums)
-        self._levels.clear()
-
-    def state(self) -> State:
-        """Return the sums held at each level as named arrays."""
-        return {
-            f"{level}.{name}": array for level, sums in self._levels.items() for name, array in sums.state().items()
-        }
-
-    @classmethod
-    def read(cls, total: ShardSums, arrays: Arrays, *, shards: int) -> "SumsTree":
-        """Return the tree whose `state` these arrays are, after `shards` shards."""
-        tree = cls(total, shards=shards)
-        by_level: dict[int, State] = {}
-        for name, array in arrays.items():
-            level, _, rest = name.partition(".")
-            by_level.setdefault(int(level), {})[rest] = array
-        tree._levels = {level: total.read(state) for level, state in by_level.items()}
-        return tree
-
-
-def joined(like: ShardSums, states: Sequence[Arrays]) -> State:
-    """Join the states of consecutive shards in order; return the state of their sum."""
-    first, *others = map(like.read, states)
-    for other in others:
-        first.merge(other)
-    return first.state()

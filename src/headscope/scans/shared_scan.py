@@ -6,7 +6,8 @@ from headscope.scans.scan_declaration import Scan
 from headscope.scans.scan_progress import ProgressReport
 from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.scans.shard_executor import ShardExecutor
-from headscope.scans.sharded_scan import Beside, scan_shards
+from headscope.scans.sharded_scan import scan_shards
+from headscope.scans.stage_sums import StageSums
 from headscope.statistics.sums.accumulator import Accumulator
 
 
@@ -53,28 +54,26 @@ class SharedScan:
             for accumulator, sums in zip(scan.accumulators, filled, strict=True):
                 accumulator.merge(sums)
             return
-        # An executor computes the sums of one stage at a time, with tiles and batches as if it fed all of them.
-        others = [] if self._executor else [name for name in self._unfinished if name != stage]
-        accumulators = {name: make().accumulators for name, make in self._scans.items() if name != stage}
-        seconds = scan_shards(
+        stages = [StageSums(stage, scan.accumulators, self._checkpoint(stage))]
+        stages += [
+            StageSums(name, self._scans[name]().accumulators, self._checkpoint(name))
+            for name in self._unfinished
+            if name != stage
+        ]
+        scan_shards(
             scan.corpus.source(),
-            scan.accumulators,
-            checkpoint=self._checkpoint(stage),
+            stages,
             executor=self._executor,
             scan_name=scan.name,
             progress=progress,
-            beside=[Beside(accumulators=accumulators[name], checkpoint=self._checkpoint(name)) for name in others],
-            layout_accumulators=[
-                each for name, several in accumulators.items() if name not in others for each in several
-            ],
+            layout_accumulators=self.layout_accumulators(),
         )
-        if self._executor:
-            return
+        others = stages[1:]
         self._unfinished = []
-        self._filled = {name: accumulators[name] for name in others}
-        self.owed = dict(zip(others, seconds[1:], strict=True))
-        self.owed[stage] = -sum(seconds[1:], 0.0)
+        self._filled = {other.stage: other.accumulators for other in others}
+        self.owed = {other.stage: other.seconds for other in others}
+        self.owed[stage] = -sum((other.seconds for other in others), 0.0)
 
-    def layout_accumulators(self, stage: str) -> list[Accumulator]:
-        """Return empty accumulators of all other stages, which determine tiles and batches along with this stage's."""
-        return [each for name, make in self._scans.items() if name != stage for each in make().accumulators]
+    def layout_accumulators(self) -> list[Accumulator]:
+        """Return empty accumulators of all stages, finished or not, which together determine tiles and batches."""
+        return [each for make in self._scans.values() for each in make().accumulators]

@@ -3,7 +3,7 @@
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
@@ -13,10 +13,11 @@ from headscope.errors import HeadscopeError, ModelError, OptionError
 from headscope.prepare.model_run import ModelRun
 from headscope.running.cluster.cluster_options import ClusterOptions
 from headscope.running.cluster.ray_connection import RayConnection
-from headscope.running.cluster.shard_jobs import Job, ShardJobs
+from headscope.running.cluster.shard_jobs import ShardJobs
 from headscope.running.cluster.shard_worker import ShardWorker, WorkersRun
 from headscope.running.parts import shared_options
-from headscope.scans.shard_executor import ShardNode
+from headscope.scans.shard_executor import ShardJob
+from headscope.statistics.sums.kept import State
 
 RESTARTS = 3
 """How often Ray restarts a lost worker."""
@@ -38,10 +39,9 @@ class _Worker:
 class _Scan:
     """A scan in progress: its remaining jobs, and the jobs under way by the reference that signals completion."""
 
-    stage: str
     name: str
     jobs: ShardJobs
-    under_way: dict[Any, tuple[_Worker, Job, Any]] = field(default_factory=dict)
+    under_way: dict[Any, tuple[_Worker, int, Any]] = field(default_factory=dict)
 
 
 class RayEngine:
@@ -49,8 +49,8 @@ class RayEngine:
 
     Ray restarts a lost actor (`max_restarts`) but retries an actor's task on that same actor, which waits forever if
     its node does not come back; so lost jobs go to whichever worker is free (`max_task_retries` stays 0).
-    `ray.util.ActorPool` passes results by value and drops lost ones; here results stay on the workers and are joined
-    there.
+    `ray.util.ActorPool` passes results by value and drops lost ones; here results stay on the workers until their turn
+    comes.
 
     Args:
         options: options that choose the cluster and its resources.
@@ -91,23 +91,23 @@ class RayEngine:
             options=options, text=(text.get("documents", 0), text.get("hash", "")), signature=run.signature
         )
 
-    def nodes(self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int) -> Iterator[ShardNode]:
-        """Yield the nodes that shards add up to, as `ShardExecutor` specifies.
+    def compute(self, scan_name: str, jobs: Iterator[ShardJob]) -> Iterator[tuple[ShardJob, Sequence[State]]]:
+        """Yield jobs with their states, as `ShardExecutor` specifies.
 
         Raises:
             ModelError: no worker is left, or a shard crashes every worker that computes it.
         """
         if not self._workers:
             self._start()
-        jobs = ShardJobs(shards, first=first, ahead=_AT_ONCE * 2 * len(self._workers))
-        scan = _Scan(stage, scan_name, jobs)
+        scan = _Scan(scan_name, ShardJobs(jobs, ahead=_AT_ONCE * 2 * len(self._workers)))
         while True:
             self._hand_out(scan)
-            while (node := self._fetched(jobs)) is not None:
-                yield node
-            if jobs.finished:
+            while (finished := self._fetched(scan.jobs)) is not None:
+                yield finished
+            if scan.jobs.finished:
                 return
-            self._await(scan)
+            if scan.under_way or self._waking or not self._workers:
+                self._await(scan)
 
     def _start(self) -> None:
         assert self._run is not None
@@ -136,18 +136,13 @@ class RayEngine:
             for worker in self._workers:
                 if not worker.up or worker.jobs >= at_once:
                     continue
-                if (job := scan.jobs.next()) is None:
+                if (number := scan.jobs.next()) is None:
                     return
-                actor = worker.actor
-                if job.joins:
-                    references = actor.join.options(num_returns=2).remote(
-                        scan.stage, scan.name, *scan.jobs.results(job)
-                    )
-                else:
-                    inputs = self.ray.put(scan.jobs.shard(job))
-                    references = actor.shard.options(num_returns=2).remote(scan.stage, scan.name, inputs)
-                done, result = references
-                scan.under_way[done] = (worker, job, result)
+                job = scan.jobs.job(number)
+                done, result = worker.actor.shard.options(num_returns=2).remote(
+                    job.stages, scan.name, self.ray.put(job.shard)
+                )
+                scan.under_way[done] = (worker, number, result)
                 worker.jobs += 1
 
     def _await(self, scan: _Scan) -> None:
@@ -194,7 +189,7 @@ class RayEngine:
             worker.up = True
 
     def _ended(self, scan: _Scan, reference: Any) -> None:
-        worker, job, result = scan.under_way.pop(reference)
+        worker, number, result = scan.under_way.pop(reference)
         worker.jobs -= 1
         errors = self.ray.exceptions
         try:
@@ -202,29 +197,29 @@ class RayEngine:
         except HeadscopeError as error:
             raise _original_error(error) from None
         except errors.ObjectLostError:
-            scan.jobs.again(job.numbers)
+            scan.jobs.again(number)
         except errors.RayTaskError as error:
             if not isinstance(error.cause, errors.ObjectLostError):
                 raise
-            scan.jobs.again(job.numbers)
+            scan.jobs.again(number)
         except errors.RayError:
             # The job was lost with its worker, or with the worker's machine.
-            scan.jobs.lost(job)
+            scan.jobs.lost(number)
             self._wake(worker)
         else:
-            scan.jobs.done(job, result)
+            scan.jobs.done(number, result)
 
-    def _fetched(self, jobs: ShardJobs) -> ShardNode | None:
-        """Return the next node in order, fetched to this process; None if it is not ready yet."""
-        while (job := jobs.ready()) is not None:
-            try:
-                arrays = self.ray.get(job.result)
-            except self.ray.exceptions.ObjectLostError:
-                jobs.again(job.numbers)
-                return None
-            jobs.take(job)
-            return ShardNode(job.numbers, job.level, arrays)
-        return None
+    def _fetched(self, jobs: ShardJobs) -> tuple[ShardJob, Sequence[State]] | None:
+        """Return the next job in order with its states, fetched to this process; None if it is not done."""
+        if (ready := jobs.ready()) is None:
+            return None
+        number, result = ready
+        try:
+            states = [] if result is None else self.ray.get(result)
+        except self.ray.exceptions.ObjectLostError:
+            jobs.again(number)
+            return None
+        return jobs.take(number), states
 
 
 def _begin(self: Any, run: WorkersRun) -> None:
@@ -236,18 +231,14 @@ def _ready(self: Any) -> int:
     return os.getpid()
 
 
-def _shard(self: Any, stage: str, scan_name: str, shard: Shard) -> tuple[bool, Any]:
-    return True, self.worker.shard(stage, scan_name, shard)
-
-
-def _join(self: Any, stage: str, scan_name: str, *states: Any) -> tuple[bool, Any]:
-    return True, self.worker.join(stage, scan_name, *states)
+def _shard(self: Any, stages: Sequence[str], scan_name: str, shard: Shard) -> tuple[bool, Any]:
+    return True, self.worker.shard(stages, scan_name, shard)
 
 
 # A `ShardWorker` as Ray runs it: each method returns two results, a completion flag and the state, so that a caller
 # who waits for the flag need not have the state sent. Ray needs plain methods, and the runtime type checks of the test
 # suite add others to every class statement.
-_Actor = type("_Actor", (), {"__init__": _begin, "ready": _ready, "shard": _shard, "join": _join})
+_Actor = type("_Actor", (), {"__init__": _begin, "ready": _ready, "shard": _shard})
 
 
 def _original_error(error: HeadscopeError) -> BaseException:

@@ -15,7 +15,7 @@ from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import measurement_of, scan_runner
 from headscope.scans.scan_declaration import Scan
 from headscope.scans.scan_runner import ScanRunner
-from headscope.scans.shard_sums import ShardSums, joined
+from headscope.scans.shard_sums import ShardSums
 from headscope.scans.sharded_scan import compute_shard
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import State
@@ -38,16 +38,16 @@ class WorkersRun:
 
 @dataclass(frozen=True)
 class _OpenScan:
-    """A scan that is ready to compute.
+    """A scan of some stages that is ready to compute.
 
     Attributes:
         source: model that reads the inputs.
-        sums: empty sums with the scan's options.
-        layout_accumulators: accumulators of other stages, as in `scan_shards`.
+        sums: empty sums of each stage, with the scan's options.
+        layout_accumulators: accumulators as in `scan_shards`.
     """
 
     source: SegmentSource
-    sums: ShardSums
+    sums: Sequence[ShardSums]
     layout_accumulators: Sequence[Accumulator]
 
 
@@ -60,9 +60,9 @@ class ShardWorker:
 
     def __init__(self, run_description: WorkersRun) -> None:
         self._run_description = run_description
-        self._at: tuple[str, str] | None = None
+        self._at: tuple[Sequence[str], str] | None = None
         self._open_scan: _OpenScan | None = None
-        self._scans_of: tuple[str, Mapping[str, Scan]] | None = None
+        self._scans_of: dict[str, Mapping[str, Scan]] = {}
 
     @cached_property
     def run(self) -> ModelRun:
@@ -89,48 +89,44 @@ class ShardWorker:
         """
         _ = self.run
 
-    def shard(self, stage: str, scan_name: str, shard: Shard) -> State:
-        """Return the state that one shard adds up to."""
-        scan = self._scan(stage, scan_name)
-        return compute_shard(shard, scan.source, scan.sums, layout_accumulators=scan.layout_accumulators).state()
+    def shard(self, stages: Sequence[str], scan_name: str, shard: Shard) -> list[State]:
+        """Return the state that one shard adds up to, for each stage."""
+        scan = self._scan(stages, scan_name)
+        computed, _ = compute_shard(shard, scan.source, scan.sums, layout_accumulators=scan.layout_accumulators)
+        return [sums.state() for sums in computed]
 
-    def join(self, stage: str, scan_name: str, *states: State) -> State:
-        """Return the joint state of several consecutive shards."""
-        return joined(self._scan(stage, scan_name).sums, states)
-
-    def _scan(self, stage: str, scan_name: str) -> _OpenScan:
+    def _scan(self, stages: Sequence[str], scan_name: str) -> _OpenScan:
         """Return the model and the empty sums of a scan; those of the last scan are cached."""
-        if self._open_scan is None or self._at != (stage, scan_name):
+        if self._open_scan is None or self._at != (stages, scan_name):
             self._open_scan = None  # its model may be large, and another one is loaded next
-            self._open_scan = self._open(stage, scan_name)
-            self._at = stage, scan_name
+            self._open_scan = self._open(stages, scan_name)
+            self._at = stages, scan_name
         return self._open_scan
 
-    def _open(self, stage: str, scan_name: str) -> _OpenScan:
-        """Find a scan among those that its stage declares, and prepare to compute its shards."""
-        scans = self._scans(stage)
+    def _open(self, stages: Sequence[str], scan_name: str) -> _OpenScan:
+        """Find a scan among those that its stages declare, and prepare to compute its shards."""
+        scans = [self._declared(stage, scan_name) for stage in stages]
+        source = scans[0].corpus.source()
+        assert isinstance(source, SegmentSource)
+        sums = [ShardSums.of(source, scan.accumulators) for scan in scans]
+        return _OpenScan(source, sums, self._runner.layout_accumulators(scans[0]))
+
+    def _declared(self, stage: str, scan_name: str) -> Scan:
+        """Return a scan of a stage by its name."""
+        if stage not in self._scans_of:
+            self._scans_of[stage] = {scan.name: scan for scan in measurement_of(STAGES[stage], self.run).scans()}
+        scans = self._scans_of[stage]
         if scan_name not in scans:
             raise ValueError(
                 f"stage {stage} declares no scan {scan_name!r} on a worker, but {', '.join(scans) or 'none'}; `scans` "
                 "must yield the same scans in every process"
             )
-        scan = scans[scan_name]
-        source = scan.corpus.source()
-        assert isinstance(source, SegmentSource)
-        sums = ShardSums.of(source, scan.accumulators)
-        return _OpenScan(source, sums, self._runner.layout_accumulators(stage, scan))
+        return scans[scan_name]
 
     @cached_property
     def _runner(self) -> ScanRunner:
         """The runner that knows all stages' scans of the text, which together decide about tiles and batches."""
         return scan_runner(self.run)
-
-    def _scans(self, stage: str) -> Mapping[str, Scan]:
-        """Return the scans of a stage by name; they are kept while consecutive scans belong to that stage."""
-        if self._scans_of is None or self._scans_of[0] != stage:
-            scans = measurement_of(STAGES[stage], self.run).scans()
-            self._scans_of = stage, {scan.name: scan for scan in scans}
-        return self._scans_of[1]
 
 
 def _essential(signature: Mapping[str, Any]) -> dict[str, str]:
