@@ -108,7 +108,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_digit(
 
     def handing_out(self, scan):
         hand_out(self, scan)
-        busy = [worker for worker in self._workers if worker.up and worker.jobs]
+        busy = [each for each in self._workers if each.up and each.jobs and each.process not in killed]
         if busy and len(done_there) >= 5 * (len(killed) + 1) and len(killed) < 2:
             killed.append(busy[-1].process)
             os.kill(busy[-1].process, signal.SIGKILL)
