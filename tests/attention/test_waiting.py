@@ -7,7 +7,6 @@ import transformers as tf
 
 from headscope.analyses.coref.accumulator import CoreferenceAccumulator
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
-from headscope.analyses.distances.kernels import pairs as kernels
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
@@ -72,7 +71,6 @@ def count(family, accumulators_of, *, layers, tile_limit=WHOLE, gradient=False, 
 @pytest.fixture
 def as_on_a_device(monkeypatch):
     """What an accelerator runs, where a processor would be asked for answers that cost it nothing."""
-    monkeypatch.setattr(kernels, "has_compiler", lambda: False)
     monkeypatch.setattr(row_selection, "waits", lambda device: True)
 
 

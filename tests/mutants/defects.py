@@ -176,9 +176,9 @@ DEFECTS = [
         "statistics/test_worth_saying.py"),
     _in("statistics/inference/worth_saying.py", " & (np.abs(value) >= least)", "", "statistics/test_worth_saying.py"),
     # analyses: definitions that no renaming touches
-    _in("analyses/distances/kernels/definition.py",
+    _in("analyses/distances/divergence.py",
         "(p * torch.log(p / middle) + q * torch.log(q / middle)).sum(-1) / 2",
-        "(p * torch.log(p / middle) + q * torch.log(q / middle)).sum(-1)", "analyses/distances/test_kernels.py"),
+        "(p * torch.log(p / middle) + q * torch.log(q / middle)).sum(-1)", "analyses/distances/test_divergence.py"),
     _in("analyses/coref/antecedents.py", "min(leftmost.get(entity, head), head)",
         "max(leftmost.get(entity, head), head)", "analyses/coref/test_antecedents.py"),
     _in("analyses/norms/facts.py",

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.distances.kernels.pairs import handed_over
+from headscope.analyses.distances.divergence import handed_over
 from headscope.analyses.distances.result import DivergenceResult
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.stack import SEGMENT_LIMIT, RowDraw, RowStack
