@@ -4,11 +4,12 @@ BIN := .venv/bin
 INPUTS := pyproject.toml constraints.txt $(wildcard packages/*/pyproject.toml)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo demo-encoder demo-decoder explore test test-quick check lint examples docs pictures decoder bench fuzz soak clean
+.PHONY: help demo demo-encoder demo-decoder explore test test-all test-quick check lint examples docs pictures decoder bench fuzz soak clean
 help:
 	@echo "make demo    install, run the report on the embedded models and text, say where each report.html is"
 	@echo "make explore open a page on which to type a sentence and see every view of it"
-	@echo "make test    install what the tests need and run every test"
+	@echo "make test    install what the tests need and run a seeded sample of them, with all that find planted defects"
+	@echo "make test-all  every test: before an issue is done"
 	@echo "make test-quick  a minute's worth of them, from every folder of the source: what to run while working"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
 	@echo "make docs    write the tables, statistics and API pages of docs/reference from the source"
@@ -73,8 +74,13 @@ tests/views/js/node_modules: tests/views/js/package.json
 WORKERS ?= $(shell $(BIN)/python -c 'import os; print(len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else "auto")')
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
+# A sample of each test's cases and of the slow tests, another one every day; make test SAMPLE=N repeats one.
 # Durations: make test PYTEST_ADDOPTS=--durations=50
+SAMPLE ?= $(shell date +%Y%j)
 test: .venv/.dev tests/views/js/node_modules
+	$(PYTEST) --sample $(SAMPLE)
+
+test-all: .venv/.dev tests/views/js/node_modules
 	$(PYTEST)
 
 # What is neither marked slow nor in a browser, and one case of a test that has many: see tests/support/quick.py. What

@@ -32,6 +32,7 @@ __all__ = ["browser", "visit_file"]
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="leave out what is slow, and most of a test's many cases")
+    parser.addoption("--sample", type=int, metavar="SEED", help="run a seeded sample of the cases and slow tests")
 
 
 def pytest_configure(config):

@@ -1,10 +1,20 @@
-"""`make test-quick`: what it leaves out, and that no folder of the source is left out."""
+"""`make test-quick` and `make test`: the tests that they leave out, and that no folder of the source is left out."""
 
 from pathlib import Path
 
 import pytest
 
-from support.quick import collected_key, files_of_tests, folders_used, quick_tests, source_folders
+from mutants.defects import DEFECTS
+from support.quick import (
+    MOST_CASES,
+    TESTS,
+    collected_key,
+    files_of_tests,
+    folders_used,
+    quick_tests,
+    sampled_tests,
+    source_folders,
+)
 
 
 class Item:
@@ -24,6 +34,20 @@ def test_slow_tests_and_most_of_many_cases_are_left_out():
         Item("b.py::test_many[1]", "slow"),
     ]
     assert [item.nodeid for item in quick_tests(items)] == [*("a.py::test_many[0]", "b.py::test_many[0]")]
+
+
+def test_samples_keep_tests_that_find_defects_and_some_of_the_others():
+    named = TESTS / DEFECTS[0].tests[0].partition("::")[0]
+    finding = [Item(f"{named}::test_many[{case}]") for case in range(50)]
+    finding.append(Item(f"{named}::test_long", "slow"))
+    many = [Item(f"a.py::test_many[{case}]") for case in range(50)]
+    slow = [Item(f"a.py::test_long_{number}", "slow") for number in range(100)]
+    samples = [sampled_tests([*finding, *many, *slow], seed=seed) for seed in (1, 1, 2)]
+    assert samples[0] == samples[1] != samples[2]
+    for sample in samples:
+        assert sample[: len(finding)] == finding
+        assert sum(item in many for item in sample) == MOST_CASES
+        assert 10 <= sum(item in slow for item in sample) <= 40
 
 
 def test_what_a_file_imports_is_seen_through_its_helpers(tmp_path):

@@ -1,12 +1,16 @@
-"""`--quick`: what a developer runs every few minutes, chosen by a rule and not by a list.
+"""Selections of the tests by rule: `--quick` for every few minutes, `--sample SEED` for every change.
 
-A test is quick unless it is marked `slow` or `browser`; of one function's cases the first is run. What
-then takes long all the same is named at the end of the run, so that the marks follow what is measured.
+A quick test is not marked `slow` or `browser`, and only the first case of its function runs; tests that take long all
+the same are named at the end of the run, so that the marks follow measurements.
+
+A sample contains all tests that find a planted defect (`mutants/defects.py`). Other functions run with at most
+`MOST_CASES` cases, and functions marked `slow` only every `SLOW_EVERY`-th time; the seed draws both.
 """
 
 import ast
 import functools
 import os
+import random
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +18,13 @@ from typing import Any
 
 import pytest
 
+from mutants.defects import DEFECTS
+
 TESTS = Path(__file__).parents[1]
 SOURCES = (TESTS.parent / "src", TESTS.parent / "packages" / "headscope-train" / "src")
 SECONDS = 2.0  # of processor time, a fixture's counted with the test that first asks for it
+MOST_CASES = 4  # of one function in a sample
+SLOW_EVERY = 4
 _LEFT_OUT = ("slow", "browser")
 _TIME = "processor seconds"
 
@@ -28,16 +36,20 @@ class Quick:
 
     def __init__(self, config: pytest.Config) -> None:
         self.asked = config.getoption("quick")
+        self.seed = config.getoption("sample")
         self.began = 0.0
         self.long: list[tuple[float, str]] = []
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         config.stash[collected_key] = list(items)
-        if self.asked:
-            kept = set(quick_tests(items))
+        if self.asked or self.seed is not None:
+            kept = set(quick_tests(items) if self.asked else sampled_tests(items, seed=self.seed))
             config.hook.pytest_deselected(items=[item for item in items if item not in kept])
             items[:] = [item for item in items if item in kept]
+
+    def pytest_report_header(self) -> str | None:
+        return None if self.seed is None else f"sample of the tests: seed {self.seed} (--sample {self.seed} repeats it)"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
@@ -69,6 +81,22 @@ def quick_tests(items: list[Any]) -> list[Any]:
         if not any(item.get_closest_marker(name) for name in _LEFT_OUT):
             cases[item.path, item.nodeid.partition("[")[0]].append(item)
     return [own[0] for own in cases.values()]
+
+
+def sampled_tests(items: list[Any], *, seed: int) -> list[Any]:
+    """Return a sample of the collected tests, in their order, with all tests that find planted defects."""
+    named = {test.partition("::")[0] for defect in DEFECTS for test in defect.tests}
+    cases: dict[tuple[Path, str], list[Any]] = defaultdict(list)
+    for item in items:
+        cases[item.path, item.nodeid.partition("[")[0]].append(item)
+    kept: set[Any] = set()
+    for (path, function), own in cases.items():
+        draw = random.Random(f"{seed} {function}")
+        if path.is_relative_to(TESTS) and path.relative_to(TESTS).as_posix() in named:
+            kept.update(own)
+        elif not own[0].get_closest_marker("slow") or draw.randrange(SLOW_EVERY) == 0:
+            kept.update(own if len(own) <= MOST_CASES else draw.sample(own, MOST_CASES))
+    return [item for item in items if item in kept]
 
 
 def files_of_tests() -> set[Path]:
