@@ -2,9 +2,9 @@
 
 Shapes are BERT-base and Llamas of one and eight billion weights, with random weights, from 128 to 32,768 tokens; and
 the distances between all heads of a model of 32 layers with 32 heads at 128 tokens. Aims: scan / bare at most 1.2 up to
-8,192 tokens and 1.6 at 32,768, memory at most that of the bare model and 1 GiB, distances at most 3x the bare model. A
-scan is timed with its default choice (`scan`), with blocks of scores only and with flex attention only. Without a GPU
-the script says so and stops. `launches.py` counts the launches of a batch of a default report, also on a CPU.
+8,192 tokens and 1.6 at 32,768, memory at most that of the bare model and 1 GiB, distances at most 3x the bare model.
+Without a GPU the script says so and stops. `launches.py` counts the launches of a batch of a default report, also on a
+CPU.
 """
 
 import argparse
@@ -24,8 +24,6 @@ from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
-from headscope.attention.flex.gate import FlexGate
-from headscope.attention.fused.fused_layer import FusedResult
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
@@ -39,17 +37,6 @@ LENGTHS = (128, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 VOCABULARY = 30522
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 MEASURES = {"statistics": [StatsAccumulator], "with norms": [NormStatsAccumulator]}
-
-
-class FlexAlways:
-    """A timer for which flex attention is always faster: it is chosen whenever its results agree."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def __call__(self, compute: Callable[[], FusedResult], _: torch.device) -> tuple[FusedResult, float]:
-        self.calls += 1
-        return compute(), float(self.calls)
 
 
 def _bert(_: int) -> nn.Module:
@@ -127,8 +114,8 @@ def peak(run: Callable[[], object], device: torch.device) -> float | None:
 
 def contestants(
     model: nn.Module, length: int, accumulators: Sequence[type], *, tokens: int, batch_tokens: int
-) -> tuple[dict[str, Callable[[], object]], FlexGate]:
-    """Return runs of a model bare, scanned, and returning its weights, on `tokens` tokens; and the scan's gate."""
+) -> dict[str, Callable[[], object]]:
+    """Return runs of a model bare, scanned, and returning its weights, on `tokens` tokens."""
     segments, vocabulary = made_up(max(1, tokens // length), length)
     anatomy, device = examine(model, vocabulary), next(model.parameters()).device
     size = max(1, batch_tokens // length)
@@ -146,19 +133,10 @@ def contestants(
         with eager_evaluation(model):
             bare(output_attentions=True)
 
-    def look(gate: FlexGate) -> None:
-        made = [accumulator(anatomy.layout) for accumulator in accumulators]
-        scan(ModelSource(model, anatomy, vocabulary, batches, flex=gate), made)
+    def look() -> None:
+        scan(ModelSource(model, anatomy, vocabulary, batches), [each(anatomy.layout) for each in accumulators])
 
-    chooser = FlexGate()
-    ways = {
-        "scan": chooser,
-        "blocks": FlexGate(devices=()),
-        "flex": FlexGate(devices=(device.type,), long=1, timer=FlexAlways()),
-    }
-    runs: dict[str, Callable[[], object]] = {"bare": bare}
-    runs |= {name: partial(look, gate) for name, gate in ways.items()}
-    return {**runs, "output_attentions": weights}, chooser
+    return {"bare": bare, "scan": look, "output_attentions": weights}
 
 
 def compare(
@@ -173,7 +151,7 @@ def compare(
     device: torch.device,
 ) -> dict[str, object]:
     """Time a model bare and scanned, on `tokens` tokens in inputs of one length; None for runs out of memory."""
-    runs, chooser = contestants(model, length, accumulators, tokens=tokens, batch_tokens=batch_tokens)
+    runs = contestants(model, length, accumulators, tokens=tokens, batch_tokens=batch_tokens)
     times = timed(runs, rounds=rounds, device=device)
     number = length * max(1, tokens // length)
     ratios = {
@@ -189,7 +167,6 @@ def compare(
         "ratio to bare": ratios,
         "tokens a second": {way: number / min(seconds) for way, seconds in times.items()},
         "MiB": {way: peak(run, device) for way, run in runs.items() if way in times},
-        "note": chooser.note,
     }
 
 

@@ -85,7 +85,7 @@ class ReadingModel:
             notes.insert(0, "the decoder reads the encoder's text again, shifted right by its start token")
         if low := precision_note(dtype_of(self.loaded)):
             notes.append(low)
-        notes += filter(None, [self.anatomy.path_note, self._trained.flex.note, self._limit.note])
+        notes += filter(None, [self.anatomy.path_note, self._limit.note])
         return notes
 
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Set
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cache, partial
 from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from headscope.attention.flex.gate import FlexGate
 from headscope.attention.fused.fused_layer import FusedResult
 from headscope.attention.fused.single_pass import fused_attention, fusible
 from headscope.attention.model.learned_sink import attended, sink_beside, sink_logits
@@ -52,8 +51,6 @@ class ModelSource(SegmentSource):
     Args:
         model, anatomy, vocabulary, batches, padding_side: as `SegmentSource` takes them.
         tile_limit: maximum number of weights in a tile.
-        flex: choice of the computation of row statistics of long inputs; by default flex attention is tried only on
-            CUDA.
 
     Raises:
         ModelError: left padding was requested, and it changes the model's numbers.
@@ -61,7 +58,6 @@ class ModelSource(SegmentSource):
 
     _: KW_ONLY
     tile_limit: int = TILE_LIMIT
-    flex: FlexGate = field(default_factory=FlexGate)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,7 +83,7 @@ class _Forward:
     """The forward passes of a `ModelSource`: compute each layer in tiles and pass them on one by one.
 
     Args:
-        source: settings for cutting tiles, and for the row statistics of long inputs.
+        source: settings for cutting tiles.
         shared: the pass.
         needs: required parts of the tiles.
         writing: measures the outputs of heads; None if nobody needs them.
@@ -102,7 +98,6 @@ class _Forward:
 
     def tap(self, segments: list[Segment]) -> None:
         """Run the model on a batch, listening to its layers."""
-        self.source.flex.begin()
         with self.shared.batch(segments) as inputs:
             self.shared.call(inputs)
 
@@ -185,9 +180,8 @@ class _Forward:
     def _fused(
         self, call: AttentionCall, site: CallSite, rows: slice, need_weights: bool = False, norms: Tensor | None = None
     ) -> FusedResult:
-        shared, flex = self.shared, self.source.flex
-        blocks = partial(
-            fused_attention,
+        shared = self.shared
+        return fused_attention(
             call.query[:, :, rows],
             call.key,
             call.value,
@@ -202,11 +196,6 @@ class _Forward:
             need_weights=need_weights,
             need_statistics=self.need_statistics,
             norms=norms,
-        )
-        if not (self.need_statistics and flex.tries(call, need_weights=need_weights)):
-            return blocks()
-        return flex.compute(
-            call, site, queries=shared.queries(site), keys=shared.keys(site), norms=norms, blocks=blocks
         )
 
 
