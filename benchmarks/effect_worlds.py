@@ -120,7 +120,7 @@ def of_slopes(task: tuple[int, bool]) -> list[Cell]:
             effects[np.argmax(np.abs(estimates))] *= 100
         interval = slope_of(estimates, effects)
         held += bool(interval.low <= _SLOPE <= interval.high)
-    name = f"slope of effects on estimates of so many heads{', one effect a hundred times larger' if outlier else ''}"
+    name = f"slope of effects on estimates of these heads{', one effect a hundred times larger' if outlier else ''}"
     return [Cell("coverage", name, heads, RUNS, held / RUNS)]
 
 

@@ -164,7 +164,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--text", type=Path, help="what to measure on; the demonstration's")
     parser.add_argument("--model", help="hub name or folder; the embedded one")
-    parser.add_argument("--tokens", type=float, default=1e8, help="of the text that is asked about")
+    parser.add_argument("--tokens", type=float, default=1e8, help="of the text in question")
     parser.add_argument("--rate", type=float, action="append", help="tokens a second of one GPU; may be repeated")
     parser.add_argument("--price", type=float, help="of one GPU for an hour")
     parser.add_argument("--start", type=float, default=60.0, help="seconds to start a worker with its model")

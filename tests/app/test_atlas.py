@@ -69,8 +69,7 @@ def test_a_run_without_statistics_is_refused(cli, study, tmp_path):
     write_manifest(bare, {**study.manifest, "stages": {}})
     refused(
         cli("atlas", bare, "--out", tmp_path / "site"),
-        f"{bare} has no table 'stats', which the atlas is made of; it has no table. Give the folder of a headscope "
-        "report",
+        f"{bare} has no table 'stats', which the atlas needs; it has no table. Give the folder of a headscope report",
     )
     assert not (tmp_path / "site").exists()
 

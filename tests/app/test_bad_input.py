@@ -96,7 +96,7 @@ def test_nothing_left_to_read_says_why(cli, tmp_path, model):
     path.write_text("One line only.\n\nAnother one, which is longer.\n")
     refused(
         cli("stats", "--model", model, "--text", path, "--packing", "pretraining", "-q"),
-        "no input could be made of 2 documents with packing pretraining (no second line to pair with: 2); use "
+        "no input could be built from 2 documents with packing pretraining (no second line to pair with: 2); use "
         "--packing single for texts of one line",
     )
     refused(
@@ -114,7 +114,7 @@ def test_nothing_left_to_read_says_why(cli, tmp_path, model):
             "skip",
             "--quiet",
         ),
-        "no input could be made of 2 documents with packing single (over the limit: 2); raise --max-length or use "
+        "no input could be built from 2 documents with packing single (over the limit: 2); raise --max-length or use "
         "--too-long truncate",
     )
 
@@ -255,7 +255,7 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path, model):
     os.killpg(process.pid, signal.SIGINT)
     out_text, err = process.communicate(timeout=200)
     assert process.returncode == 130, err
-    assert err.endswith("headscope: stopped; nothing half-written was left, and what was finished is kept\n")
+    assert err.endswith("headscope: stopped; nothing half-written was left, and finished results are kept\n")
     assert "Traceback" not in err
     assert out_text == ""
     assert not out.exists() or not any(Path(out).rglob("*"))

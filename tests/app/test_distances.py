@@ -220,7 +220,7 @@ def test_one_layer_is_said_to_be_nothing_to_compare(text, folder):
         (("--matrix", "heads.csv"), "--matrix heads.csv does not end in .npy; expected a file for a numpy array"),
         (
             ("--matrix", "nowhere/heads.npy"),
-            "--matrix nowhere/heads.npy is no place for a file; give a file in a folder that exists",
+            "--matrix nowhere/heads.npy cannot hold a file; give a file in a folder that exists",
         ),
         (("--packing", "pair"), "--packing 'pair' is not known; choose one of pretraining, paragraphs, joined, single"),
     ],

@@ -175,13 +175,13 @@ def test_an_encoder_decoder(client):
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("", "there is no such kind of attention here; choose one of encoder"),
-        ("kind=cross&layer=1", "there is no such kind of attention here; choose one of encoder"),
-        ("kind=encoder", "there is no such layer here; expected a number from 1 to 2"),
-        ("kind=encoder&layer=0", "there is no such layer here; expected a number from 1 to 2"),
-        ("kind=encoder&layer=3", "there is no such layer here; expected a number from 1 to 2"),
-        ("kind=encoder&layer=-1", "there is no such layer here; expected a number from 1 to 2"),
-        ("kind=encoder&layer=%D9%A1", "there is no such layer here; expected a number from 1 to 2"),
+        ("", "unknown kind of attention; choose one of encoder"),
+        ("kind=cross&layer=1", "unknown kind of attention; choose one of encoder"),
+        ("kind=encoder", "unknown layer; expected a number from 1 to 2"),
+        ("kind=encoder&layer=0", "unknown layer; expected a number from 1 to 2"),
+        ("kind=encoder&layer=3", "unknown layer; expected a number from 1 to 2"),
+        ("kind=encoder&layer=-1", "unknown layer; expected a number from 1 to 2"),
+        ("kind=encoder&layer=%D9%A1", "unknown layer; expected a number from 1 to 2"),
     ],
 )
 @pytest.mark.parametrize("what", ["layer", "neuron"])
@@ -196,7 +196,7 @@ def test_looks_that_are_not_there(client, what):
     assert client.refused(410, gone) == ("this sentence's attention is not kept any more; look at the sentence again")
     for name in ("x", "0" * 31, "A" * 32):
         assert client.refused(404, client.get(f"/api/look/{name}/{what}?kind=encoder&layer=1")) == (
-            "there is no look of this id; expected the 32 hex digits that /api/look gave"
+            "no look has this id; expected the 32 hex digits that /api/look gave"
         )
 
 
@@ -320,7 +320,7 @@ def test_models_that_load_or_fail_say_so(folders, tmp_path):
         told = {one["name"]: one["message"] for one in client.explorer.shelf.descriptions()}
         assert told["lost"] == "the study's model lost is not there"
         assert client.refused(404, client.post({"model": "two", "text": "A cat."})) == (
-            "there is no model of this name here; the explorer was started with one, none, lost"
+            "no model has this name; the explorer was started with one, none, lost"
         )
 
 

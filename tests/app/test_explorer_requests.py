@@ -75,7 +75,7 @@ def test_what_is_no_request(client, body, sentence):
         ({"text": " \n"}, 422, "the text ' \\n' has no tokens; expected at least one word"),
         ({"generate": 3}, 422, "tiny-bert reads a text in both directions and cannot write one; ask for 0 tokens"),
         ({"decoder_text": "A dog."}, 422, "tiny-bert has no decoder behind an encoder; leave the decoder's text out"),
-        ({"model": "../secret"}, 404, "there is no model of this name here; the explorer was started with tiny-bert"),
+        ({"model": "../secret"}, 404, "no model has this name; the explorer was started with tiny-bert"),
     ],
 )
 def test_what_cannot_be_met(client, parts, status, sentence):

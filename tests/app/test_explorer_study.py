@@ -46,7 +46,7 @@ def test_a_study_without_statistics_is_refused_in_words(cli, tmp_path):
     write_study(run, tmp_path / "run", top_examples=False)
     code, said, err = cli("explore", "--study", tmp_path / "run", "--no-browser")
     assert (code, said) == (2, "")
-    assert err.startswith(f"headscope: {tmp_path / 'run'} has no table 'stats', which the atlas is made of; it has ")
+    assert err.startswith(f"headscope: {tmp_path / 'run'} has no table 'stats', which the atlas needs; it has ")
 
 
 def test_roles_are_the_studys(study):

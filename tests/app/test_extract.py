@@ -210,7 +210,8 @@ def test_what_is_refused(cli, data, tmp_path):
         ),
         (
             ("--text", data, "--max-length", 5, "--debug", "--max-inputs", 1),
-            "no input could be made of 4 documents (over the limit: 4); raise --max-length, or use --too-long truncate "
+            "no input could be built from 4 documents (over the limit: 4); raise --max-length, or use --too-long "
+            "truncate "
             "or --packing single",
         ),
     ]
@@ -240,7 +241,7 @@ def test_a_run_that_is_stopped_leaves_nothing(problem, code, form, cli, data, tm
     assert (
         err
         == {
-            130: "headscope: stopped; nothing half-written was left, and what was finished is kept\n",
+            130: "headscope: stopped; nothing half-written was left, and finished results are kept\n",
             2: "headscope: cannot read or write a file: No space left; what was finished is kept: free space, check "
             "permissions or give another path, and run the same command again\n",
         }[code]

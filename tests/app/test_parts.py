@@ -42,7 +42,7 @@ def test_what_a_part_cannot_do_without(given, tmp_path):
         (("--shard", "1/2"), "--shard needs --out: a folder of its own for each part"),
         (
             ("--shard", "3/2", "--out", tmp_path / "x"),
-            "--shard '3/2' is no part of a run; expected the number of one and of all, as 2/8",
+            "--shard '3/2' is not a part of a run; expected the number of one and of all, as 2/8",
         ),
     ]
     for extra, words in cases:

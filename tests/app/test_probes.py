@@ -145,7 +145,7 @@ def test_a_treebank_it_was_trained_on_is_refused_under_any_name(treebanks, model
     assert (code, said) == (2, "")
     assert err == (
         f"headscope: --treebank-train and --treebank hold the same sentences ({train} and {copy}): probes would be "
-        "measured on what they were trained on; give one of the two other files, or --allow-overlap to measure them "
+        "measured on their training data; give one of the two other files, or --allow-overlap to measure them "
         "all the same\n"
     )
 

@@ -18,7 +18,7 @@ from support.model_folders import save_tiny_bert, save_tiny_masked_lm
 TWO_BY_TWO = [KindLayout(kind="encoder", layers=2, heads=2)]
 
 
-SAME = "; shapes and configuration stay the same, so the file is no smaller"
+SAME = "; shapes and configuration stay the same, so the file does not shrink"
 
 
 @pytest.fixture
@@ -244,7 +244,7 @@ def test_bytes_that_are_no_text(cli, tmp_path):
     path = tmp_path / "heads.bin"
     path.write_bytes(b"\xff\xfe1-1")
     _, _, error = cli("prune", "--heads", path, "--out", tmp_path / "pruned")
-    assert error == f"headscope: {path} is no text in UTF-8; expected a head a line, as 8-10\n"
+    assert error == f"headscope: {path} is not UTF-8 text; expected a head a line, as 8-10\n"
 
 
 def test_nothing_is_replaced_unasked(cli, model, heads, tmp_path):

@@ -183,7 +183,7 @@ def test_every_head_is_a_row(study):
     assert escape(card.examples[0].text) in card._repr_html_()
     assert set(study._ipython_key_completions_()) == set(study.stats["statistic"])
     assert study.tables._ipython_key_completions_() == list(study.tables)
-    for wrong, words in (((9, 99), "no head 9-99; this study has 1-1 to "), ((3,), "layer 3 alone is no head")):
+    for wrong, words in (((9, 99), "no head 9-99; this study has 1-1 to "), ((3,), "layer 3 alone is not a head")):
         with pytest.raises(KeyError) as refused:
             study.head(*wrong)
         assert refused.value.args[0].startswith(words)

@@ -142,7 +142,7 @@ def test_what_is_refused(cli, tmp_path):
         ),
         (
             ("--text", path),
-            "no input could be made of 1 document (no second line to pair with: 1); a document of one line needs "
+            "no input could be built from 1 document (no second line to pair with: 1); a document of one line needs "
             "--packing single",
         ),
     ]

@@ -90,4 +90,4 @@ def test_a_place_that_cannot_be_written_is_said_before_the_scan(cli, tmp_path):
     for path in (tmp_path / "folder.csv", tmp_path / "nowhere" / "x.csv"):
         code, out, err = cli("stats", *OPTIONS, "--out", path)
         assert (code, out) == (2, "")
-        assert err == f"headscope: --out {path} is no place for a file; give a file in a folder that exists\n"
+        assert err == f"headscope: --out {path} cannot hold a file; give a file in a folder that exists\n"

@@ -11,7 +11,7 @@ from headscope.views.view_catalog import view_names
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.views import read_maps, read_neuron
 
-NO_LIST = "is no list of numbers; expected numbers from 1 and ranges, as 1-3,7"
+NO_LIST = "is not a list of numbers; expected numbers from 1 and ranges, as 1-3,7"
 ALL = ", ".join(view_names())
 SENTENCES = ["The cat sat on the mat.", "A dog came by and looked at the cat.", "The mat was warm, and the cat slept."]
 
@@ -204,7 +204,7 @@ def test_no_place_for_a_page(cli, bert, tmp_path):
     for out in (tmp_path, tmp_path / "nowhere" / "page.html"):
         refused(
             cli("view", "--model", bert, "--text", "a", "--out", out),
-            f"--out {out} is no place for a file; give a file in a folder that exists",
+            f"--out {out} cannot hold a file; give a file in a folder that exists",
         )
 
 
@@ -230,7 +230,8 @@ def test_a_file_that_is_no_page_of_ours_is_not_written_over(cli, bert, tmp_path)
     notes.write_text("<h1>mine</h1>")
     given = ("view", "--model", bert, "--text", "The cat sat.", "-o", notes)
     refused(
-        cli(*given), f"--out {notes} is there already, and is no page of headscope; give another file, or --overwrite"
+        cli(*given),
+        f"--out {notes} is there already, and is not a page of headscope; give another file, or --overwrite",
     )
     assert notes.read_text() == "<h1>mine</h1>"
     assert cli(*given, "--overwrite")[0] == 0

@@ -253,7 +253,7 @@ def test_a_run_without_statistics_is_refused(studies, tmp_path):
     with pytest.raises(InputError) as refused:
         atlas_blocks(lacking)
     assert str(refused.value) == (
-        f"{tmp_path} has no table 'stats', which the atlas is made of; it has examples. Give the folder of a "
+        f"{tmp_path} has no table 'stats', which the atlas needs; it has examples. Give the folder of a "
         "headscope report"
     )
 

@@ -337,7 +337,7 @@ def test_attention_that_is_more_than_weights_times_values_is_refused(monkeypatch
         gradients("bert")
     assert str(refused.value) == (
         "BertSelfAttention does more with its attention weights than multiply values by them, so the gradient with "
-        "respect to them cannot be told; use --loss none, or another model"
+        "respect to them is not known; use --loss none, or another model"
     )
 
 

@@ -219,11 +219,11 @@ COLUMNS = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
     [
         (
             "2	b	_	_	_	_	1	x	_",
-            f"expected 10 columns with tabs between them ({COLUMNS}), found 9; give _ for what is not known",
+            f"expected 10 columns with tabs between them ({COLUMNS}), found 9; give _ for unknown values",
         ),
         (
             "2	b	_	_	_	_	1	x	_	_	_",
-            f"expected 10 columns with tabs between them ({COLUMNS}), found 11; give _ for what is not known",
+            f"expected 10 columns with tabs between them ({COLUMNS}), found 11; give _ for unknown values",
         ),
         (
             "2 b _ _ _ _ 1 x _ _",

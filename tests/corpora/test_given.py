@@ -90,7 +90,7 @@ def test_one_word_is_a_text_and_a_name_is_a_path():
         (3, r"^text is '3'; expected a text, a list of texts, a column"),
         ([], r"^text is empty; expected a text"),
         ([" ", "\n"], r"^text holds 2 texts of blank lines only; expected a text"),
-        (["my.txt", "The cat sat."], r"^text holds 'my.txt', which is a file or folder, beside 'The cat sat.', which"),
+        (["my.txt", "The cat sat."], r"^text holds 'my.txt', which is a file or folder, and 'The cat sat.', which"),
         ("two words", r'^text \'two words\' is also the name of a file or folder here; give Path\("two words"\)'),
         (["a cat", None], r"^text holds nothing at place 2; expected texts; leave missing texts out first, as column"),
         (pd.Series(["a cat", float("nan")]), r"^text holds nothing at place 2; expected texts; leave missing"),

@@ -95,7 +95,7 @@ WIKI_TEXT = "A cat 's paw is well-padded .\nIt has 1,000 hairs .\n= 2 + 2 =\nFis
 
 LOOK = "names are a language code, _ and a treebank, as ud:en_ewt or ud:fr_gsd"
 BROKEN = "the data are broken: try another @revision, or give a local file"
-NO_ID = f"is no id of a multi-word token (1-2) or empty node (1.1); {BROKEN}"
+NO_ID = f"is not the id of a multi-word token (1-2) or empty node (1.1); {BROKEN}"
 
 
 def save(path, rows):
@@ -181,9 +181,9 @@ def test_a_local_file_or_folder_of_that_name_wins(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("ud:english", f"ud:english is no treebank: {LOOK}"),
-        ("ud:..", f"ud:.. is no treebank: {LOOK}"),
-        ("my.txt", "'my.txt' is no name of a corpus to fetch; expected ud:<treebank>, as ud:en_ewt, or wikitext"),
+        ("ud:english", f"ud:english is not a treebank: {LOOK}"),
+        ("ud:..", f"ud:.. is not a treebank: {LOOK}"),
+        ("my.txt", "'my.txt' is not the name of a corpus to fetch; expected ud:<treebank>, as ud:en_ewt, or wikitext"),
         ("ud:fr_gsd/final", "ud:fr_gsd has no split final; choose one of dev, test, train"),
         ("wikitext/final", "wikitext has no split final; choose one of validation, test, train"),
         ("wikitext-103", "wikitext-103 is not known; of WikiText, wikitext-2 is fetched: write wikitext"),

@@ -89,7 +89,7 @@ def test_an_id_of_thousands_of_digits(tmp_path):
     path = parquet(tmp_path, {**TREEBANK, "mwt": [[{"id": "9" * 5000 + "-2", "form": "x"}]]})
     with pytest.raises(InputError) as error:
         parquet_to_conllu(path, tmp_path / "out", name="ud:en_x")
-    assert "is no id of a multi-word token (1-2) or empty node (1.1)" in told(error)
+    assert "is not the id of a multi-word token (1-2) or empty node (1.1)" in told(error)
 
 
 @pytest.mark.parametrize("value", [7, 0.5, True, ["a"], {"a": "b"}])
@@ -102,13 +102,13 @@ def test_text_that_is_none(value, tmp_path):
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("ud:en\x1b[2J", "ud:en\\x1b[2j is no treebank"),
-        ("ud:en_ewt\nx", "ud:en_ewt\\nx is no treebank"),
-        ("ud:" + "x" * 5000, "ud:" + "x" * 77 + "... is no treebank"),
+        ("ud:en\x1b[2J", "ud:en\\x1b[2j is not a treebank"),
+        ("ud:en_ewt\nx", "ud:en_ewt\\nx is not a treebank"),
+        ("ud:" + "x" * 5000, "ud:" + "x" * 77 + "... is not a treebank"),
         ("wikitext/" + "x" * 5000, "wikitext has no split " + "x" * 80 + "...; choose one of validation, test, train"),
-        ("wikitext" * 5000, "...' is no name of a corpus to fetch"),
-        ("wikitext@\x1b[2J", "the revision \\x1b[2J is no branch, tag or commit"),
-        ("wikitext@" + "x" * 5000, "is no branch, tag or commit"),
+        ("wikitext" * 5000, "...' is not the name of a corpus to fetch"),
+        ("wikitext@\x1b[2J", "the revision \\x1b[2J is not a branch, tag or commit"),
+        ("wikitext@" + "x" * 5000, "is not a branch, tag or commit"),
     ],
 )
 def test_names_of_corpora_that_cannot_be_printed(name, shown):

@@ -46,8 +46,8 @@ def test_no_memory_is_a_sentence(monkeypatch):
     assert run_command("stats") == (
         2,
         "",
-        "headscope: the machine has no memory left for this; lower --batch-size and --max-length, or run less beside "
-        "it\n",
+        "headscope: the machine has no memory left for this; lower --batch-size and --max-length, or run less at "
+        "once\n",
     )
 
 

@@ -347,7 +347,7 @@ def test_convert_of_a_nameless_pipe(cli, descriptor, tmp_path):
     code, _, err = cli("convert", path, tmp_path / "maps")
     assert code == 2
     assert err == (
-        f"headscope: {path} is no file; a pipe can be converted where its name ends in .conllu, .txt, .json, .jsonl, "
+        f"headscope: {path} is not a file; a pipe can be converted if its name ends in .conllu, .txt, .json, .jsonl, "
         "else write it to a file, and give that\n"
     )
 

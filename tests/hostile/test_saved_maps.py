@@ -210,7 +210,7 @@ def test_what_is_said_of_a_file(tmp_path):
     (place / SHARD).unlink()
     (place / SHARD).write_bytes(bytes((tmp_path / "elsewhere").stat().st_size))
     text = refused(lambda: walk(place))
-    assert text.startswith(f"{place / SHARD} is no whole safetensors file (")
+    assert text.startswith(f"{place / SHARD} is not a whole safetensors file (")
     assert text.endswith(f"); {again}")
 
 
@@ -264,11 +264,11 @@ def test_an_array_of_zeros_is_not_drawn(dtype):
     ("attention", "says"),
     [
         (7, "encoder attention is a int; expected a sequence with one tensor or array a layer"),
-        (["a\x1b[2J"], "layer 1 of encoder attention is no array of numbers ("),
-        ([[["0.5"]]], "layer 1 of encoder attention is no array of numbers ("),
-        ([[[[1.0], [0.5, 0.5]]]], "layer 1 of encoder attention is no array of numbers ("),
-        ([np.ones((2, 3, 3), dtype=complex)], "layer 1 of encoder attention is no array of numbers ("),
-        ([np.full((2, 3, 3), None)], "layer 1 of encoder attention is no array of numbers ("),
+        (["a\x1b[2J"], "layer 1 of encoder attention is not an array of numbers ("),
+        ([[["0.5"]]], "layer 1 of encoder attention is not an array of numbers ("),
+        ([[[[1.0], [0.5, 0.5]]]], "layer 1 of encoder attention is not an array of numbers ("),
+        ([np.ones((2, 3, 3), dtype=complex)], "layer 1 of encoder attention is not an array of numbers ("),
+        ([np.full((2, 3, 3), None)], "layer 1 of encoder attention is not an array of numbers ("),
         ([np.full((2, 3, 3), 3)], "encoder attention of head 1-1, row 1 holds 3; expected weights between 0 and 1"),
         ([np.full((2, 3, 3), 1e300)], "encoder attention of head 1-1, row 1 holds inf; expected weights"),
         (torch.full((1, 1, 2, 3, 3), -1.0), "encoder attention of head 1-1, row 1 holds -1; expected weights"),

@@ -87,7 +87,7 @@ def test_damaged_facts(damage, text, stopped, tmp_path):
     assert said.startswith(str(out))
     assert said.endswith(
         (
-            "; train again with another --out; the models beside it can be used without it",
+            "; train again with another --out; the models next to it can be used without it",
             "; give --out a new or empty folder",
         )
     )
@@ -102,5 +102,5 @@ def test_a_damaged_log_is_named_by_who_reads_it(whole, tmp_path):
         _ = copy.log
     assert str(refused.value) == (
         f"{out / 'training.parquet'} is damaged: no table of a training can be read from it; train again with "
-        "another --out; the models beside it can be used without it"
+        "another --out; the models next to it can be used without it"
     )

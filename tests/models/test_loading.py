@@ -204,7 +204,7 @@ def test_what_is_no_tokenizer_is_refused():
     with pytest.raises(ModelError) as refused:
         Encoder(Slow())
     assert str(refused.value) == (
-        "Slow is no tokenizer that can be read: expected one of transformers, as AutoTokenizer.from_pretrained "
+        "Slow is not a tokenizer that can be read: expected one of transformers, as AutoTokenizer.from_pretrained "
         "returns it"
     )
 

@@ -60,7 +60,7 @@ def test_the_same_sentences_are_refused_whatever_holds_them(folder, train, evalu
         check_overlap(ours.files, theirs.files)
     assert str(refused.value) == (
         f"--treebank-train and --treebank hold the same sentences ({names[0]} and {names[1]}): probes would be "
-        "measured on what they were trained on; give one of the two other files, or --allow-overlap to measure them "
+        "measured on their training data; give one of the two other files, or --allow-overlap to measure them "
         "all the same"
     )
 

@@ -233,7 +233,7 @@ def test_what_is_no_number_of_a_part(given):
     with pytest.raises(OptionError) as refused:
         read_part_number(given)
     assert str(refused.value) == (
-        f"--shard {given!r} is no part of a run; expected the number of one and of all, as 2/8"
+        f"--shard {given!r} is not a part of a run; expected the number of one and of all, as 2/8"
     )
 
 

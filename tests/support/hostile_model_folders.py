@@ -297,14 +297,14 @@ def _contents() -> Iterator[tuple[str, bytes, str]]:
     yield "pickle", pickle.dumps({"weight": _Touch()}), "is a pickle inside"
     yield "old-pickle", pickle.dumps({"weight": _Touch()}, protocol=2), "is a pickle inside"
     yield "torch-pickle", _torch_pickle(), "is a pickle inside"
-    yield "text-pickle", pickle.dumps({"weight": _Touch()}, protocol=0), "is no safetensors file"
-    yield "garbage", bytes(range(256)) * 9, "is no safetensors file"
+    yield "text-pickle", pickle.dumps({"weight": _Touch()}, protocol=0), "is not a safetensors file"
+    yield "garbage", bytes(range(256)) * 9, "is not a safetensors file"
     yield (
         "lfs-pointer",
         b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
-        "is no safetensors file",
+        "is not a safetensors file",
     )
-    yield "endless-header", _header(b"{}", length=(1 << 64) - 1), "is no safetensors file"
+    yield "endless-header", _header(b"{}", length=(1 << 64) - 1), "is not a safetensors file"
     yield "cut-header", _header(b"{}", length=5000), "is cut off: its header has 5,000 bytes"
     yield "header-no-json", _header(b"\x1b[31m{{{{"), "is cut off or no safetensors file"
     yield "header-a-list", _header(b"[1, 2] "), "is cut off or no safetensors file"
@@ -348,24 +348,24 @@ def _truncate(folder: Path) -> None:
 def weight_indices() -> Iterator[Case]:
     """Indices that lead elsewhere, to pickles, or nowhere."""
     files = {
-        "pickle": ("pytorch_model.bin", "which is no safetensors file; pickled weights are never read"),
-        "pickle-pt": ("model.pt", "which is no safetensors file; pickled weights are never read"),
-        "gguf": ("model.gguf", "which is no safetensors file"),
-        "no-ending": ("model", "which is no safetensors file"),
-        "upper": ("model.SAFETENSORS", "which is no safetensors file"),
-        "above": ("../evil.safetensors", "which is no file of this folder"),
-        "absolute": ("/etc/passwd", "which is no file of this folder"),
-        "below": ("deep/evil.safetensors", "which is no file of this folder"),
-        "windows": ("..\\evil.safetensors", "which is no file of this folder"),
-        "zero": ("a\0.safetensors", "which is no file of this folder"),
-        "address": ("https://evil.example/a.safetensors", "which is no file of this folder"),
+        "pickle": ("pytorch_model.bin", "which is not a safetensors file; pickled weights are never read"),
+        "pickle-pt": ("model.pt", "which is not a safetensors file; pickled weights are never read"),
+        "gguf": ("model.gguf", "which is not a safetensors file"),
+        "no-ending": ("model", "which is not a safetensors file"),
+        "upper": ("model.SAFETENSORS", "which is not a safetensors file"),
+        "above": ("../evil.safetensors", "which is not a file of this folder"),
+        "absolute": ("/etc/passwd", "which is not a file of this folder"),
+        "below": ("deep/evil.safetensors", "which is not a file of this folder"),
+        "windows": ("..\\evil.safetensors", "which is not a file of this folder"),
+        "zero": ("a\0.safetensors", "which is not a file of this folder"),
+        "address": ("https://evil.example/a.safetensors", "which is not a file of this folder"),
         "dots": ("..", "which is no"),
         "empty": ("", "which is no"),
         "missing": ("absent.safetensors", "which is not there"),
         "escape": ("\x1b[31m.safetensors", "which is not there"),
-        "number": (5, "names files that are no text"),
-        "null": (None, "names files that are no text"),
-        "list": (["one.safetensors"], "names files that are no text"),
+        "number": (5, "names files that are not text"),
+        "null": (None, "names files that are not text"),
+        "list": (["one.safetensors"], "names files that are not text"),
     }
     for name, (file, says) in files.items():
         yield _index(f"to-{name}", says, {"weight_map": {"weight": file}})

@@ -48,8 +48,8 @@ def shards() -> Iterator[Case]:
         "cut at its end": (lambda content: content[:-1], " bytes, expected "),
         "longer": (lambda content: content + b"\0", " bytes, expected "),
         "with a bit turned": (lambda content: content[:-1] + bytes([content[-1] ^ 1]), "its hash differs"),
-        "of zeros": (lambda content: bytes(len(content)), "is no whole safetensors file"),
-        "of noise": (lambda content: np.random.default_rng(0).bytes(len(content)), "is no whole safetensors file"),
+        "of zeros": (lambda content: bytes(len(content)), "is not a whole safetensors file"),
+        "of noise": (lambda content: np.random.default_rng(0).bytes(len(content)), "is not a whole safetensors file"),
     }
     for name, (change, says) in spoils.items():
         yield Case(f"a shard {name}", partial(_spoilt, change), says)
@@ -58,7 +58,7 @@ def shards() -> Iterator[Case]:
         yield Case(
             f"a header of length {name}",
             partial(resealed, lambda content, length=length: struct.pack("<Q", length) + content[8:]),
-            "is no whole safetensors file",
+            "is not a whole safetensors file",
         )
     for name, content in {
         "nothing": b"",
@@ -68,18 +68,18 @@ def shards() -> Iterator[Case]:
         "a pickle": b"\x80\x04cposix\nsystem\n(X\x02\x00\x00\x00lstR.",
     }.items():
         yield Case(
-            f"a sealed shard of {name}", partial(resealed, lambda _, c=content: c), "is no whole safetensors file"
+            f"a sealed shard of {name}", partial(resealed, lambda _, c=content: c), "is not a whole safetensors file"
         )
     for dtype in ("F64", "F32", "BF16", "I16", "U16", "I8", "BOOL", "F8_E4M3"):
         yield Case(f"maps of {dtype}", partial(resealed, partial(_header, partial(_as_type, dtype))), "")
     changes = {
         "maps of another shape": (_shaped([2, 2, 25, 1]), "have shape [2, 2, 25, 1], expected [2, 2, 5, 5]"),
         "maps of two axes": (_shaped([10, 10]), "have shape [10, 10], expected [2, 2, 5, 5]"),
-        "maps of a billion rows": (_shaped([2, 2, 10**9, 10**9]), "is no whole safetensors file"),
-        "maps of an overflow": (_shaped([1 << 62, 1 << 62]), "is no whole safetensors file"),
+        "maps of a billion rows": (_shaped([2, 2, 10**9, 10**9]), "is not a whole safetensors file"),
+        "maps of an overflow": (_shaped([1 << 62, 1 << 62]), "is not a whole safetensors file"),
         "maps under another name": (_renamed("2.encoder", "3.encoder"), "are missing (tensor 2.encoder of maps-"),
-        "maps with an escape for a type": (_typed("F16\x1b[2J"), "is no whole safetensors file"),
-        "two maps in one place": (_overlapping, "is no whole safetensors file"),
+        "maps with an escape for a type": (_typed("F16\x1b[2J"), "is not a whole safetensors file"),
+        "two maps in one place": (_overlapping, "is not a whole safetensors file"),
     }
     for name, (change, says) in changes.items():
         yield Case(name, partial(resealed, partial(_header, change)), says)

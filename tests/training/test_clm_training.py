@@ -172,7 +172,10 @@ OPTIONS = [
     ({"objective": "mlm", "repeated": 0.1}, "--repeated goes with --objective clm"),
     ({"objective": "mlm", "size": "1x2x8", "groups": 1}, "--groups goes with --objective clm"),
     ({"model": "m", "groups": 2}, "--groups goes with --size; a model that is gone on with keeps its own heads"),
-    ({"size": "1x4x8", "groups": 3}, "--groups 3: 4 heads cannot be shared out among so many; expected a divisor of 4"),
+    (
+        {"size": "1x4x8", "groups": 3},
+        "--groups 3: 4 heads cannot be divided among this number; expected a divisor of 4",
+    ),
     ({"size": "1x4x8", "repeated": 1.0}, "--repeated is 1.0; expected a share from 0 up to, but not, 1"),
     ({"size": "1x4x8", "groups": 0}, "--groups is 0; expected a whole number from 1"),
     ({"objective": "next"}, "--objective 'next' is not known; choose one of mlm, clm"),

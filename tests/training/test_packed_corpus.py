@@ -65,7 +65,7 @@ def test_nothing_to_train_on(encoder):
     with pytest.raises(InputError) as refused:
         pack_inputs(documents, Packer(encoder))
     assert str(refused.value) == (
-        "no input could be made of 2 documents (no second line to pair with: 2); a document of one line needs "
+        "no input could be built from 2 documents (no second line to pair with: 2); a document of one line needs "
         "--packing single"
     )
 

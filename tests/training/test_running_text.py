@@ -65,7 +65,7 @@ def test_a_last_token_alone_is_left_out_and_counted(tokenizer):
     with pytest.raises(InputError) as refused:
         pack_passages([story(lines=())], RunningText(Encoder(tokenizer), max_length=9))
     assert str(refused.value) == (
-        "no input could be made of 1 document (one token: 1); expected documents of two tokens or more"
+        "no input could be built from 1 document (one token: 1); expected documents of two tokens or more"
     )
 
 

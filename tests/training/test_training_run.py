@@ -443,7 +443,7 @@ def test_a_loss_that_is_no_number_stops_the_training(text, tmp_path):
     with pytest.raises(OptionError) as refused:
         train(text=text, out=tmp_path / "m", **{**HOW, "learning_rate": 1e30}, **STEPS)
     assert re.fullmatch(
-        r"the loss is no number any more after \d+ steps; give a lower --learning-rate \(it is 1e\+30\) and another "
+        r"the loss is not a number after \d+ steps; give a lower --learning-rate \(it is 1e\+30\) and another "
         r"--out",
         str(refused.value),
     )

@@ -71,7 +71,7 @@ A small Llama to look at: {model["layers"]} layers x {model["heads"]} heads ({gr
   together: WikiText-2, valid and test (Merity et al. 2016, English Wikipedia, CC BY-SA 3.0); English Wikipedia text of
   2015 (public repository jason-feng/wikiVisual, CC BY-SA 3.0); the beginnings of 100 novels of Project Gutenberg as
   LitBank has them (Bamman et al. 2020, CC BY 4.0). {data["held_out"]["documents"]} documents ({
-        data["held_out"]["tokens"]:,} tokens) were held out. WikiText's `<unk>` stands in it as a word.
+        data["held_out"]["tokens"]:,} tokens) were held out. It contains WikiText's `<unk>` as a word.
 - **Repeated**: in {
         options["repeated"]:.0%} of the inputs something stands more than once: a stretch of 1/8 to 1/2 of the
   input a second time, or, in half of them, phrases of random tokens again and again, so that induction pays; {

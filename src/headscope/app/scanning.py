@@ -66,7 +66,7 @@ def scan_text(
     if not packer.counts.segments:
         why = "; ".join(f"{reason}: {n}" for reason, n in sorted(packer.counts.skipped.items()))
         raise InputError(
-            f"no input could be made of {count(packer.counts.documents, 'document')} "
+            f"no input could be built from {count(packer.counts.documents, 'document')} "
             f"({why or 'all are empty'}); expected "
             f"text that packing {packing} can cut into inputs of {length} tokens"
         )

@@ -9,7 +9,7 @@ import time
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
-STOPPED = "stopped; nothing half-written was left, and what was finished is kept"
+STOPPED = "stopped; nothing half-written was left, and finished results are kept"
 AT_ONCE = "stopped at once, without tidying up; what was finished is kept"
 # Windows does not have SIGHUP.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))

@@ -79,6 +79,6 @@ def check_study(study: Study) -> None:
     if lacking:
         there = ", ".join(study.tables) or "no table"
         raise InputError(
-            f"{study.path} has no table {lacking[0]!r}, which the atlas is made of; it has {there}. Give the folder of "
+            f"{study.path} has no table {lacking[0]!r}, which the atlas needs; it has {there}. Give the folder of "
             "a headscope report"
         )

@@ -79,7 +79,7 @@ def _of_strings(texts: Sequence[str | Path]) -> tuple[str, ...] | tuple[Document
     if "file" in kinds:
         text, file = texts[kinds.index("text")], texts[kinds.index("file")]
         raise OptionError(
-            f"text holds {_short(str(file))}, which is a file or folder, beside {_short(str(text))}, which is none; "
+            f"text holds {_short(str(file))}, which is a file or folder, and {_short(str(text))}, which is not; "
             "give a list of texts, or a list of paths"
         )
     return _documents(texts)

@@ -60,7 +60,7 @@ class OptionList:
         "given: each line of a text with fewer than 10 blocks and at least 10 lines.",
     )
     column: str | None = option(
-        None, group="corpora", of=("text",), help="Which column of .csv, .tsv or .parquet text holds the text."
+        None, group="corpora", of=("text",), help="Column of .csv, .tsv or .parquet text with the text."
     )
     # Saved maps replace running a model.
     maps: Path | None = option(
@@ -81,10 +81,10 @@ class OptionList:
         flags=("--max-length", "--max-sequence-length"),
         least=1,
         least_typed=False,
-        help="Tokens in an input at most, special tokens included.",
+        help="Maximum number of tokens in an input, special tokens included.",
     )
     too_long: str = option(
-        "truncate", choices=TOO_LONG, help="What to do with an input over the limit: truncate, skip or error."
+        "truncate", choices=TOO_LONG, help="Treatment of inputs over the limit: truncate, skip or error."
     )
     token_types: str = option(
         "own",
@@ -93,18 +93,18 @@ class OptionList:
         help="Token types of pairs: own (the model's) or zero (as the original code).",
     )
     max_inputs: int | None = option(
-        None, group="machine", least=1, help="So many inputs of each corpus, spread over its documents."
+        None, group="machine", least=1, help="Maximum number of inputs of each corpus, spread over its documents."
     )
     # None chooses a batch size by length and device.
     batch_size: int | None = option(
-        None, group="machine", least=1, none="auto", help="Inputs computed together: a number, or auto."
+        None, group="machine", least=1, none="auto", help="Number of inputs in a batch, or auto."
     )
     device: str = option("auto", group="machine", help="auto, cpu, cuda or cuda:0 ...")
     device_map: str | None = option(
         None,
         group="machine",
         choices=DEVICE_MAPS,
-        help="auto: fetch from memory or disk what does not fit the device (accelerate).",
+        help="auto: keep parts that do not fit the device in memory or on disk (accelerate).",
     )
     dtype: str = option(
         "float32",
@@ -112,25 +112,21 @@ class OptionList:
         choices=DTYPE_CHOICES,
         help="Precision: auto (the checkpoint's), float32, float64, bfloat16 or float16.",
     )
-    seed: int = option(0, group="machine", least=0, help="Of every random choice.")
+    seed: int = option(0, group="machine", least=0, help="Seed of every random choice.")
     shard_minutes: int = option(
         5,
         group="machine",
         least=0,
-        help="How many minutes of a scan may be lost where the run is killed; 0 keeps every shard of the text.",
+        help="Minutes of a scan that may be lost if the run is killed; 0 saves every shard of the text.",
     )
     # The requests to measure (`REQUESTS`). If empty, the given corpora decide; without any, those of the demonstration.
     # Commands set it.
     stages: tuple[str, ...] = ()
     include: tuple[str, ...] = option(
-        (),
-        choices=BY_NAME,
-        help=f"What else to measure, which is left out unless it is named: {', '.join(BY_NAME)}; may be repeated.",
+        (), choices=BY_NAME, help=f"Further measures, left out by default: {', '.join(BY_NAME)}; may be repeated."
     )
     skip: tuple[str, ...] = option(
-        (),
-        choices=SKIPPABLE,
-        help="What not to measure, of what is measured without being named, as experiments; may be repeated.",
+        (), choices=SKIPPABLE, help="Default measures to leave out, such as experiments; may be repeated."
     )
     # A model and documents in memory, given from Python in place of `model` and `text`.
     loaded_model: "LoadedModel | None" = field(default=None, repr=False)
@@ -165,7 +161,7 @@ class OptionList:
         UNSET,
         choices=SPACING,
         default_text=DEFAULT_SPACING,
-        help="How words of treebanks and coreference are joined: as written (SpaceAfter=No), or words, by spaces.",
+        help="Joining of words of treebanks and coreference: written (SpaceAfter=No), or words (spaces between them).",
     )
     fold_labels: bool = option(False, help="Count nsubj:pass as nsubj, and so on.")
     # If not given, it becomes `mean`, `first` under `compat`, and over maps by word the pooling of these maps.
@@ -173,10 +169,10 @@ class OptionList:
         UNSET,
         choices=POOLINGS,
         default_text=DEFAULT_POOLING,
-        help="Attention from a word that was cut: mean of its pieces, first or max.",
+        help="Attention from a word of several pieces: mean of its pieces, first or max.",
     )
-    special_tokens: bool = option(False, help="Let special tokens be candidates for a word's head too.")
-    both_directions: bool = option(False, help="Score the sum of the two directions of attention as well.")
+    special_tokens: bool = option(False, help="Allow special tokens as candidates for a word's head.")
+    both_directions: bool = option(False, help="Also score the sum of both directions of attention.")
     # Those choices of the notebook that are options are fixed for the whole run; see `declarations.compat`.
     compat: str | None = option(
         None,
@@ -188,58 +184,63 @@ class OptionList:
         None,
         least=0,
         none="auto",
-        help="Models with random weights to measure beside the trained one; auto: 3, of over a billion parameters 0.",
+        help="Number of control models with random weights; auto: 3, or 0 above a billion parameters.",
     )
-    shuffled: bool = option(False, help="Measure the trained model on shuffled words as well.")
+    shuffled: bool = option(False, help="Also measure the trained model on shuffled words.")
     windows: str = option(
         "all",
         choices=("all", "first"),
-        help="Of a document: all windows of --max-length tokens, or its first, as the paper.",
+        help="All windows of a document of --max-length tokens, or its first, as the paper.",
     )
-    singletons: bool = option(True, help="Whether entities mentioned once are candidates for antecedents.")
-    strict: bool = option(False, help="An antecedent must get more attention than any other word, not candidate.")
+    singletons: bool = option(True, help="Count entities that are mentioned once as candidates for antecedents.")
+    strict: bool = option(
+        False, help="An antecedent must get more attention than every other word, not only than other candidates."
+    )
     vectors: Path | None = option(
         None,
         shapes="vectors_hash",
         help="GloVe or word2vec text file for the probes; the model's own input embeddings when not given.",
     )
-    seeds: int = option(3, least=1, help="How many times each probe is trained.")
+    seeds: int = option(3, least=1, help="Number of times that each probe is trained.")
     allow_overlap: bool = option(
         False,
         of=("treebank_train",),
-        help="Measure probes on a treebank, or a file of one, that they were trained on; the report says so.",
+        help="Allow treebanks that share sentences for training and measuring probes; the report says so.",
     )
     strict_input: bool = option(
         False,
         of=("treebank", "coreference"),
-        help="Stop at a bracket of a mention that matches no other; else that mention is left out and named.",
+        help="Stop at an unmatched bracket of a mention; by default the mention is left out and named.",
     )
     loss: str = option(
         "none",
         choices=("none", *LOSSES),
-        help="Whose gradient says how much attention matters: mlm (encoders), clm (decoders), denoise "
+        help="Loss for the gradient that measures importance: mlm (encoders), clm (decoders), denoise "
         "(encoder-decoders), or none to leave it out.",
     )
     labels: str | None = option(
         None,
-        help="Which column of .csv, .tsv or .parquet text, or field of .json features, holds each text's class: the "
-        "loss is then a classifier's.",
+        help="Column of .csv, .tsv or .parquet text, or field of .json features, with each text's class: the loss is "
+        "then a classifier's.",
     )
     intervention: str = option(
         "mean",
         choices=(*INTERVENTIONS, EXPLAINED),
-        help="What is done to a head: it writes its mean, nothing (zero) or a row of another document (resample), or "
-        "looks at all keys alike (uniform), at a sink alone, or where its explanation predicts (explained).",
+        help="Intervention on a head: it writes its mean, nothing (zero) or a row of another document (resample), or "
+        "attends to all keys equally (uniform), to a sink only, or as its explanation predicts (explained).",
     )
     effect_inputs: int = option(
-        96, least=1, help="So many inputs at most for the effects of heads, spread over the documents."
+        96, least=1, help="Maximum number of inputs for the effects of heads, spread over the documents."
     )
     effect_heads: int | None = option(
         None,
         least=2,
         none="all",
-        help="Change so many heads at most: half those with the largest gate estimates, half drawn from the others.",
+        help="Change at most this number of heads: half are those with the largest gate estimates, half drawn from "
+        "the others.",
     )
     joint_inputs: int = option(
-        24, least=0, help="About so many of them, of whole documents, for heads removed together; 0 leaves these out."
+        24,
+        least=0,
+        help="Approximate number of inputs, in whole documents, for heads removed together; 0 leaves these out.",
     )

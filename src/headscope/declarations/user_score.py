@@ -30,7 +30,7 @@ def check_score(score: Any, *, taken: Sequence[str] = ()) -> Score:
     """
     if not callable(score):
         raise OptionError(
-            f"score is a {type(score).__name__}; expected a function of what the model returns and of its inputs, that "
+            f"score is a {type(score).__name__}; expected a function of the model's output and its inputs that "
             "returns a number for each input"
         )
     name = name_of_score(score)

@@ -198,7 +198,7 @@ def _backend_of(tokenizer: Any) -> Backend[Any]:
         return FastBackend(tokenizer)
     if not all(hasattr(tokenizer, name) for name in _SLOW):
         raise ModelError(
-            f"{type(tokenizer).__name__} is no tokenizer that can be read: expected one of transformers, as "
+            f"{type(tokenizer).__name__} is not a tokenizer that can be read: expected one of transformers, as "
             "AutoTokenizer.from_pretrained returns it"
         )
     return SlowBackend(tokenizer)

@@ -72,7 +72,7 @@ class MapsShards:
         try:
             return safe_open(str(path), framework="numpy")
         except (SafetensorError, ValueError) as error:
-            raise InputError(f"{path} is no whole safetensors file ({shown(error)}); {_COPY}") from None
+            raise InputError(f"{path} is not a whole safetensors file ({shown(error)}); {_COPY}") from None
 
     def _check_headers(self) -> None:
         entries: dict[int, list[MapEntry]] = {}

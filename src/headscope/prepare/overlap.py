@@ -58,8 +58,8 @@ def check_overlap(train: Mapping[str, str], evaluated: Mapping[str, str]) -> Non
     for first, second in shared_files(train, evaluated):
         which = f"{first}, in both" if first == second else f"{first} and {second}"
         raise OptionError(
-            f"--treebank-train and --treebank hold the same sentences ({which}): probes would be measured on what they "
-            "were trained on; give one of the two other files, or --allow-overlap to measure them all the same"
+            f"--treebank-train and --treebank hold the same sentences ({which}): probes would be measured on their "
+            "training data; give one of the two other files, or --allow-overlap to measure them all the same"
         )
 
 

@@ -198,6 +198,6 @@ class RunInputs:
         if any("pair" in reason for reason in skipped):
             hint = "use --packing single for texts of one line"
         return InputError(
-            f"no input could be made of {count(documents, 'document')} with packing {self.options.packing} "
+            f"no input could be built from {count(documents, 'document')} with packing {self.options.packing} "
             f"({why or 'all lines are empty'}); {hint}"
         )

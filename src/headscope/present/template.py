@@ -106,7 +106,7 @@ class _Page:
             if fact.name() == name and fact.kind is kind
             for each in _sentences(fact, caller(fact))
         ]
-        # A sentence that several facts share is said once.
+        # A sentence that several facts share appears once.
         return self._add(FactBlock(sentences=tuple(dict.fromkeys(said)))) if said else ""
 
     def chart(

@@ -235,7 +235,7 @@ def _with_text(documents: Iterable[Document]) -> Iterator[Document]:
 def _no_input_sentence(counts: PackingCounts) -> str:
     why = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(counts.skipped.items()))
     return (
-        f"no input could be made of {count(counts.documents, 'document')} ({why or 'all are empty'}); raise "
+        f"no input could be built from {count(counts.documents, 'document')} ({why or 'all are empty'}); raise "
         "--max-length, "
         "or use --too-long truncate or --packing single"
     )

@@ -50,7 +50,7 @@ def read_part_number(text: str) -> Part:
     number, _, of = text.partition("/")
     if all(each.isdecimal() and len(each) < 7 for each in (number, of)) and 1 <= int(number) <= int(of) <= _MOST:
         return Part(int(number), int(of))
-    raise OptionError(f"--shard {text!r} is no part of a run; expected the number of one and of all, as 2/8")
+    raise OptionError(f"--shard {text!r} is not a part of a run; expected the number of one and of all, as 2/8")
 
 
 def check_options(options: RunOptions) -> None:

@@ -182,7 +182,7 @@ def read_head_names(path: Path) -> list[str]:
     except FileNotFoundError:
         raise InputError(f"no such file: {path}; give a text with a head a line, as 8-10") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path} is no text in UTF-8; expected a head a line, as 8-10") from None
+        raise InputError(f"{path} is not UTF-8 text; expected a head a line, as 8-10") from None
     except UnreadableFileError as error:
         raise InputError(f"{path} {error.problem}; expected a text with a head a line, as 8-10") from None
     parts = [part.strip() for line in text.splitlines() for part in line.partition("#")[0].split(",")]

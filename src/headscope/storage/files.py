@@ -79,4 +79,4 @@ def check_file_place(option: str, path: Path, *, reads: Iterable[Any] = ()) -> N
     """
     check_place(path, reads=reads)
     if path.is_dir() or not path.resolve().parent.is_dir():
-        raise OptionError(f"{option} {path} is no place for a file; give a file in a folder that exists")
+        raise OptionError(f"{option} {path} cannot hold a file; give a file in a folder that exists")

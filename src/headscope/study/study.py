@@ -162,7 +162,7 @@ class Study:
         named = HeadId.parse(layer, kind=kind or self.kinds[0]) if isinstance(layer, str) else layer
         if not isinstance(named, HeadId):
             if head is None:
-                raise KeyError(f"layer {layer} alone is no head; give layer and head, as study.head(3, 10)")
+                raise KeyError(f"layer {layer} alone is not a head; give layer and head, as study.head(3, 10)")
             named = HeadId(kind or self.kinds[0], named, head)
         sizes = {part["kind"]: part for part in self.manifest["kinds"]}
         if named.kind not in sizes:

@@ -102,8 +102,7 @@ def refusal(model, score):
 
 def test_what_is_no_score_is_refused(model):
     assert refusal(model, 3) == (
-        "score is a int; expected a function of what the model returns and of its inputs, that returns a number for "
-        "each input"
+        "score is a int; expected a function of the model's output and its inputs that returns a number for each input"
     )
     assert refusal(model, lambda outputs, inputs: outputs.logits[:, 0, 0]) == (
         "score is named '<lambda>'; expected small letters, digits and _, as def logit_difference(outputs, inputs)"

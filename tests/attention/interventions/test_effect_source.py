@@ -159,7 +159,7 @@ def test_whole_passes_where_blocks_are_not_found():
 
     model.bert.encoder.layer = Plain()
     source, other = effects("bert", fits=[zero, Mean.fitted], model=model)
-    assert source.plan.missing == "its attention stands in no list of blocks"
+    assert source.plan.missing == "no list of blocks contains its attention"
     assert (source.plan.number, source.passes, known.passes) == (1, 1 + 2 * 12, 1 + 2 * 8)
     for key, found in keep.heads.items():
         np.testing.assert_allclose(other.heads[key], found, rtol=0, atol=1e-12)

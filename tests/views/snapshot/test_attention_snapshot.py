@@ -117,7 +117,7 @@ def test_kinds():
             "the second text cannot begin at position 0; expected 1 to 2, the first token being position 0",
         ),
         ({"generated": 4}, "generated text cannot begin at position 4 of 3 tokens"),
-        ({"special": (0, 3)}, "special tokens stand at [0, 3]; expected positions below 3"),
+        ({"special": (0, 3)}, "special tokens are at [0, 3]; expected positions below 3"),
     ],
 )
 def test_axes(given, text):

@@ -70,5 +70,5 @@ def test_attention_as_an_array_has_it(loaded):
 def test_it_stands_behind_the_tokens():
     axis = Axis(tokens=("a", "b"), words=(0, 1), word_text=("a", "b"), segment_b=1).beside_sink()
     assert (axis.words, axis.segment_b, axis.sink) == ((0, 1, None), 1, 2)
-    with pytest.raises(InputError, match="a learned sink stands behind the tokens, at 1; got 0"):
+    with pytest.raises(InputError, match="a learned sink follows the tokens, at 1; got 0"):
         Axis(tokens=("a", "b"), sink=0)

@@ -92,7 +92,7 @@ class Trainer:
         self._sums, self._asked = torch.zeros_like(self._sums), 0
         if not abs(loss) < float("inf"):
             raise OptionError(
-                f"the loss is no number any more after {step:,} steps; give a lower --learning-rate (it is "
+                f"the loss is not a number after {step:,} steps; give a lower --learning-rate (it is "
                 f"{self.prepared.options.rate:g}) and another --out"
             )
         return loss, hits, n_targets

@@ -122,7 +122,7 @@ def _packed(
     if not places:
         why = "; ".join(f"{reason}: {number:,}" for reason, number in left_out.items())
         raise InputError(
-            f"no input could be made of {count(digest.documents, 'document')} ({why or 'all lines are empty'}); "
+            f"no input could be built from {count(digest.documents, 'document')} ({why or 'all lines are empty'}); "
             f"{remedy}"
         )
     return PackedInputs(

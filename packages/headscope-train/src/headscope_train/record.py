@@ -20,7 +20,7 @@ COLUMNS = (
 )
 Row = dict[str, Any]
 _MOST_LOG = 1 << 28  # bytes
-_REMEDY = "train again with another --out; the models beside it can be used without it"
+_REMEDY = "train again with another --out; the models next to it can be used without it"
 
 
 def held_out_rows(measured: HeldOut, at: Mapping[str, Any]) -> list[Row]:

@@ -27,7 +27,7 @@ class TrainOptions:
         (), group="corpora", placeholder="FILE", help="Text, a folder of it, or - for standard input; may be repeated."
     )
     treebank: tuple[str, ...] = option(
-        (), group="corpora", placeholder="FILE", help="Treebank whose sentences are trained on; may be repeated."
+        (), group="corpora", placeholder="FILE", help="Treebank with sentences to train on; may be repeated."
     )
     model: str | None = option(None, like=RUN["model"])
     revision: str | None = option(None, like=RUN["revision"])
@@ -35,7 +35,7 @@ class TrainOptions:
         "mlm",
         group="other",
         choices=tuple(OBJECTIVES),
-        help="Foretell masked words (an encoder), or the next token (a decoder).",
+        help="Predict masked words (an encoder), or the next token (a decoder).",
     )
     size: Size | None = option(
         None,
@@ -46,43 +46,40 @@ class TrainOptions:
     groups: int | None = option(
         None,
         group="other",
-        help="Keys and values that the heads of a new decoder's layer share; one for each when not given.",
+        help="Number of key and value heads in each layer of a new decoder; one for each head when not given.",
     )
-    repeated: float = option(
-        0.0, group="other", help="Share of the inputs of clm in which something stands more than once."
-    )
+    repeated: float = option(0.0, group="other", help="Share of clm inputs that contain repeated text.")
     guided: float = option(
         0.0,
         group="other",
-        help="Share of the steps of clm, from the first, in which two heads are shown where to look.",
+        help="Share of clm steps, from the first, in which two heads are trained to look at set positions.",
     )
     tokenizer: str | None = option(
-        None, group="model", help="Model whose tokenizer a new model takes; without it one is trained on the text."
+        None,
+        group="model",
+        help="Model whose tokenizer a new model uses; without it, a tokenizer is trained on the text.",
     )
     vocabulary: int | None = option(
-        None, group="model", help="Pieces of the trained tokenizer at most; 8000 when not given."
+        None, group="model", help="Maximum vocabulary size of the trained tokenizer; 8000 when not given."
     )
-    cased: bool = option(False, group="model", help="Let the trained tokenizer keep case.")
-    steps: int | None = option(None, group="other", help="Batches; 1000 when not given.")
-    minutes: float | None = option(None, group="other", help="About how long, in place of --steps.")
-    every: int = option(500, group="other", help="Steps between checkpoints.")
-    batch_size: int = option(32, group="other", help="Inputs in a batch.")
+    cased: bool = option(False, group="model", help="Keep case in the trained tokenizer.")
+    steps: int | None = option(None, group="other", help="Number of batches; 1000 when not given.")
+    minutes: float | None = option(None, group="other", help="Approximate minutes of training, instead of --steps.")
+    every: int = option(500, group="other", help="Number of steps between checkpoints.")
+    batch_size: int = option(32, group="other", help="Number of inputs in a batch.")
     learning_rate: float | None = option(
-        None, group="other", help="At its highest; 1e-4 to train a model on, 1e-3 for a new one, when not given."
+        None, group="other", help="Highest learning rate; by default 1e-4 for an existing model, 1e-3 for a new one."
     )
-    warm_up: float = option(0.1, group="other", help="Share of the steps over which the rate rises.")
-    dropout: float = option(0.0, group="other", help="Share of activations left out.")
-    held_out: float = option(0.05, group="other", help="Share of the documents kept for measuring.")
+    warm_up: float = option(0.1, group="other", help="Share of steps over which the learning rate rises.")
+    dropout: float = option(0.0, group="other", help="Dropout rate.")
+    held_out: float = option(0.05, group="other", help="Share of the documents held out for measuring.")
     packing: str = option("pretraining", like=RUN["packing"])
     max_length: int = option(128, like=RUN["max_length"])
     max_inputs: int | None = option(None, like=RUN["max_inputs"])
     seed: int = option(0, like=RUN["seed"])
     device: str = option("auto", like=RUN["device"])
     dtype: str = option(
-        "auto",
-        group="other",
-        choices=PRECISIONS,
-        help="float32, bfloat16 (autocast), or auto: bfloat16 on a GPU alone.",
+        "auto", group="other", choices=PRECISIONS, help="float32, bfloat16 (autocast), or auto: bfloat16 on a GPU only."
     )
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ ANALYSIS = Analysis(
     command=Command(
         name="syntax",
         help=(
-            "Score every head on dependency relations.\n\nThe best head of each stands beside the best fixed offset. "
+            "Score every head on dependency relations.\n\nThe best head of each is next to the best fixed offset. "
             "Without --treebank or --maps the synthetic treebank is read."
         ),
     ),

@@ -19,7 +19,7 @@ _SEED = Column("seed", "which of the random weights", "Int64", missing="not of r
 _DIRECTION = text("direction", "who attends to whom", choices=(*DIRECTIONS, "both"))
 _RELATION = text("relation", "label in the treebank; `all`; or `all_but_punct_root`")
 _SAME = "chosen on the same data"
-_HELD_OUT = "arcs found in documents that did not choose, by what the others chose"
+_HELD_OUT = "arcs found by the heads that the other documents selected"
 _OFFSET = (float(min(OFFSETS)), float(max(OFFSETS)))
 _BASELINE_OFFSET = Column("baseline_offset", "the fixed offset, in words", "int64", unit="words", bounds=_OFFSET)
 _HEAD = (*PLACE, _DIRECTION, _RELATION)

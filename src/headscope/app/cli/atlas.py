@@ -9,7 +9,7 @@ from headscope.app.options import typed as o
 from headscope.app.options.beside_run import OUT_FOLDER
 
 _OUT = replace(
-    OUT_FOLDER, help="Folder of the site: new, empty, or that of an earlier atlas; by default DIR-atlas, beside DIR."
+    OUT_FOLDER, help="Folder of the site: new, empty, or that of an earlier atlas; by default DIR-atlas, next to DIR."
 )
 
 

@@ -60,7 +60,7 @@ def command(
         _to_maps(source, out, model=model, revision=revision, replace=force)
     elif source.exists():
         raise InputError(
-            f"{source} is no file; a pipe can be converted where its name ends in {', '.join(TREEBANKS_IN)}, else "
+            f"{source} is not a file; a pipe can be converted if its name ends in {', '.join(TREEBANKS_IN)}, else "
             "write it to a file, and give that"
         )
     else:

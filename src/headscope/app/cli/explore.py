@@ -33,7 +33,7 @@ _STUDY = Option(
     name="study",
     kind=Path | None,
     group="corpora",
-    help="A folder that headscope report wrote: its heads are the way in.",
+    help="Folder written by headscope report, whose heads the explorer opens with.",
 )
 _NO_BROWSER = switch("no_browser", "Only print the address; open no browser.", group="machine")
 

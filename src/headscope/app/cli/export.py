@@ -9,20 +9,16 @@ from headscope.app.options import typed as o
 from headscope.app.options.beside_run import OUT_FOLDER
 from headscope.declarations.option import Option
 
-_FORM = Option(
-    name="form", flags=("--format",), group="output", help="Tables: csv, latex or xlsx; csv where nothing else is said."
-)
+_FORM = Option(name="form", flags=("--format",), group="output", help="Tables: csv, latex or xlsx; csv by default.")
 _FIGURES = Option(
     name="figures",
     group="other",
     help="Figures: one or two (columns of a page: 3.3 or 6.9 inches) as PDF and SVG, or screen, as PNG and PDF.",
 )
 _STYLE = Option(
-    name="style",
-    group="other",
-    help="With --figures: the widths and the type of neurips, acl or plain; plain where nothing is said.",
+    name="style", group="other", help="With --figures: widths and fonts of neurips, acl or plain; plain by default."
 )
-_OUT = replace(OUT_FOLDER, help="Folder of the files; by default DIR-export, beside DIR.")
+_OUT = replace(OUT_FOLDER, help="Folder of the files; by default DIR-export, next to DIR.")
 
 
 @o.takes(_FORM, _FIGURES, _STYLE, _OUT)

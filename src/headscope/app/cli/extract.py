@@ -22,7 +22,7 @@ _TEXT = replace(
     help="JSON entries with text, words or tokens (or plain text); may be repeated.",
 )
 _OUT = replace(
-    OUT_FOLDER, help="Folder (or pickle) to write; FILE_attn (FILE_attn.pkl) beside the input when not given."
+    OUT_FOLDER, help="Folder (or pickle) to write; FILE_attn (FILE_attn.pkl) next to the input when not given."
 )
 _FORM = Option(
     name="form",

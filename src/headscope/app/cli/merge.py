@@ -9,7 +9,7 @@ from headscope.app.options import typed as o
 from headscope.app.options.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
 
 _DEVICE = replace(
-    RUN["device"], kind=str | None, default=None, help="Where the model runs here; as in the parts when not given."
+    RUN["device"], kind=str | None, default=None, help="Device of the model here; the parts' device when not given."
 )
 _OUT = replace(OUT_FOLDER, kind=Path, required=True, help="Folder of the run: new, empty, or of the same run.")
 

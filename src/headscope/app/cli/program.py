@@ -84,8 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _stop(in_words(error), code=2)
     except MemoryError:
         _stop(
-            "the machine has no memory left for this; lower --batch-size and --max-length, or run less beside it",
-            code=2,
+            "the machine has no memory left for this; lower --batch-size and --max-length, or run less at once", code=2
         )
 
 

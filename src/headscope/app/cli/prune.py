@@ -16,7 +16,7 @@ _HEADS = Option(
     kind=Path | None,
     group="other",
     placeholder="FILE",
-    help="A file that names the heads to remove, one a line: 8-10.",
+    help="File with the heads to remove, one on each line: 8-10.",
 )
 _KEEP = Option(
     name="keep",
@@ -36,8 +36,8 @@ _TEXT = Option(
     placeholder="FILE",
     help="Text on which the loss is measured before and after; may be repeated.",
 )
-_BY = Option(name="by", group="other", help="With --keep: the measure that orders the heads, a column of study.heads.")
-_SAME = "; shapes and configuration stay the same, so the file is no smaller"
+_BY = Option(name="by", group="other", help="With --keep: measure that orders the heads, a column of study.heads.")
+_SAME = "; shapes and configuration stay the same, so the file does not shrink"
 
 
 @o.takes(RUN["model"], RUN["revision"], _HEADS, _KEEP, _STUDY, _BY, REMOVAL, _TEXT, _OUT, FORCE)

@@ -30,7 +30,7 @@ _ENGINE = Option(
     name="engine",
     group="machine",
     choices=("ray",),
-    help="ray: scan on a Ray cluster, a model a worker; here when not given.",
+    help="ray: scan on a Ray cluster, with one model in each worker; in this process when not given.",
 )
 _DRY_RUN = switch(
     "dry_run", "Only say what the run would take: passes, time from a timed batch, memory.", group="machine"

@@ -24,11 +24,16 @@ if TYPE_CHECKING:
 _TEXT = replace(
     RUN["text"],
     flags=("--data-file", "--text"),
-    help="Text, a sentence a line and a blank line between documents; may be repeated.",
+    help="Text with one sentence on each line and a blank line between documents; may be repeated.",
 )
 _OUT = replace(OUT_FOLDER, help="File to write; the input's name with .json in place of .txt when not given.")
 _NUM_DOCS = Option(
-    name="num_docs", kind=int, default=1000, least=1, group="corpora", help="Use the first so many documents."
+    name="num_docs",
+    kind=int,
+    default=1000,
+    least=1,
+    group="corpora",
+    help="Number of documents to use, from the start.",
 )
 
 
@@ -89,7 +94,7 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
         if not counts.segments:
             why = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(counts.skipped.items()))
             raise InputError(
-                f"no input could be made of {count(counts.documents, 'document')} ({why or 'all lines are empty'}); "
+                f"no input could be built from {count(counts.documents, 'document')} ({why or 'all lines are empty'}); "
                 "a document of one line needs --packing single"
             )
     say(

@@ -26,16 +26,14 @@ _LABEL = re.compile(r"[1-9]\d{0,3}")
 
 
 _TEXT = Option(
-    name="text",
-    group="corpora",
-    help="The text to read, or a file of it; a line of the demonstration text when not given.",
+    name="text", group="corpora", help="Text to read, or a file; a line of the demonstration text when not given."
 )
-_TEXT_B = Option(name="text_b", group="corpora", help="The second text of a pair.")
-_HEADS = Option(name="head", group="other", help="The heads that the page opens with, as 3 or 1-4,8.")
-_LAYERS = Option(name="include_layers", group="other", help="Keep only these layers, as 1-3,7.")
+_TEXT_B = Option(name="text_b", group="corpora", help="Second text of a pair.")
+_HEADS = Option(name="head", group="other", help="Heads shown first, such as 3 or 1-4,8.")
+_LAYERS = Option(name="include_layers", group="other", help="Keep only these layers, such as 1-3,7.")
 _WORD_LEVEL = switch("word_level", "Open with words in place of pieces.")
 _NO_COMPRESS = switch("no_compress", "Write a page that browsers from before 2023 can read.", group="output")
-_OUT = replace(OUT_FOLDER, kind=Path, default=Path("attention.html"), help="The page to write.")
+_OUT = replace(OUT_FOLDER, kind=Path, default=Path("attention.html"), help="Page to write.")
 _OVERWRITE = switch("overwrite", "Write over a file that is there, without asking.")
 
 
@@ -139,7 +137,9 @@ def numbers(option: str, value: str | None) -> tuple[int, ...]:
     for part in parts:
         first, dash, last = part.strip().partition("-")
         if not _LABEL.fullmatch(first) or (dash and not _LABEL.fullmatch(last)):
-            raise OptionError(f"{option} {value!r} is no list of numbers; expected numbers from 1 and ranges, as 1-3,7")
+            raise OptionError(
+                f"{option} {value!r} is not a list of numbers; expected numbers from 1 and ranges, as 1-3,7"
+            )
         labels += range(int(first), int(last or first) + 1)
     return tuple(labels)
 
@@ -160,7 +160,7 @@ def check_overwriting(out: Path) -> None:
         raise OptionError(f"{out} was left as it is; give another --out")
     if not is_page(out):
         raise OptionError(
-            f"--out {out} is there already, and is no page of headscope; give another file, or --overwrite"
+            f"--out {out} is there already, and is not a page of headscope; give another file, or --overwrite"
         )
 
 

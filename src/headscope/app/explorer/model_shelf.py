@@ -87,7 +87,7 @@ class Shelf:
         """
         if name not in self.named:
             known = ", ".join(self.named)
-            raise Refusal(404, f"there is no model of this name here; the explorer was started with {known}")
+            raise Refusal(404, f"no model has this name; the explorer was started with {known}")
         state = self.states[name]
         if state.state == FAILED:
             raise Refusal(409, state.message)

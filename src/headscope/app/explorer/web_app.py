@@ -140,7 +140,7 @@ class Explorer:
     def _kept(self, request: Request) -> Look:
         name = request.path_params["id"]
         if not _ID.fullmatch(name):
-            raise Refusal(404, "there is no look of this id; expected the 32 hex digits that /api/look gave")
+            raise Refusal(404, "no look has this id; expected the 32 hex digits that /api/look gave")
         look = self.looks.get(name)
         if look is None:
             raise Refusal(410, _GONE)
@@ -163,11 +163,11 @@ def _of(layers: Mapping[str, Mapping[int, Any]], request: Request) -> Any:
     """Return the layer that a request names by kind and label."""
     kind, layer = request.query_params.get("kind", ""), request.query_params.get("layer", "")
     if kind not in layers:
-        raise Refusal(404, f"there is no such kind of attention here; choose one of {', '.join(layers)}")
+        raise Refusal(404, f"unknown kind of attention; choose one of {', '.join(layers)}")
     labels = layers[kind]
     label = int(layer) if re.fullmatch(r"[0-9]{1,5}", layer) else 0
     if label not in labels:
-        raise Refusal(404, f"there is no such layer here; expected a number from {min(labels)} to {max(labels)}")
+        raise Refusal(404, f"unknown layer; expected a number from {min(labels)} to {max(labels)}")
     return labels[label]
 
 

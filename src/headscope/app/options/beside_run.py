@@ -21,7 +21,7 @@ TEXT = Option(
     "looks like the name of one, is a path; a `Path` always is. Each text is a document; where one is a single line, "
     "`packing` is single unless you say so.",
 )
-TOKENIZER = Option(name="tokenizer", kind=Any, help="Of a transformers model in memory.", group="model")
+TOKENIZER = Option(name="tokenizer", kind=Any, help="Tokenizer of a transformers model in memory.", group="model")
 OUT = Option(
     name="out",
     kind=str | Path | None,
@@ -32,17 +32,17 @@ OUT = Option(
 FEATURES = Option(
     name="features",
     kind=Any,
-    help="A list of `hs.TextFeature`, by which heads are explained beside the features of the catalog.",
+    help="List of `hs.TextFeature`: features that explain heads in addition to those of the catalog.",
 )
 SCORE = Option(
     name="score",
     kind=Any,
-    help="A function of what the model returns for a batch and of its inputs (`ids`, `document`, `fields` of each), "
+    help="A function of the model's output for a batch and of its inputs (`ids`, `document`, `fields` of each), "
     "that returns a number for each input; effects are measured on it, too, under the function's name.",
 )
 FUNCTIONS = {FEATURES_HASH: FEATURES, SCORE_HASH: SCORE}
 """Options that only Python has, among them functions, by the option of stages that they determine."""
-WATCH = Option(name="watch", kind=Any, help="Told of progress.", group="machine")
+WATCH = Option(name="watch", kind=Any, help="Object that receives progress.", group="machine")
 # Options that only the command line has.
 QUIET = switch("quiet", "Show no progress.", group="machine", flags=("--quiet", "-q"))
 TABLES = Option(
@@ -57,7 +57,7 @@ OUT_FOLDER = replace(
     TABLES, help="Folder of the run: new, empty, or of the same run; named after text and model when not given."
 )
 BUNDLE = switch("bundle", "Also write OUT.zip: page, atlas, figures and tables, one file to send.", group="output")
-FORCE = switch("force", "Replace what stands at the output's place.", group="output")
+FORCE = switch("force", "Replace an existing output.", group="output")
 CASED = switch("cased", "Do not lower-case; without it the tokenizer does as it is set to.", group="model")
 
 _MODEL = [TOKENIZER, *(RUN[name] for name in LOADING)]
@@ -65,7 +65,7 @@ _READ = [
     Option(
         name="decoder_text",
         group="corpora",
-        help="What a decoder behind an encoder reads, cut as a target text; the text again when not given.",
+        help="Text of the decoder in an encoder-decoder; the text itself when not given.",
     ),
     Option(
         name="max_length",
@@ -73,19 +73,21 @@ _READ = [
         flags=RUN["max_length"].flags,
         least=1,
         group="machine",
-        help="Tokens at most; what the model can read when not given.",
+        help="Maximum number of tokens; the model's limit when not given.",
     ),
     Option(
         name="too_long",
         kind=str,
         default="error",
         choices=("error", "truncate"),
-        help="What to do with a longer text: error or truncate.",
+        help="Treatment of a longer text: error or truncate.",
     ),
 ]
 
 
-_GENERATE = Option(name="generate", kind=int, default=0, least=0, help="Tokens that the model writes after its text.")
+_GENERATE = Option(
+    name="generate", kind=int, default=0, least=0, help="Number of tokens that the model generates after its text."
+)
 
 
 def _array_option(name: str, help_text: str) -> Option:
@@ -95,26 +97,26 @@ def _array_option(name: str, help_text: str) -> Option:
 _OF_MODEL = Option(
     name="model",
     kind=Any,
-    help="Hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with "
+    help="Hub name or folder, None for the embedded model, the result of `load_model`, or a transformers model with "
     "its `tokenizer`, which comes back as it was.",
 )
 
 VIEW = (
     _OF_MODEL,
-    Option(name="kind", help="encoder, decoder or cross, first; the first that the model has when not given."),
-    Option(name="layer", kind=int | None, help="The layer that is shown first, from 1."),
-    Option(name="heads", kind=Sequence[int], default=(), help="The heads that are shown first, from 1: a list."),
-    Option(name="words", kind=bool, default=False, help="Whether to show words first, not tokens."),
-    Option(name="state", help="What a view copied (`state=...`), shown first."),
-    Option(name="height", kind=int | None, least=1, help="Of the drawing, in pixels."),
-    Option(name="static", kind=bool, default=False, help="Whether to take the page in place of the widget."),
+    Option(name="kind", help="Kind shown first: encoder, decoder or cross; the model's first when not given."),
+    Option(name="layer", kind=int | None, help="Layer shown first, from 1."),
+    Option(name="heads", kind=Sequence[int], default=(), help="List of the heads shown first, from 1."),
+    Option(name="words", kind=bool, default=False, help="True to show words first, not tokens."),
+    Option(name="state", help="State copied from a view (`state=...`), shown first."),
+    Option(name="height", kind=int | None, least=1, help="Height of the drawing in pixels."),
+    Option(name="static", kind=bool, default=False, help="True for the page instead of the widget."),
     *_READ,
     _GENERATE,
-    Option(name="include_layers", kind=Sequence[int] | None, help="The layers to keep, from 1; all when not given."),
+    Option(name="include_layers", kind=Sequence[int] | None, help="Layers to keep, from 1; all when not given."),
     Option(
         name="include_heads",
         kind=Sequence[int] | None,
-        help="The heads to keep of attention that is given, from 1; all when not given.",
+        help="Heads to keep in the attention arrays, from 1; all when not given.",
     ),
     *_MODEL,
     _array_option("attention", "In place of a model and a text: weights, or what generate returns, with `tokens`."),
@@ -124,7 +126,9 @@ VIEW = (
     _array_option("tokens", "The tokens of `attention`."),
     _array_option("encoder_tokens", "The tokens that the encoder read."),
     _array_option("decoder_tokens", "The tokens that the decoder read."),
-    Option(name="sentence_b_start", kind=int | None, help="Where the second text begins among `tokens`, from 0."),
+    Option(
+        name="sentence_b_start", kind=int | None, help="Position in `tokens` at which the second text begins, from 0."
+    ),
 )
 
 REMOVAL = Option(
@@ -133,8 +137,7 @@ REMOVAL = Option(
     default="zero",
     choices=REMOVALS,
     group="other",
-    help="What stands in place of what the heads write: zero, or its mean over half of the text, in the projection's "
-    "bias.",
+    help="Replacement of the heads' output: zero, or its mean over half of the text, in the projection's bias.",
 )
 TEXT_MEASURED = replace(TEXT, help="Text on which the loss is measured before and after, as `report` takes it.")
 PRUNE = (
@@ -142,30 +145,30 @@ PRUNE = (
         name="heads",
         kind=Any,
         placeholder="FILE",
-        help="The heads to remove, as `8-10`: a list of them, or the path of a file that names one a line.",
+        help="Heads to remove, such as `8-10`: a list, or the path of a file with one head on each line.",
     ),
-    Option(name="keep", kind=float | None, help="In place of `heads`: the share of the heads that stays, as 0.7."),
+    Option(name="keep", kind=float | None, help="Instead of `heads`: share of the heads to keep, such as 0.7."),
     Option(name="study", kind=Any, help="With `keep`: a finished run of the same model, or its folder."),
-    Option(name="by", help="With `keep`: the column of `study.heads` whose largest values stay."),
+    Option(name="by", help="With `keep`: column of `study.heads`; heads with its largest values are kept."),
     TEXT_MEASURED,
     REMOVAL,
     Option(name="out", kind=str | Path | None, help="Folder of the new checkpoint: new or empty."),
-    Option(name="replace", kind=bool, default=False, help="Whether what stands at `out` gives way."),
+    Option(name="replace", kind=bool, default=False, help="True to replace what exists at `out`."),
 )
 
 _SOME = Sequence[int] | int | None
 ATTENTION = (
     _OF_MODEL,
-    Option(name="layer", kind=_SOME, help="A layer or several, from 1; all when not given."),
-    Option(name="head", kind=_SOME, help="A head or several, from 1; all when not given."),
+    Option(name="layer", kind=_SOME, help="One layer or several, from 1; all when not given."),
+    Option(name="head", kind=_SOME, help="One head or several, from 1; all when not given."),
     Option(
         name="level",
         kind=str,
         default="token",
         choices=("token", "word"),
-        help="token: between the model's tokens; word: between words, whose pieces are joined.",
+        help="token: between the model's tokens; word: between words, with their pieces joined.",
     ),
-    Option(name="kind", help="encoder, decoder or cross; the first that the model has when not given."),
+    Option(name="kind", help="encoder, decoder or cross; the model's first when not given."),
     replace(RUN["pooling"], default="mean", choices=POOLINGS),
     *_READ,
     _GENERATE,

@@ -77,7 +77,7 @@ def find_blocks(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> B
     }
     first = {layer: block for layer, block in sites.items() if block is not None}
     if len(first) < len(sites):
-        missing = "its attention stands in no list of blocks"
+        missing = "no list of blocks contains its attention"
     elif not all(answer is not None and torch.equal(answer, expected) for answer in (again, *answers)):
         missing = "its blocks do more than return what the next one is given"
     else:

@@ -117,5 +117,5 @@ def _check_product(call: AttentionCall, output: Tensor, weights: Tensor) -> None
     if off > tolerance * max(most, 1.0):
         raise ModelError(
             f"{type(call.module).__name__} does more with its attention weights than multiply values by them, so the "
-            "gradient with respect to them cannot be told; use --loss none, or another model"
+            "gradient with respect to them is not known; use --loss none, or another model"
         )

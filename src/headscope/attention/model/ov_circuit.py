@@ -44,7 +44,7 @@ def ov_copying(
     """
     embedding = model.get_input_embeddings()  # type: ignore[operator]
     if not isinstance(embedding, nn.Embedding):
-        return "its embeddings are no plain table"
+        return "its embeddings are not a plain table"
     if embedding.weight.shape != unembedding.weight.shape:
         return "its embeddings are not those of its unembedding's tokens, or not as wide as its stream"
     if any(each.gate != "none" or each.before is not None for each in projections.layers.values()):
@@ -66,7 +66,7 @@ def ov_copying(
             return f"layer {site.layer + 1}: no linear map makes its values"
         outputs = _output_matrices(projections.layers[layer])
         if outputs is None:
-            return f"layer {site.layer + 1}: its output projection is no linear map"
+            return f"layer {site.layer + 1}: its output projection is not a linear map"
         of_layer = [copying_score(outputs[head] @ circuit.T @ values[group]) for head, group in enumerate(site.groups)]
         scores[layer] = torch.tensor(of_layer, dtype=torch.float64)
     return scores

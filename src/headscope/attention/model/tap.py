@@ -157,7 +157,7 @@ def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
         function = getattr(sys.modules.get(cls.__module__), "eager_attention_forward", None)
         if function is not None:
             return function  # type: ignore[no-any-return]
-    raise ModelError(f"{type(module).__name__} has no eager attention function beside it to take the weights from")
+    raise ModelError(f"{type(module).__name__} has no eager attention function to take the weights from")
 
 
 def _attend(

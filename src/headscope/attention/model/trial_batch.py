@@ -108,7 +108,7 @@ class TrialBatch:
                 several = any(isinstance(each, Tensor | dict) for outputs in layers.values() for each in outputs)
                 raise ModelError(
                     _NO_ATTENTION.format(name=name)
-                    + (" (all its keys stand for many tokens)" if compressed else "")
+                    + (" (each of its keys covers many tokens)" if compressed else "")
                     + (" (its weights are not query by key)" if several and not compressed else "")
                 )
             self.layers_without_maps = {

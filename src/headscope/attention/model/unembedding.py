@@ -63,7 +63,7 @@ def find_unembedding(
         return "its blocks are not known"
     head = model.get_output_embeddings()  # type: ignore[operator]
     if type(head) is not nn.Linear:
-        return "its unembedding is no plain linear map"
+        return "its unembedding is not a plain linear map"
     watch = _Watch()
     inside = {part for block in blocks for part in block.modules()}
     outside = [part for part in model.modules() if part not in inside and not list(part.children())]

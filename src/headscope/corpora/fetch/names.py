@@ -77,13 +77,14 @@ def parse(name: str) -> HubPlace:
     form = FORM.fullmatch(name)
     if form is None:
         raise InputError(
-            f"'{printable(name)}' is no name of a corpus to fetch; expected ud:<treebank>, as ud:en_ewt, or wikitext"
+            f"'{printable(name)}' is not the name of a corpus to fetch; expected ud:<treebank>, as ud:en_ewt, or "
+            f"wikitext"
         )
     corpus, split = form["corpus"].lower(), (form["split"] or "").lower()
     if corpus.startswith("ud:"):
         source, config = _TREEBANKS, corpus[3:]
         if not _TREEBANK.fullmatch(config):
-            raise InputError(f"{printable(corpus)} is no treebank: {LOOK}")
+            raise InputError(f"{printable(corpus)} is not a treebank: {LOOK}")
     else:
         source, config = _WIKITEXT, _TEXTS.get(corpus, "")
         if not config:
@@ -95,6 +96,6 @@ def parse(name: str) -> HubPlace:
     revision = form["revision"]
     if revision is not None and (not revision.isprintable() or len(revision) > _LONGEST_REVISION):
         raise InputError(
-            f"the revision {printable(revision)} is no branch, tag or commit; leave it out, or write {corpus}@main"
+            f"the revision {printable(revision)} is not a branch, tag or commit; leave it out, or write {corpus}@main"
         )
     return HubPlace(name=corpus, source=source, config=config, split=split, revision=revision)

@@ -159,7 +159,8 @@ def _numbers(text: str, between: str, where: str) -> tuple[int, int]:
     # int() refuses thousands of digits
     if not all(part.isdecimal() and len(part) < 10 for part in (first, second)):
         raise InputError(
-            f"{where}: {printable(repr(text))} is no id of a multi-word token (1-2) or empty node (1.1); {_ANOTHER}"
+            f"{where}: {printable(repr(text))} is not the id of a multi-word token (1-2) or empty node (1.1); "
+            f"{_ANOTHER}"
         )
     return int(first), int(second)
 

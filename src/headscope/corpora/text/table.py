@@ -166,7 +166,7 @@ def _opened(path: str | Path, name: str, *, shared: list[str] | None = None) -> 
 
     try:
         if is_pipe(path) or other_than_file(path):
-            raise InputError(f"{name} is no file; {_EXPECTED_PARQUET} is read from a file only")
+            raise InputError(f"{name} is not a file; {_EXPECTED_PARQUET} is read from a file only")
         if Path(path).stat().st_size == 0:
             raise InputError(f"{name} is empty: expected {_EXPECTED_PARQUET}")
         return pq.ParquetFile(path, read_dictionary=shared)

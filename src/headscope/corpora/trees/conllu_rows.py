@@ -220,7 +220,7 @@ def _wrong(line: str, columns: list[str]) -> str:
             f"found {shown(columns[0])}"
         )
     if len(columns) > 1:
-        came = f"{len(columns)}; give _ for what is not known"
+        came = f"{len(columns)}; give _ for unknown values"
     else:
         came = "spaces between them; put tabs there" if len(line.split()) >= 10 else "1 and no tab"
     return f"expected 10 columns with tabs between them ({_COLUMNS}), found {came}"

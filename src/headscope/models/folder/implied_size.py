@@ -54,6 +54,6 @@ def check_implied(auto: Any, config: Any, folder: Path, weight_files: WeightFile
     # A head may be as large as the embeddings, so twice the checkpoint's numbers is acceptable.
     if numbers > 2 * packed * weight_files.numbers + _SPARE:
         raise ModelError(
-            f"{shown(folder / 'config.json')} makes a model of {numbers:,} numbers, and the weights beside it hold "
+            f"{shown(folder / 'config.json')} makes a model of {numbers:,} numbers, and the weights next to it hold "
             f"{weight_files.numbers:,}; expected the config.json that was saved with the weights"
         )

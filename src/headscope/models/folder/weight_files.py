@@ -63,11 +63,11 @@ def _shards(folder: Path) -> list[Path]:
     files: list[Path] = []
     for name in dict.fromkeys(file if isinstance(file, str) else None for file in places.values()):
         if name is None:
-            raise ModelError(f"{shown(index)} names files that are no text; expected file names: {_AGAIN}")
+            raise ModelError(f"{shown(index)} names files that are not text; expected file names: {_AGAIN}")
         if name != Path(name).name or "\\" in name or "\0" in name:
-            fault = f"is no file of this folder; expected file names alone: {_AGAIN}"
+            fault = f"is not a file of this folder; expected file names alone: {_AGAIN}"
         elif not name.endswith(".safetensors"):
-            fault = f"is no safetensors file; pickled weights are never read: {_AGAIN}"
+            fault = f"is not a safetensors file; pickled weights are never read: {_AGAIN}"
         elif not (folder / name).is_file():
             fault = "is not there; expected every shard in the folder: copy or download it again"
         else:
@@ -89,7 +89,7 @@ def _read_header(path: Path) -> WeightFiles:
     (header,) = struct.unpack("<Q", begin)
     if header > _MOST_HEADER:
         raise ModelError(
-            f"{shown(path)} is no safetensors file: its header would have {header:,} bytes, expected at most "
+            f"{shown(path)} is not a safetensors file: its header would have {header:,} bytes, expected at most "
             f"{_MOST_HEADER:,}; {_AGAIN}"
         )
     if header + 8 > size:

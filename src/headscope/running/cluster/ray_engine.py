@@ -117,7 +117,7 @@ class RayEngine:
         number = self.options.workers or max(1, fitting)
         if self.options.ray_address is None and gpus and number > fitting:
             raise OptionError(
-                f"{number} workers with {gpus:g} GPU each were asked for, and this machine has "
+                f"{number} workers with {gpus:g} GPU each were requested, and this machine has "
                 f"{there.get('GPU', 0):g}; give fewer --workers, or a lower --gpus-per-worker"
             )
         actor = self.ray.remote(num_cpus=cpus, num_gpus=gpus, max_restarts=RESTARTS)(_Actor)

@@ -76,7 +76,7 @@ class ShardWorker:
         if signature_here != signature_there:
             differing = ", ".join(name for name in signature_there if signature_here.get(name) != signature_there[name])
             raise ModelError(
-                f"a worker of the cluster would compute something else than was asked for: {differing} differs there; "
+                f"a worker of the cluster would compute something other than this run: {differing} differs there; "
                 "give all nodes the same files, and the same versions of headscope, torch and transformers"
             )
         return run

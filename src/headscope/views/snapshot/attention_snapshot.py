@@ -68,9 +68,9 @@ class Axis:
             raise InputError(f"generated text cannot begin at position {self.generated} of {n} tokens")
         for name, positions in {"special": self.special, "unknown": self.unknown}.items():
             if any(not 0 <= position < n for position in positions):
-                raise InputError(f"{name} tokens stand at {list(positions)}; expected positions below {n}")
+                raise InputError(f"{name} tokens are at {list(positions)}; expected positions below {n}")
         if self.sink not in (None, n - 1):
-            raise InputError(f"a learned sink stands behind the tokens, at {n - 1}; got {self.sink}")
+            raise InputError(f"a learned sink follows the tokens, at {n - 1}; got {self.sink}")
 
     def __len__(self) -> int:
         return len(self.tokens)

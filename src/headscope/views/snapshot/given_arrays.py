@@ -151,8 +151,8 @@ def _layer(layer: Any, index: int, kind: str) -> NDArray[np.float32]:
             values = array.astype(np.float32)
     except (TypeError, ValueError) as error:
         raise AttentionError(
-            f"layer {index + 1} of {kind} attention is no array of numbers ({titled(str(error))}); expected [1, head, "
-            "query, key] or [head, query, key]: the attention of one input, a tensor for each layer"
+            f"layer {index + 1} of {kind} attention is not an array of numbers ({titled(str(error))}); expected "
+            "[1, head, query, key] or [head, query, key]: the attention of one input, a tensor for each layer"
         ) from None
     if values.ndim == 4 and values.shape[0] == 1:
         values = values[0]

@@ -146,7 +146,7 @@ def _most(loaded: LoadedModel, anatomy: Anatomy, request: ReadingRequest) -> int
     if request.too_long not in TOO_LONG:
         raise OptionError(f"--too-long {request.too_long!r} is not known; choose one of {', '.join(TOO_LONG)}")
     if request.generate < 0:
-        raise OptionError(f"--generate {request.generate} is no number of tokens; expected 0 or more")
+        raise OptionError(f"--generate {request.generate} is not a number of tokens; expected 0 or more")
     most = longest_input(loaded, anatomy)
     if request.max_length is None:
         return most
