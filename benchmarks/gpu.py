@@ -28,8 +28,8 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.errors import MemoryShortError
-from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import model_inputs, no_cache
+from headscope.models.temporary_changes import eager_evaluation
 from launches import bert_layer
 from scan_overhead import made_up
 

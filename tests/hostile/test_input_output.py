@@ -9,12 +9,11 @@ import pytest
 
 from headscope.app.cli import program
 from headscope.errors import OutputError
-from headscope.models.loading.whole_checkpoint import load_checkpoint
-from headscope.models.saving import save_folder
+from headscope.models.loading.whole_checkpoint import load_checkpoint, save_folder
 from headscope.running.writing import write_run
 from headscope.storage import atomic
 from headscope.storage.atomic import whole_or_absent, write_bytes
-from headscope.storage.trouble import in_words
+from headscope.storage.files import in_words
 from support.commands import run_command
 from support.hostile_model_folders import copied
 from support.small_runs import STAGES, measured_once, remember, small_run

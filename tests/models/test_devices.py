@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from headscope.errors import OptionError
-from headscope.models.loading.devices import choose_device
+from headscope.models.placement import choose_device
 
 
 @pytest.mark.parametrize(("cuda", "mps", "chosen"), [(0, 0, "cpu"), (0, 1, "cpu"), (1, 0, "cuda"), (1, 1, "cuda")])

@@ -2,7 +2,7 @@
 
 import torch
 
-from headscope.models.eager_mode import eager_evaluation
+from headscope.models.temporary_changes import eager_evaluation
 from support.tiny_models import tiny_model
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from headscope.models.hooks import hooked
+from headscope.models.temporary_changes import hooked
 
 
 def test_hooks_go_when_the_block_ends():

@@ -84,7 +84,7 @@ def test_what_does_not_fit_is_fetched(memory, tiny, monkeypatch):
 
 
 def test_a_device_map_needs_accelerate(tiny, monkeypatch):
-    monkeypatch.setattr("headscope.models.loading.offloading.find_spec", lambda name: None)
+    monkeypatch.setattr("headscope.models.placement.find_spec", lambda name: None)
     with pytest.raises(OptionError) as refusal:
         load_model(tiny, device_map="auto")
     assert str(refusal.value) == f"--device-map needs accelerate; {how_to_install('large')}"

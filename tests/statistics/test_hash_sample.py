@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headscope.statistics.sums.hash_sample import SAMPLED, HashSample
-from headscope.statistics.sums.row_hashes import row_hashes, segment_key, token_hashes
+from headscope.statistics.sums.row_selection import row_hashes, segment_key, token_hashes
 from support.hashes import plain_hash
 
 ITEM = np.dtype([*SAMPLED, ("value", np.float32, 3)])

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.statistics.sums.row_hashes import row_hashes, segment_keys
 from headscope.statistics.sums.row_selection import (
     hashes_on_device,
     in_signed_order,
+    row_hashes,
+    segment_keys,
     selected_on_device,
     selected_on_host,
 )

@@ -6,7 +6,7 @@ from scipy.stats import t as student
 
 from headscope.statistics.inference.confidence import Interval, interval_of
 from headscope.statistics.inference.estimate import ratio
-from headscope.statistics.inference.thresholds import passing
+from headscope.statistics.inference.significance import passing
 
 
 def over(threshold):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headscope.storage.checked_arrays import read_checked, write_checked
 from headscope.storage.files import read_arrays, write_arrays
+from headscope.storage.sealed import read_checked, write_checked
 
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(3, dtype=np.int32), "c": np.zeros((0, 4))}
 

@@ -48,7 +48,7 @@ def report(model: Any = None, **options: Any) -> Study:
     """
     run_options, beside = run_options_of("report", model, options, _OF_A_RUN)
     from headscope.atlas.atlas_files import run_report
-    from headscope.storage.temporary import TemporaryFolder
+    from headscope.storage.scratch import TemporaryFolder
 
     temporary = None if "out" in beside else TemporaryFolder()
     out = beside["out"] if temporary is None else temporary.path

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headscope.models.hooks import hooked
+from headscope.models.temporary_changes import hooked
 
 
 class StreamNorms:

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
-from headscope.models.eager_mode import eager_evaluation
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.quiet import quiet_libraries
+from headscope.models.temporary_changes import eager_evaluation
 
 
 def generate(loaded: LoadedModel, anatomy: Anatomy, inputs: Mapping[str, Tensor], *, tokens: int) -> list[int]:

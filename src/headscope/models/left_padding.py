@@ -10,10 +10,10 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
-from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
 from headscope.models.placement import device_of
 from headscope.models.returned_weights import weights_in
+from headscope.models.temporary_changes import eager_evaluation
 
 _LENGTHS = (11, 5)
 _TOLERANCE = 1e-4  # for a weight, and relative to the largest final state; another batch shape changes them by 1e-5

@@ -14,7 +14,7 @@ from headscope.encoding.questions.denoising import Denoising, MaskedTokens
 from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, NextToken
 from headscope.errors import ModelError, OptionError
 from headscope.models.anatomy import Anatomy
-from headscope.models.hooks import hooked
+from headscope.models.temporary_changes import hooked
 
 # The kind of model that each loss is for, in words: plural, and with an article.
 _FOR = {"mlm": "encoders", "clm": "decoders", "denoise": "encoder-decoders"}

@@ -1,17 +1,21 @@
-"""The device on which a model computes, and where its weights are: on this device, or offloaded until they are used.
+"""The device on which a model computes, its choice, and where its weights are: on this device, or offloaded.
 
 accelerate offloads a part of a model by leaving an empty shell of its weights behind, on torch's meta device, and a
 hook that fills it before each call. The hook is recognized by its attributes, so that accelerate need not be installed.
 """
 
+import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from headscope.errors import ModelError
+from headscope.errors import ModelError, OptionError
+from headscope.installing import how_to_install
 
 
 def device_of(model: nn.Module) -> torch.device:
@@ -92,3 +96,59 @@ def _devices(model: nn.Module) -> Iterator[torch.device]:
         for hook in _hooks(part):
             if hook.execution_device is not None:
                 yield torch.device(hook.execution_device)
+
+
+def choose_device(device: str) -> torch.device:
+    """Turn an option into a torch device.
+
+    Raises:
+        OptionError: this machine does not have the device.
+    """
+    if device == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        # Not a Mac's GPU, which lacks float64: attention is summed in float64 on the device.
+        return torch.device("cpu")
+    if device.partition(":")[0] == "mps":
+        raise OptionError(
+            "--device mps has no float64, in which attention is summed; choose cpu, which a Mac computes on by default"
+        )
+    try:
+        chosen = torch.device(device)
+        torch.empty(0, device=chosen)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise OptionError(
+            f"--device {device!r} is not there ({str(error).splitlines()[0]}); choose auto, cpu, cuda or cuda:0 ..."
+        ) from error
+    return chosen
+
+
+class Offloading:
+    """Settings with which transformers and accelerate place a model on one device, and offload the rest.
+
+    Copies of weights that are not read from the checkpoint itself, such as those in another precision, are in a
+    temporary folder for as long as the model exists.
+
+    Args:
+        device: device of the computation.
+
+    Raises:
+        OptionError: accelerate is not installed.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        if find_spec("accelerate") is None:
+            raise OptionError(f"--device-map needs accelerate; {how_to_install('large')}")
+        from accelerate.utils import get_max_memory
+
+        here = device.type if device.type == "cpu" else device.index or 0
+        self._folder = TemporaryDirectory(prefix="headscope-offloaded-")
+        self.options: dict[str, Any] = {
+            "device_map": "auto",
+            "max_memory": {name: size for name, size in get_max_memory().items() if name in (here, "cpu")},
+            "offload_folder": self._folder.name,
+        }
+
+    def keep_for(self, model: nn.Module) -> None:
+        """Keep the temporary folder until the model is gone."""
+        weakref.finalize(model, self._folder.cleanup)

@@ -13,7 +13,7 @@ from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.adaptation import adaptation_facts
 from headscope.models.loading.hashing import configuration_hash, weights_hash
 from headscope.models.loading.load_model import LoadedModel
-from headscope.storage.signature_id import signature_id
+from headscope.storage.sealed import signature_id
 from headscope.version import __version__
 
 # Commit, machine and batch size are excluded, because they change numbers only by rounding.

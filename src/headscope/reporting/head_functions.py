@@ -11,7 +11,7 @@ from headscope.report_kit.head_functions import FunctionScores
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import json_numbers
 from headscope.report_kit.tables.cells import NO_NUMBER
-from headscope.statistics.tables.boolean_columns import is_true
+from headscope.statistics.tables.head_table import is_true
 from headscope.study.study import Study
 
 

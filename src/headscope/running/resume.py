@@ -9,7 +9,7 @@ from typing import Any
 
 from headscope.declarations.analysis import Stage
 from headscope.running.run_folder import damaged_files
-from headscope.storage.signature_id import signature_id
+from headscope.storage.sealed import signature_id
 
 
 def stage_signature(stage: Stage, signature: Mapping[str, Any], options: Any, *, before: Mapping[str, str]) -> str:

@@ -8,8 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from headscope.storage.checked_arrays import read_checked, write_checked
-from headscope.storage.signature_id import signature_id
+from headscope.storage.sealed import read_checked, signature_id, write_checked
 from headscope.storage.unfinished import remove
 
 SHARDS = "shards"

@@ -1,6 +1,7 @@
-"""Text, JSON, tables and arrays as files that are whole or absent; each writer returns the hash of the written file."""
+"""Text, JSON, tables and arrays written to files, and errors of the file system in a sentence."""
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,16 @@ from headscope.storage.places import check_place
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
+
+
+def in_words(error: OSError) -> str:
+    """Return a message for a file system error: the file, the system's reason, and what to do."""
+    name = "a file" if error.filename is None else os.fsdecode(error.filename)
+    reason = error.strerror or str(error) or type(error).__name__
+    return (
+        f"cannot read or write {name}: {reason}; what was finished is kept: free space, check permissions or give "
+        "another path, and run the same command again"
+    )
 
 
 def write_text(path: Path, text: str) -> str:

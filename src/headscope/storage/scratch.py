@@ -1,10 +1,12 @@
-"""Temporary disk space: removed after its run, or by the next run if the run was killed."""
+"""Temporary disk space: removed after its run or with its last reference, or by the next run."""
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from weakref import WeakValueDictionary, finalize
 
 from headscope.errors import OutputError
 from headscope.storage.lock import place_held
@@ -39,3 +41,29 @@ def sweep_scratch(folder: Path) -> None:
         # In a folder that all users share, other users' leftovers stay, too.
         with suppress(OutputError, OSError), place_held(path):
             remove(path)
+
+
+class TemporaryFolder:
+    """A new folder in the system's temporary folder, which only this user can read.
+
+    It is removed when this object is garbage-collected or the process exits. The folder of a killed process stays until
+    the next one is made.
+
+    Attributes:
+        path: path of the folder.
+    """
+
+    def __init__(self) -> None:
+        stack = ExitStack()
+        self.path = stack.enter_context(scratch(Path(tempfile.gettempdir()), "headscope-run"))
+        self.path.mkdir(mode=0o700)
+        finalize(self, stack.close)
+        _IN_USE[self.path.resolve()] = self
+
+
+_IN_USE: WeakValueDictionary[Path, TemporaryFolder] = WeakValueDictionary()
+
+
+def temporary_folder_at(path: Path) -> TemporaryFolder | None:
+    """Return the temporary folder of this process at a path; the folder exists as long as the object is referenced."""
+    return _IN_USE.get(path.resolve())

@@ -10,7 +10,7 @@ import pandas as pd
 from headscope.errors import InputError
 from headscope.storage.atomic import hash_of
 from headscope.storage.bounded import UnreadableFileError, read_regular
-from headscope.storage.temporary import temporary_folder_at
+from headscope.storage.scratch import temporary_folder_at
 
 _AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"
 CHANGED = f"was changed or damaged since the run wrote it; {_AGAIN}"

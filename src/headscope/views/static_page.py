@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import OptionError, OutputError
-from headscope.storage.files import place_text
-from headscope.storage.trouble import in_words
+from headscope.storage.files import in_words, place_text
 
 HEIGHT = 640
 

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from headscope.views.bundle import source
-from headscope.views.script_module import parsed
+from headscope.views.bundle import parsed, source
 
 LIST = "views/list.js"
 _LISTED = re.compile(r"^const VIEWS = \[([\w, ]+)\];$", re.MULTILINE)

@@ -31,7 +31,7 @@ from headscope.attention.model.score_parts import NeuronLayer
 from headscope.errors import AttentionError
 from headscope.views.quantize import filled, largest_error, write_weights
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
-from headscope.views.snapshot.written_norms import WrittenNorms
+from headscope.views.snapshot.kept_layers import WrittenNorms
 from headscope.visible import titled
 
 SCHEMA = "headscope.attention"

@@ -14,7 +14,7 @@ from headscope.analyses.experiments.findings import experiments_findings
 from headscope.analyses.experiments.section import experiments_section
 from headscope.figures.paper import PAGE_INCHES, WIDTHS, on_paper
 from headscope.reporting.payload import data_block
-from headscope.statistics.tables.boolean_columns import is_true
+from headscope.statistics.tables.head_table import is_true
 from support import mock_inputs
 from support.measured import about, only
 from support.mock_behaviors import with_behaviors

@@ -19,7 +19,7 @@ from headscope.attention.scan import scan
 from headscope.encoding.batching import collate
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.sums.row_hashes import row_hashes, segment_key
+from headscope.statistics.sums.row_selection import row_hashes, segment_key
 from headscope.statistics.tables.table_check import check_table
 from support.inputs import made_up_segments, vocabulary
 from support.plain_vectors import plain_vectors

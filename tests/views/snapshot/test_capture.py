@@ -116,9 +116,9 @@ def test_families_outside_the_interface_have_no_neuron_parts(family):
 
 
 def test_scores_that_do_not_give_the_weights_are_not_shown(monkeypatch):
-    from headscope.views.snapshot import neuron
+    from headscope.views.snapshot import kept_layers
 
-    monkeypatch.setattr(neuron, "scaling_of", lambda call: 1.0)
+    monkeypatch.setattr(kept_layers, "scaling_of", lambda call: 1.0)
     (kind,) = AttentionReader(tiny_loaded("bert")).view(TEXT, neuron=True).kinds
     assert kind.neuron == ()
     assert kind.no_neuron.startswith("The queries and keys of this model do not give its weights by scaling,")

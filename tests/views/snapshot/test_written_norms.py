@@ -9,7 +9,7 @@ import torch
 
 from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.views.snapshot.capture import AttentionReader
-from headscope.views.snapshot.written_norms import WrittenNorms
+from headscope.views.snapshot.kept_layers import WrittenNorms
 from headscope.views.view_payload import payload, written_bytes
 from support.tiny_tokenizers import tiny_loaded
 from support.views import read_bytes

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from headscope.errors import OptionError
-from headscope.models.loading.devices import choose_device
+from headscope.models.placement import choose_device
 from headscope_train.batches import Batches, TargetBatch
 from headscope_train.guided_heads import attending_eagerly, guiding_loss, strength_at
 from headscope_train.measuring import HeldOut, measure_held_out

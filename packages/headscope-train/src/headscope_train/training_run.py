@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.errors import OutputError
-from headscope.models.loading.devices import choose_device
+from headscope.models.placement import choose_device
 from headscope.storage.atomic import hash_of_file
 from headscope.storage.lock import folder_held
 from headscope.storage.unfinished import contents, sweep

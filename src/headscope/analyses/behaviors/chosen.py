@@ -11,7 +11,7 @@ import pandas as pd
 from headscope.analyses.behaviors.catalog import Behavior
 from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
-from headscope.statistics.tables.boolean_columns import is_false, is_true
+from headscope.statistics.tables.head_table import is_false, is_true
 
 
 @dataclass(frozen=True, kw_only=True)

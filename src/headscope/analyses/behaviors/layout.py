@@ -13,7 +13,7 @@ from headscope.analyses.behaviors.verdict_rule import stands_out
 from headscope.statistics.inference.confidence import ends_of, mapped, ratio_interval
 from headscope.statistics.inference.head_means import HeadMeans
 from headscope.statistics.inference.selection import Chosen, held_out, same_data
-from headscope.statistics.inference.thresholds import passing
+from headscope.statistics.inference.significance import passing
 from headscope.statistics.measures import WEIGHT
 from headscope.statistics.tables.head_table import head_table, interval_arrays
 

@@ -15,7 +15,7 @@ from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.sums.accumulator import Accumulator, Span
-from headscope.statistics.sums.distinct import Distinct
+from headscope.statistics.sums.groups import Distinct
 from headscope.statistics.sums.kept import Declared, counted, summed, total
 
 DIVERGENCE_GROUPS, FEWEST_GROUPS = 32, 8

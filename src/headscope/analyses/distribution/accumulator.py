@@ -19,7 +19,7 @@ from headscope.encoding.sending import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.sums.accumulator import Accumulator
-from headscope.statistics.sums.distinct import Distinct
+from headscope.statistics.sums.groups import Distinct
 from headscope.statistics.sums.kept import Declared, counted, largest
 
 MOST_GROUPS, FEWEST_GROUPS = 32, 8

@@ -18,7 +18,7 @@ from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared
-from headscope.statistics.sums.row_hashes import row_hashes, segment_keys
+from headscope.statistics.sums.row_selection import row_hashes, segment_keys
 
 
 @dataclass(frozen=True)

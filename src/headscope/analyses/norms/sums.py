@@ -13,7 +13,7 @@ from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.inference.confidence import Interval, ratio_interval
-from headscope.statistics.inference.thresholds import passing
+from headscope.statistics.inference.significance import passing
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.groups import with_layer_means
 from headscope.statistics.sums.kept import Declared, counted, summed

@@ -22,7 +22,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.hash_sample import SAMPLED, HashSample, SegmentName
 from headscope.statistics.sums.kept import Declared
-from headscope.statistics.sums.row_hashes import keys_of_batch, token_hashes
+from headscope.statistics.sums.row_selection import keys_of_batch, token_hashes
 
 SIDES = ("query", "key", "output")
 BEFORE, AFTER = 5, 5

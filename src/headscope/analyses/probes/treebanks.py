@@ -23,7 +23,7 @@ from headscope.prepare.annotated import AnnotatedCorpus
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import shared_files
 from headscope.scans.short_memory import collect
-from headscope.storage.signature_id import signature_id
+from headscope.storage.sealed import signature_id
 
 USUAL_LENGTH = 32  # tokens in most sentences, used to choose batch sizes
 Teller = Callable[[str, int, int], None]

@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # The reader of our output (head, less) has left; that is not an error, and nothing more can be printed.
         raise SystemExit(0) from None
     except OSError as error:
-        from headscope.storage.trouble import in_words
+        from headscope.storage.files import in_words
 
         _stop(in_words(error), code=2)
     except MemoryError:

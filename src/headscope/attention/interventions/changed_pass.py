@@ -18,7 +18,7 @@ from headscope.attention.model.tap import AttentionCall, Tap, values_by_head
 from headscope.attention.visibility import Visibility
 from headscope.encoding.segment import SegmentInfo
 from headscope.errors import ModelError
-from headscope.models.hooks import hooked
+from headscope.models.temporary_changes import hooked
 
 
 @dataclass(frozen=True, kw_only=True)

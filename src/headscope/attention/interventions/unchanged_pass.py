@@ -21,9 +21,9 @@ from headscope.attention.interventions.intervention import Intervention, OutputI
 from headscope.attention.interventions.replacement import Zero
 from headscope.encoding.questions.loss_questions import NO_TARGET
 from headscope.models.forward_inputs import short_segment
-from headscope.models.hooks import hooked
 from headscope.models.losses import frozen, segment_losses
 from headscope.models.placement import is_offloaded
+from headscope.models.temporary_changes import hooked
 
 
 class FirstOrder:

@@ -19,7 +19,7 @@ from headscope.attention.model.unembedding import Unembedding
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import short_inputs
-from headscope.models.hooks import hooked
+from headscope.models.temporary_changes import hooked
 
 Layer = tuple[str, int]
 

@@ -22,7 +22,7 @@ from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.adaptation import is_adapted
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import short_inputs
-from headscope.models.hooks import hooked
+from headscope.models.temporary_changes import hooked
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError, OptionError
 from headscope.models.anatomy import Anatomy, KindLayout
 from headscope.models.forward_inputs import model_inputs, no_cache
-from headscope.models.hooks import hooked
 from headscope.models.placement import device_of
+from headscope.models.temporary_changes import hooked
 
 Inputs = Mapping[tuple[str, int], Float[Tensor, "head width"]]
 """The mean input of each layer's output projection, by kind and layer."""

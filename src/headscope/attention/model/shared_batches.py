@@ -8,8 +8,8 @@ from torch import Tensor
 from headscope.attention.model.trial_batch import DECODER_LENGTHS, LENGTHS, ROW_TOLERANCE, TrialBatch, in_a_line
 from headscope.errors import ModelError
 from headscope.models.anatomy import Together
-from headscope.models.eager_mode import eager_evaluation
 from headscope.models.loading.refusals import WORKING_FAMILIES
+from headscope.models.temporary_changes import eager_evaluation
 
 _TOLERANCE = 1e-4  # another batch shape changes float32 weights by at most 1e-5
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from torch import Tensor, nn
 
 from headscope.errors import ModelError
-from headscope.models.eager_mode import evaluate, switch_attention
+from headscope.models.temporary_changes import evaluate, switch_attention
 
 IMPLEMENTATION = "headscope"
 

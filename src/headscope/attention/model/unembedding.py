@@ -16,7 +16,7 @@ from headscope.attention.model.frozen_norms import FrozenNorm, frozen_norm
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import short_inputs
-from headscope.models.hooks import hooked
+from headscope.models.temporary_changes import hooked
 
 _TOLERANCE = 1e-3  # of the largest logit
 

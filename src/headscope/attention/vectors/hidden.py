@@ -14,9 +14,9 @@ from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
-from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import model_inputs, no_cache
 from headscope.models.placement import device_of
+from headscope.models.temporary_changes import eager_evaluation
 
 
 @dataclass(frozen=True, eq=False)

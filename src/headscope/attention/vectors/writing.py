@@ -12,7 +12,7 @@ from headscope.attention.model.tap import AttentionCall
 from headscope.attention.stream import StreamNorms
 from headscope.attention.vectors.output_norms import OutputNorms, key_norms, output_norms, pair_norms
 from headscope.models.anatomy import CallSite
-from headscope.models.hooks import hooked
+from headscope.models.temporary_changes import hooked
 
 
 class Writing:

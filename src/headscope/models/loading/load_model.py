@@ -13,12 +13,11 @@ from headscope.models.folder.implied_size import check_implied, read_config
 from headscope.models.folder.missing_packages import missing_package
 from headscope.models.folder.named_files import without_paths
 from headscope.models.loading.computed_tables import computed_tables
-from headscope.models.loading.devices import choose_device
 from headscope.models.loading.load_choices import DTYPE_CHOICES
 from headscope.models.loading.locating import locate, origin_of
-from headscope.models.loading.offloading import Offloading
 from headscope.models.loading.quiet import quiet_libraries
 from headscope.models.loading.refusals import check_complete, check_ids, check_reads_text, in_words
+from headscope.models.placement import Offloading, choose_device
 from headscope.storage.environment import environment
 
 _NO_CACHE = {

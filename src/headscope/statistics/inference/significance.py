@@ -1,12 +1,13 @@
-"""One-sided tests over documents that a head beats every baseline, and the false discovery rate."""
+"""Tests of differences and thresholds: p-values, permutation tests, and Benjamini and Hochberg's (1995) correction."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, doubted
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, doubted
 from headscope.statistics.inference.estimate import Estimate, ratio
 from headscope.statistics.inference.interval_ends import assumed_skew
 
@@ -144,3 +145,27 @@ def false_discovery(p: NDArray[np.float64]) -> NDArray[np.float64]:
     if known.any():
         q[known] = false_discovery_control(p[known], method="bh")
     return q
+
+
+def passing(
+    interval_at: Callable[[float], Interval],
+    beyond: Callable[[Interval], NDArray[np.bool_]],
+    *,
+    level: float = SIGNIFICANT,
+) -> NDArray[np.object_]:
+    """Return True or False for each member of a family, and None for members without a test.
+
+    Args:
+        interval_at: function that returns the intervals of all members at a confidence level; NaN for missing ones.
+        beyond: function that returns True where the whole interval lies beyond the threshold; False for NaN.
+        level: the false discovery rate.
+    """
+    widest = interval_at(1 - level)
+    tested = ~np.isnan(widest.low)
+    passes, required = beyond(widest) & tested, int(tested.sum())
+    while passes.sum() < required:
+        required = int(passes.sum())
+        passes = beyond(interval_at(1 - level * required / tested.sum())) & tested if required else passes & False
+    passed = np.full(tested.shape, None, dtype=object)
+    passed[tested] = passes[tested]
+    return passed

@@ -13,11 +13,12 @@ from headscope.encoding.sending import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums import row_selection
 from headscope.statistics.sums.hash_sample import SAMPLED, HashSample, Sampled, SegmentName
-from headscope.statistics.sums.row_hashes import keys_of_batch, row_hashes
 from headscope.statistics.sums.row_selection import (
     SelectedRows,
     hashes_on_device,
     in_signed_order,
+    keys_of_batch,
+    row_hashes,
     selected_on_device,
     selected_on_host,
 )

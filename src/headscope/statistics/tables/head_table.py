@@ -1,4 +1,4 @@
-"""Values of heads as a tidy table."""
+"""Values of heads as a table, and masks from its columns of type `boolean`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from headscope.statistics.inference.confidence import Interval
+
+
+def is_true(values: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Return a mask of the values that are True."""
+    return values.eq(True).to_numpy(dtype=np.bool_, na_value=False)
+
+
+def is_false(values: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Return a mask of the values that are False."""
+    return values.eq(False).to_numpy(dtype=np.bool_, na_value=False)
 
 
 def interval_arrays(interval: Interval, value: str = "value") -> dict[str, Any]:

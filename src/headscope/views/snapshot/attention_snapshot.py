@@ -14,7 +14,7 @@ from headscope.attention.distributions import wrong_row
 from headscope.attention.head_id import KINDS, head_label
 from headscope.attention.model.score_parts import NeuronLayer
 from headscope.errors import AttentionError, InputError
-from headscope.views.snapshot.written_norms import WrittenNorms
+from headscope.views.snapshot.kept_layers import WrittenNorms
 
 SINK = "[sink]"
 """Label of a learned sink among the tokens."""

@@ -1,19 +1,108 @@
-"""The layers of a snapshot, stored as the model computes them."""
+"""The layers of a snapshot, stored as the model computes them: weights, queries and keys, and norms of outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.attention.model.score_parts import NeuronLayer
-from headscope.attention.model.tap import AttentionCall
+from headscope.attention.model.tap import AttentionCall, scaling_of
 from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.attention.vectors.writing import Writing
 from headscope.models.anatomy import CallSite
-from headscope.views.snapshot.neuron import neuron_layer
+
+# Largest accepted difference between the softmax of the displayed scores and the weights that the model computed.
+_TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-4}
+_HALF_TOLERANCE = 0.05
+DIFFERENT = (
+    "The queries and keys of this model do not give its weights by scaling, position bias, soft-cap and softmax alone, "
+    "so the neuron view would show sums that are not true."
+)
+WITH_SINK = (
+    "This model's heads have a learned sink, a logit without a token, which the neuron view has no row for; the other "
+    "views show it as the last key."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenNorms:
+    """Factors of output norms: the output of a head at row i from key j has norm `weights[i, j] * keys[j] * rows[i]`.
+
+    Attributes:
+        keys: `|v_j W|`, the norm of a key's value times the head's rows of the output projection, float32
+            `[layer, head, key]`.
+        rows: factor of norms and gates after the attention in each row, float32 `[layer, head, query]`; 1 without them.
+    """
+
+    keys: NDArray[np.float32]
+    rows: NDArray[np.float32]
+
+    @classmethod
+    def of_layers(cls, layers: Sequence[OutputNorms | None]) -> WrittenNorms | None:
+        """Stack the layers of one input; None if one is unknown, or is gated by channel."""
+        known = [layer for layer in layers if layer is not None and layer.pairs is None]
+        if not known or len(known) < len(layers):
+            return None
+        return cls(
+            keys=np.stack([layer.keys[0].float().cpu().numpy() for layer in known]),
+            rows=np.stack([_rows(layer) for layer in known]),
+        )
+
+
+def _rows(layer: OutputNorms) -> NDArray[np.float32]:
+    outputs = layer.outputs[0]
+    if layer.scale is None:
+        return np.ones(tuple(outputs.shape), dtype=np.float32)
+    scale = layer.scale[0].expand_as(outputs)
+    return np.ascontiguousarray(scale.float().cpu().numpy())
+
+
+def neuron_layer(call: AttentionCall, site: CallSite, weights: Tensor) -> NeuronLayer | None:
+    """Return the parts of one call's weights, or None if they do not reproduce the weights.
+
+    Args:
+        call: a call on a batch of one input without padding.
+        site: call site, with the key/value group of each head.
+        weights: weights computed by the model's own function, `[1, head, query, key]`.
+    """
+    rows, columns = weights.shape[2:]
+    bias = call.options.get("position_bias")
+    added = bias[0].float() if isinstance(bias, Tensor) and bias.any() else None
+    visible = None
+    if call.mask is not None:
+        hidden, more = _split(call.mask[0])
+        visible = None if not hidden.any() else _array(~hidden[0].expand(rows, columns))
+        if more.any():
+            added = more if added is None else added + more
+    softcap = call.options.get("softcap")
+    layer = NeuronLayer(
+        queries=_array(call.query[0].float()),
+        keys=_array(call.key[0].float()),
+        groups=site.groups,
+        scaling=scaling_of(call),
+        bias=None if added is None else _array(added.expand(added.shape[0], rows, columns)),
+        softcap=None if softcap is None else float(softcap),
+        visible=visible,
+    )
+    off = float(np.abs(layer.weights - _array(weights[0].float())).max(initial=0.0))
+    return layer if off <= _TOLERANCE.get(call.query.dtype, _HALF_TOLERANCE) else None
+
+
+def _split(mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Split a mask `[1 or head, query or 1, key]` into hidden positions and the bias added to the other scores."""
+    if mask.dtype == torch.bool:
+        return ~mask, torch.zeros_like(mask, dtype=torch.float32)
+    hidden = mask <= torch.finfo(mask.dtype).min / 2
+    return hidden, mask.float().masked_fill(hidden, 0.0)
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    return np.ascontiguousarray(tensor.detach().cpu().numpy())
 
 
 class KeptLayers:

@@ -1,9 +1,24 @@
-"""Put a model temporarily into eval mode or another attention implementation, and restore it afterwards."""
+"""Temporary changes of a model: hooks on its modules, eval mode, and another attention implementation."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from torch import nn
+from torch.utils.hooks import RemovableHandle
+
+
+@contextmanager
+def hooked(handles: Iterable[RemovableHandle]) -> Iterator[None]:
+    """Keep hooks inside the `with` block.
+
+    Args:
+        handles: handles of the registered hooks; best a generator, so that an error in registering one removes the
+            earlier ones.
+    """
+    with ExitStack() as hooks:
+        for handle in handles:
+            hooks.enter_context(handle)
+        yield
 
 
 @contextmanager

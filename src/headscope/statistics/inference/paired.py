@@ -1,17 +1,18 @@
-"""The ratio of two effects measured on the same documents, with Fieller's (1954) interval.
-
-Neither effect has the same sign in every document, so that the larger one cannot serve as the counts of a ratio. The
-interval contains the ratios r for which the mean of `part - r * whole` does not differ from 0, by Student's t.
-"""
+"""Comparisons of paired values, with intervals: the ratio of two effects, and Spearman's rank correlation."""
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm, rankdata
 
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval
 from headscope.statistics.inference.estimate import ratio
 from headscope.statistics.inference.interval_ends import quantile_of
+
+FEWEST = FEWEST_DOCUMENTS
+"""Smallest number of pairs for an interval."""
+_Z = float(norm.ppf(0.975))
 
 
 def effect_ratio_interval(
@@ -43,3 +44,26 @@ def effect_ratio_interval(
         known = sure & (square > 0) & (of_whole.documents >= FEWEST_DOCUMENTS)
         ends = (share, (middle - root) / square, (middle + root) / square)
     return Interval(*(np.where(known, values, np.nan) for values in ends))
+
+
+def rank_correlation(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float]:
+    """Return Spearman's rho of pairs, ties at their mean rank, and the ends of its 95% interval.
+
+    The interval is over pairs, with Fisher's z and the error of Bonett and Wright (2000). Its ends are NaN for fewer
+    than 10 pairs, and all three numbers if a side is constant.
+
+    Args:
+        x, y: the numbers of each pair, finite.
+    """
+    ranks = np.array([rankdata(x), rankdata(y)])
+    number = ranks.shape[1]
+    if number < 2 or (ranks.min(1) == ranks.max(1)).any():
+        return np.nan, np.nan, np.nan
+    rho = float(np.clip(np.corrcoef(ranks)[0, 1], -1, 1))
+    if number < FEWEST:
+        return rho, np.nan, np.nan
+    if abs(rho) == 1:
+        return rho, rho, rho
+    error = np.sqrt((1 + rho**2 / 2) / (number - 3))
+    middle = np.arctanh(rho)
+    return rho, float(np.tanh(middle - _Z * error)), float(np.tanh(middle + _Z * error))
