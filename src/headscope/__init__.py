@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from headscope.attention.head_id import HeadId
     from headscope.corpora.reading import read_corpus
-    from headscope.declarations.text_feature import TextFeature
+    from headscope.declarations.user_functions import TextFeature
     from headscope.errors import HeadscopeError
     from headscope.models.loading.load_model import load_model
     from headscope.statistics.sums.accumulator import Accumulator
@@ -42,7 +42,7 @@ _ELSEWHERE = {
     "HeadId": "headscope.attention.head_id",
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.study.study",
-    "TextFeature": "headscope.declarations.text_feature",
+    "TextFeature": "headscope.declarations.user_functions",
     "load_model": "headscope.models.loading.load_model",
     "read_corpus": "headscope.corpora.reading",
 }

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from headscope.app.explorer.limits import Limits
+from headscope.app.explorer.http_answers import Limits
 from headscope.app.explorer.model_shelf import NamedModel
-from headscope.app.explorer.snapshot_cache import Recent
+from headscope.app.explorer.served_snapshot import Recent
 from headscope.views.quantize import write_weights
 from headscope.views.snapshot.snapshot_of import reader_of
 from headscope.views.view_payload import neuron_bytes, payload

@@ -199,7 +199,7 @@ def test_the_browser_opens_once_the_page_is_there(folder, monkeypatch):
 
 
 def test_two_folders_of_one_name_are_told_apart(tmp_path):
-    from headscope.app.explorer.naming import named_models
+    from headscope.app.explorer.model_shelf import named_models
 
     for place in ("a", "b"):
         (tmp_path / place / "model").mkdir(parents=True)

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from headscope.app.cli import typed_text
-from headscope.app.cli.typed_text import text_or_file
+from headscope.app.cli import view
+from headscope.app.cli.view import text_or_file
 from headscope.atlas import atlas_files
 from headscope.errors import InputError, OptionError
 from headscope.study.study import open_study
@@ -89,7 +89,7 @@ def test_of_a_long_document_the_first_lines_are_drawn(tmp_path, capsys):
 
 
 def test_more_than_any_view_shows_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(typed_text, "_MOST_CHARACTERS", 8)
+    monkeypatch.setattr(view, "_MOST_CHARACTERS", 8)
     (tmp_path / "my.txt").write_text("The cat sat.\n")
     (tmp_path / "my.json").write_text(json.dumps([{"words": ["The", "cat", "sat", "."]}]))
     for name, part, length in (("my.txt", "line", 12), ("my.json", "document", 13)):

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from headscope.declarations.run_options import RunOptions
-from headscope.declarations.text_feature import TextFeature, check_features, hash_of_features
+from headscope.declarations.user_functions import TextFeature, check_features, hash_of_features
 from headscope.errors import OptionError
 
 

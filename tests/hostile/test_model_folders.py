@@ -170,8 +170,7 @@ def test_no_function_runs_a_folders_code(look, case, tmp_path, marker, answers):
 
 @each(REFUSED)
 def test_the_explorer_runs_no_folders_code(case, tmp_path, marker, answers):
-    from headscope.app.explorer.model_shelf import FAILED, Shelf
-    from headscope.app.explorer.naming import named_models
+    from headscope.app.explorer.model_shelf import FAILED, Shelf, named_models
 
     shelf = Shelf(named_models([str(case.make(tmp_path))]))
     shelf.start()

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from headscope.app.explorer.limits import Limits
+from headscope.app.explorer.http_answers import Limits
 from headscope.app.explorer.page import explorer_page
 from headscope.atlas.atlas_page import atlas_page
 from headscope.figures import line_diagram

@@ -7,7 +7,7 @@ import pytest
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.errors import InputError
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, mention_corpora
-from headscope.prepare.corpus_files import named
+from headscope.prepare.text_corpus import named
 from support.demo_treebank import demo_conllu, demo_documents
 
 LINES = "The 2-det\ndog 3-nsubj\nran 0-root\n\nIt 2-nsubj:pass\nwon 0-root\n\n"

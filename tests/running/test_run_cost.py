@@ -44,7 +44,7 @@ def test_its_passes_are_those_of_the_run(options, monkeypatch):
         return seconds
 
     monkeypatch.setattr(scan_runner, "scan_shards", counting)
-    monkeypatch.setattr("headscope.scans.shared_scan.scan_shards", counting)
+    monkeypatch.setattr("headscope.scans.scan_runner.scan_shards", counting)
     list(measure(prepare(options), watch=lambda progress: None))
     assert [each.inputs for each in cost.passes] == read
     assert cost.passes[0].label == "text, for stats, behaviors"

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from headscope.app.explorer.model_shelf import Shelf
-from headscope.app.explorer.naming import named_models
+from headscope.app.explorer.model_shelf import Shelf, named_models
 from headscope.app.explorer.serve import config_of, listen
 from headscope.app.explorer.web_app import Explorer
 

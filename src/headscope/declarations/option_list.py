@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from headscope.declarations.compat import DEFAULT_PACKING, DEFAULT_POOLING, DEFAULT_SPACING, UNSET
 from headscope.declarations.option import option
 from headscope.declarations.requests import BY_NAME, SKIPPABLE
-from headscope.declarations.text_feature import TextFeature
-from headscope.declarations.user_score import Score
+from headscope.declarations.user_functions import Score, TextFeature
 from headscope.encoding.choices import (
     DOCUMENTS,
     EXPLAINED,

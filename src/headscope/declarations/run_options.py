@@ -10,8 +10,7 @@ from headscope.declarations.compat import ORIGINAL, check_compat, pooling_of, sp
 from headscope.declarations.option import documented, options_of
 from headscope.declarations.option_list import OptionList
 from headscope.declarations.requests import check_requests, needed_requests, requests_of, stages_requested
-from headscope.declarations.text_feature import hash_of_features
-from headscope.declarations.user_score import hash_of_score
+from headscope.declarations.user_functions import hash_of_features, hash_of_score
 from headscope.declarations.vectors_file import hash_of_vectors
 from headscope.errors import OptionError
 from headscope.models.loading.load_choices import LOADING

@@ -20,8 +20,8 @@ from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.packing.max_inputs import draw_inputs
 from headscope.encoding.tokenizer.alignment import join_words
-from headscope.prepare.corpus_files import CorpusFiles, named
 from headscope.prepare.overlap import FileContents
+from headscope.prepare.text_corpus import CorpusFiles, named
 
 DEMO_NAME = "synthetic English, 250 documents"
 

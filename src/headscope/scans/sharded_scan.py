@@ -11,7 +11,7 @@ from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.models.placement import device_of
-from headscope.scans.scan_progress import ProgressReport, ScanProgress
+from headscope.scans.progress import ProgressReport, ScanProgress
 from headscope.scans.shard_executor import ShardExecutor, ShardJob
 from headscope.scans.shard_sums import ShardSums
 from headscope.scans.short_memory import with_fewer_inputs

@@ -8,7 +8,7 @@ from headscope.attention.model.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.shards import ShardedBatches
 from headscope.errors import MemoryShortError
-from headscope.scans.scan_progress import ScanProgress
+from headscope.scans.progress import ScanProgress
 
 Collector = TypeVar("Collector", bound=TileAccumulator)
 Result = TypeVar("Result")

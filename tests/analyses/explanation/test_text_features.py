@@ -7,7 +7,7 @@ import headscope as hs
 from headscope.analyses.explanation.catalog import FEATURES, GROUPS
 from headscope.analyses.explanation.colors import color_of
 from headscope.analyses.explanation.text_features import catalog_with
-from headscope.declarations.text_feature import TextFeature
+from headscope.declarations.user_functions import TextFeature
 from headscope.errors import OptionError
 from support.model_folders import save_tiny_masked_lm
 from support.planted_explanations import context, explained, inputs, vocabulary

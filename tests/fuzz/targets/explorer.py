@@ -15,7 +15,7 @@ import h11
 
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
-from headscope.app.explorer.limits import Limits
+from headscope.app.explorer.http_answers import Limits
 from headscope.app.explorer.model_shelf import NamedModel, Shelf
 from headscope.app.explorer.request import LookRequest
 from headscope.app.explorer.web_app import Explorer

@@ -6,7 +6,7 @@ from unittest.mock import patch
 from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
 from headscope.app.api import head_atlas
-from headscope.app.explorer.opened_study import study_model
+from headscope.app.explorer.model_shelf import study_model
 from headscope.atlas.blocks import atlas_blocks
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError

@@ -1,7 +1,6 @@
 """Declaration of the analysis of behaviors in text."""
 
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
-from headscope.declarations.command import Command
+from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
 from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 
 

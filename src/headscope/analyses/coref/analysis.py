@@ -1,7 +1,6 @@
 """The declaration of coreference heads and GAP."""
 
-from headscope.declarations.analysis import Analysis, CorpusCount, Stage
-from headscope.declarations.command import Command
+from headscope.declarations.analysis import Analysis, Command, CorpusCount, Stage
 from headscope.declarations.head_measures import ChosenHeads, HeadMeasures
 
 ANALYSIS = Analysis(

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
-from headscope.declarations.command import Command, OutputFile
+from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, OutputFile, Stage
 from headscope.declarations.head_measures import HeadMeasures
 from headscope.declarations.option import Option
 

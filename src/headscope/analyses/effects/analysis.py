@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from headscope.declarations.analysis import LOSS_OF_KIND, SCORE_HASH, TEXT_INPUTS, Analysis, Stage
-from headscope.declarations.command import Command
+from headscope.declarations.analysis import LOSS_OF_KIND, SCORE_HASH, TEXT_INPUTS, Analysis, Command, Stage
 from headscope.declarations.head_measures import HeadMeasures
 from headscope.encoding.choices import EXPLAINED
 

@@ -1,8 +1,7 @@
 """Declaration of the experiments analysis."""
 
 from headscope.analyses.behaviors.analysis import measures_of
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
-from headscope.declarations.command import Command
+from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
 
 ANALYSIS = Analysis(
     name="experiments",

@@ -1,7 +1,6 @@
 """Declaration of the explanation analysis."""
 
-from headscope.declarations.analysis import FEATURES_HASH, TEXT_INPUTS, Analysis, Stage
-from headscope.declarations.command import Command
+from headscope.declarations.analysis import FEATURES_HASH, TEXT_INPUTS, Analysis, Command, Stage
 from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 from headscope.declarations.option import Option
 

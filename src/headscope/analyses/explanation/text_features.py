@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats
 from headscope.analyses.explanation.row_context import RowContext
-from headscope.declarations.text_feature import TextFeature
+from headscope.declarations.user_functions import TextFeature
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import OptionError
 

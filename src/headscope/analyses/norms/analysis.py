@@ -1,7 +1,6 @@
 """The declaration of output norms."""
 
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
-from headscope.declarations.command import Command
+from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
 from headscope.declarations.head_measures import HeadMeasures
 
 ANALYSIS = Analysis(

@@ -1,7 +1,6 @@
 """The declaration of the probes."""
 
-from headscope.declarations.analysis import Analysis, Stage
-from headscope.declarations.command import Command
+from headscope.declarations.analysis import Analysis, Command, Stage
 from headscope.declarations.head_measures import HeadMeasures
 
 ANALYSIS = Analysis(

@@ -91,14 +91,14 @@ def _models(
     names: list[str] | None, revision: str | None, study: Path | None
 ) -> "tuple[list[NamedModel], dict[str, Any] | None]":
     """Return the models that may be used, and the data blocks of the study's atlas."""
-    from headscope.app.explorer.naming import named_models
+    from headscope.app.explorer.model_shelf import named_models
 
     if study is None:
         return named_models(names, revision=revision), None
     if sys.stderr.isatty():
         # Reading the study takes seconds, before there is an address to print.
         say_beside(f"reading {study}")
-    from headscope.app.explorer.opened_study import study_model
+    from headscope.app.explorer.model_shelf import study_model
     from headscope.atlas.blocks import atlas_blocks
     from headscope.study.study import open_study
 

@@ -8,8 +8,7 @@ from headscope.app.cli.printing import say, show
 from headscope.app.options import typed as o
 from headscope.app.options.beside_run import QUIET, TABLES
 from headscope.app.options.taken import WantedFiles, in_order, options_taken, pop_files, write_files
-from headscope.declarations.analysis import Analysis
-from headscope.declarations.command import Command
+from headscope.declarations.analysis import Analysis, Command
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
 

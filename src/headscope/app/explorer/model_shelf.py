@@ -1,16 +1,21 @@
-"""The models that the explorer was started with, loaded one after another while the page is already served."""
+"""The models that the explorer was started with, their names on the page, and the study that they belong to."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain, count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.app.explorer.http_answers import Refusal, busy
-from headscope.errors import HeadscopeError, ModelError
+from headscope.embedded import EMBEDDED
+from headscope.errors import HeadscopeError, ModelError, OptionError
+from headscope.visible import titled
 
 if TYPE_CHECKING:
+    from headscope.study.study import Study
     from headscope.views.snapshot.capture import AttentionReader
 
 WAITING, LOADING, READY, FAILED = "waiting", "loading", "ready", "failed"
@@ -145,3 +150,75 @@ def _state_of(reader: AttentionReader, named: NamedModel) -> State:
         decoder=anatomy.encoder_decoder,
         writes=anatomy.encoder_decoder or all(part.kind == "decoder" for part in anatomy.layout),
     )
+
+
+def named_models(
+    names: Sequence[str] | None = None, *, revision: str | None = None, study: NamedModel | None = None
+) -> list[NamedModel]:
+    """Return models with their names on the page: full hub names, and the last part of folders.
+
+    Args:
+        names: hub names and folders; the embedded model when there are none.
+        revision: revision of the model, if only one is named.
+        study: model of the study: a named model with the same name gets its roles.
+
+    Raises:
+        OptionError: one is named twice, or has no name.
+    """
+    models: list[NamedModel] = []
+    sources: Sequence[str | None] = names or [None]
+    for source in sources:
+        if source is not None and not source.strip():
+            raise OptionError("--model '' names no model; give a hub name or a folder")
+        if any(each.source == source for each in models):
+            raise OptionError(f"--model {source} is named twice; name each model once")
+        name = _free(_called(source), [each.name for each in models])
+        roles, weights = (study.roles, study.weights) if study is not None and name == study.name else (None, None)
+        models.append(NamedModel(name=name, source=source, revision=revision, roles=roles, weights=weights))
+    return models
+
+
+def _called(source: str | None) -> str:
+    if source is None:
+        return EMBEDDED
+    return titled(Path(source).resolve().name if Path(source).is_dir() else source)
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    """Return the name, with a number if two folders have the same name."""
+    names = chain([name], (f"{name} ({number})" for number in count(2)))
+    return next(each for each in names if each not in taken)
+
+
+def study_model(study: Study) -> NamedModel:
+    """Return the model that a study measured, if its manifest shows where it is.
+
+    Of a folder only the last part is known; loading it fails with the advice to name it.
+    """
+    model = study.manifest["signature"]["model"]
+    name = str(model["name"])
+    unknown = {
+        "folder": "was a folder, and the study does not say where it lies; name it with --model",
+        "memory": "was in memory; save it with save_pretrained, and name its folder with --model",
+    }
+    reason = unknown.get(str(model.get("origin")))
+    return NamedModel(
+        name=name,
+        source=None if name == EMBEDDED else name,
+        revision=model.get("revision"),
+        refused="" if reason is None else f"the study's model {name} {reason}",
+        roles=roles_of(study),
+        weights=model.get("weights"),
+    )
+
+
+def roles_of(study: Study) -> dict[str, tuple[tuple[str | None, ...], ...]]:
+    """Return each head's role, `[layer][head]` by kind."""
+    named = {(row.kind, row.layer, row.head): str(row.role) for row in study.roles.itertuples()}
+    return {
+        part["kind"]: tuple(
+            tuple(named.get((part["kind"], layer, head)) for head in range(1, part["heads"] + 1))
+            for layer in range(1, part["layers"] + 1)
+        )
+        for part in study.manifest["kinds"]
+    }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.app.explorer.limits import Limits
+from headscope.app.explorer.http_answers import Limits
 from headscope.views.attention_page import ATTENTION_STYLE
 from headscope.views.html_page import Page, assemble, policy_of
 from headscope.views.markup import el

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
 
-from headscope.app.explorer.http_answers import Refusal
-from headscope.app.explorer.limits import Limits
+from headscope.app.explorer.http_answers import Limits, Refusal
 from headscope.visible import shorten, visible
 
 _TEXTS = ("text", "text_b", "decoder_text")

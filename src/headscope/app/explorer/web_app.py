@@ -29,13 +29,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from headscope.app.explorer.guard import Guard, page_response
-from headscope.app.explorer.http_answers import Refusal, internal_error
-from headscope.app.explorer.limits import Limits
+from headscope.app.explorer.http_answers import Limits, Refusal, internal_error
 from headscope.app.explorer.model_shelf import Shelf
 from headscope.app.explorer.page import closed_door, explorer_page
 from headscope.app.explorer.request import LookRequest, read_request
-from headscope.app.explorer.served_snapshot import Look, Neuron, take_look, take_neuron
-from headscope.app.explorer.snapshot_cache import Kept, Recent
+from headscope.app.explorer.served_snapshot import Kept, Look, Neuron, Recent, take_look, take_neuron
 from headscope.app.explorer.worker import Worker
 
 NEURON_HEADER = "X-Headscope-Neuron"

@@ -11,8 +11,7 @@ from headscope.app.options.keywords import check_model, checked
 from headscope.corpora.given import given_text
 from headscope.declarations.option import Option
 from headscope.declarations.run_options import RunOptions
-from headscope.declarations.text_feature import check_features
-from headscope.declarations.user_score import check_score
+from headscope.declarations.user_functions import check_features, check_score
 from headscope.errors import OptionError
 from headscope.models.loading.load_choices import LOADING
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from headscope.app.options.beside_run import FUNCTIONS, OUT, RUN, TEXT, TOKENIZER, WATCH
-from headscope.declarations.analysis import Analysis, Stage
+from headscope.declarations.analysis import Analysis, Command, OutputFile, Stage
 from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.command import Command, OutputFile
 from headscope.declarations.option import GROUPS, Option
 
 _GROUPS = tuple(GROUPS)

@@ -1,15 +1,37 @@
-"""A user's feature, by which heads are explained: a name, a phrase, and a function of a text."""
+"""A user's functions: features that explain heads, and scores by which effects are measured."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
+from types import CodeType, FunctionType
 from typing import Any
 
-from headscope.declarations.function_facts import function_facts
 from headscope.errors import OptionError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+Score = Callable[[Any, Any], Any]
+"""A function of a model's output for a batch, and its inputs, that returns a number for each input, `[batch]`."""
+
+
+def function_facts(value: Any) -> Any:
+    """Return facts that identify a function, the same in every process.
+
+    They cover its code, defaults, closure and bound arguments, but not values that it reads from elsewhere.
+    """
+    if isinstance(value, FunctionType):
+        inside = [function_facts(cell.cell_contents) for cell in value.__closure__ or ()]
+        return function_facts(value.__code__), value.__defaults__, inside
+    if isinstance(value, CodeType):
+        return value.co_code, value.co_names, [function_facts(each) for each in value.co_consts]
+    if isinstance(value, partial):
+        arguments = [function_facts(each) for each in value.args]
+        return function_facts(value.func), arguments, sorted(value.keywords.items())
+    method = type(value).__call__ if callable(value) else None
+    if isinstance(method, FunctionType):
+        return type(value).__qualname__, function_facts(method), sorted(vars(value).items())
+    return repr(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,3 +110,42 @@ def hash_of_features(features: Sequence[TextFeature]) -> str | None:
         words = (each.name, each.sentence, each.group, each.label, each.opposite)
         digest.update(repr((words, function_facts(each.compute))).encode())
     return digest.hexdigest()
+
+
+def name_of_score(score: Score) -> str:
+    """Return the name of a score in tables: the name of its function."""
+    return str(getattr(score, "__name__", type(score).__name__))
+
+
+def check_score(score: Any, *, taken: Sequence[str] = ()) -> Score:
+    """Check that tables can name a score, and return it.
+
+    Args:
+        score: score as the user gave it.
+        taken: names of other measures.
+
+    Raises:
+        OptionError: it is not a function, or its name is taken or has other characters than `a` to `z`, digits and `_`.
+    """
+    if not callable(score):
+        raise OptionError(
+            f"score is a {type(score).__name__}; expected a function of the model's output and its inputs that "
+            "returns a number for each input"
+        )
+    name = name_of_score(score)
+    if not _NAME.fullmatch(name):
+        raise OptionError(
+            f"score is named {name!r}; expected small letters, digits and _, as def logit_difference(outputs, inputs)"
+        )
+    if name in taken:
+        raise OptionError(f"score is named {name!r}, as a measure of effects is; give the function another name")
+    named: Score = score
+    return named
+
+
+def hash_of_score(score: Score | None) -> str | None:
+    """Return a score's name and a hash of its function, for the signature; None without a score."""
+    if score is None:
+        return None
+    digest = blake2b(repr(function_facts(score)).encode(), digest_size=8)
+    return f"{name_of_score(score)} {digest.hexdigest()}"
