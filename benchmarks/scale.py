@@ -63,7 +63,7 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
     from headscope.encoding.shards import SHARD_TOKENS, ShardedBatches
     from headscope.examples.top_examples import TopExampleAccumulator
     from headscope.prepare.prepared_run import prepare_model_run
-    from headscope.scans.shard_sums import ShardSums
+    from headscope.scans.stage_sums import ShardSums
 
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ from headscope.atlas.blocks import atlas_blocks
 from headscope.errors import InputError
 from headscope.report_kit.kinds import kinds_of
 from headscope.reporting import card_sentences
-from headscope.reporting.joined_words import joined
+from headscope.reporting.card_sentences import joined
 from headscope.reporting.payload import data_block, maps_block
 from headscope.study.study import open_study
 from headscope.views.markup import json_text

@@ -5,8 +5,7 @@ import torch
 
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
-from headscope.attention.tile import join_rows
-from headscope.attention.vectors.head_vectors import HeadVectors, join_vectors
+from headscope.attention.tile import HeadVectors, join_rows, join_vectors
 from support.inputs import made_up_segments, vocabulary
 from support.plain_vectors import SIDES, plain_vectors
 from support.tiny_models import tiny_model

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from headscope.attention.model.examination import examine
-from headscope.attention.model.question_losses import question_losses
+from headscope.attention.model.loss_source import question_losses
 from headscope.encoding.questions.loss_questions import NextToken
 from headscope.models.losses import ask_of, loss_of
 from support.by_hook import logs_of

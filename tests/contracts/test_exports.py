@@ -7,8 +7,7 @@ from headscope.app.options.taken import stages_measured
 from headscope.declarations.analysis_list import ANALYSES, OF_STAGE
 from headscope.errors import OptionError
 from headscope.figures.paper import WIDTHS
-from headscope.reporting.export import export
-from headscope.reporting.paper_figures import SCREEN, export_figures
+from headscope.reporting.export import SCREEN, export, export_figures
 from support import mock_inputs
 from support.measured import study_in_memory
 from support.mock_study import write_study

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headscope.figures.labels import LONGEST_LABEL, cells, label, shorten, visible
+from headscope.figures.style import LONGEST_LABEL, cells, label, shorten, visible
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.reporting.joined_words import joined
+from headscope.reporting.card_sentences import joined
 
 
 @pytest.mark.parametrize(

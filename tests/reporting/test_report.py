@@ -12,8 +12,7 @@ from headscope.analyses.stats.paper import paper_section
 from headscope.models.folder.shown import short_name
 from headscope.report_kit.kinds import kinds_of
 from headscope.report_kit.words import words_for
-from headscope.reporting.every_finding import findings, headline
-from headscope.reporting.parts import write_figures
+from headscope.reporting.every_finding import findings, headline, write_figures
 from headscope.reporting.report_page import render_report, write_report
 from headscope.statistics.statistic_catalog import is_share, of_topic
 from headscope.views.quantize import read_weights

@@ -26,7 +26,7 @@ from headscope.statistics.measures import of_measure
 from headscope.statistics.statistic_catalog import NAMES
 from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.study.manifest import MANIFEST
-from headscope.study.paper import is_bert_base, paper_numbers
+from headscope.study.paper_table import is_bert_base, paper_numbers
 from support.model_folders import save_tiny_bert
 from support.shared_data import data
 

@@ -6,8 +6,7 @@ import numpy as np
 import torch
 
 from headscope.attention.interventions.outcome import HeadEffects
-from headscope.attention.tile import AttentionTile
-from headscope.attention.vectors.head_vectors import HeadVectors
+from headscope.attention.tile import AttentionTile, HeadVectors
 from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.attention.visibility import visibility_of
 from headscope.encoding.batching import collate

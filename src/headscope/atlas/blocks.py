@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from headscope.analyses.for_report import every_part, functions_of
-from headscope.atlas.functions import behaviors_block, relations_block
-from headscope.atlas.vocabulary import vocabulary
+from headscope.atlas.functions import behaviors_block, relations_block, vocabulary
 from headscope.errors import InputError
 from headscope.models.folder.shown import short_name
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import plain
 from headscope.reporting.card_sentences import TOP_EXAMPLES, sentences_block
-from headscope.reporting.head_looks import is_explained
+from headscope.reporting.head_summary import is_explained
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.report_page import run_line
 from headscope.study.study import Study

@@ -1,16 +1,19 @@
-"""Head functions for the atlas's script: numbers of relations and behaviors, as columns over the heads of a kind."""
+"""Head functions and search terms for the atlas's script."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from headscope.report_kit.head_functions import DIRECTIONS, FunctionScores
+from headscope.report_kit.head_functions import DIRECTIONS, FunctionScores, HeadFunction
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import json_numbers
+from headscope.report_kit.words import Words
+from headscope.statistics.role_catalog import ROLES, SHOWN
+from headscope.statistics.statistic_catalog import STATISTICS
 
 
 def relations_block(functions: Sequence[FunctionScores], kinds: Sequence[Kind]) -> list[dict[str, Any]]:
@@ -137,3 +140,49 @@ def _columns(rows: pd.DataFrame, kind: Kind, names: Mapping[str, str], *, always
 
 def _number(value: float) -> float | int | None:
     return json_numbers(np.array([value]))[0]
+
+
+def vocabulary(
+    words: Words,
+    measured: Sequence[HeadFunction],
+    known: Sequence[tuple[HeadFunction, str]],
+    *,
+    explained: bool = False,
+) -> list[dict[str, Any]]:
+    """Return the search terms: `what`, `name`, `label`, `says`, and its `words`.
+
+    `what` is role, relation, showing, statistic, or unmeasured: a term that this run did not measure, with the reason
+    in `missing`.
+
+    Args:
+        words: the model's names of special tokens.
+        measured: functions that the run looked for in heads.
+        known: functions that the search understands even if the run did not measure them, each with the key of the
+            missing part (of `missing`).
+    """
+    roles = [
+        _entry("role", name, words.roles[name], "", (*ROLES[name].search_words, words.roles[name])) for name in SHOWN
+    ]
+    statistics = [
+        _entry("statistic", name, words.statistics[name], "", (*entry.search_words, words.statistics[name]))
+        for name, entry in STATISTICS.items()
+        if entry.search_words
+    ]
+    names = {function.name for function in measured}
+    others = [
+        _named(function) | {"what": "unmeasured", "missing": missing}
+        for function, missing in known
+        if function.name not in names and function.search_words
+    ]
+    named = [_named(function) for function in measured if function.search_words]
+    return [*roles, *named, *statistics, *others]
+
+
+def _named(function: HeadFunction) -> dict[str, Any]:
+    what = "relation" if function.is_relation else "showing"
+    return _entry(what, function.name, function.label, function.description, function.search_words)
+
+
+def _entry(what: str, name: str, label: str, says: str, words: Iterable[str]) -> dict[str, Any]:
+    unique = list(dict.fromkeys(word.lower() for word in words if word))
+    return {"what": what, "name": name, "label": label, "says": says, "words": unique}

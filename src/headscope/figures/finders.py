@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from headscope.attention.head_id import head_label
 from headscope.figures.label_places import Box, LabelPlace, WantedLabel, place_labels
-from headscope.figures.labels import label
-from headscope.figures.style import INK, role_color
+from headscope.figures.style import INK, label, role_color
 
 LARGER = 2.0
 """Area of the mark, as a multiple of the area of other heads' marks."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headscope.figures.labels import cells
+from headscope.figures.style import cells
 
 WIDTH, HEIGHT = 0.6, 1.15
 """The width of a character and the height of a line, relative to the font size, wide enough for every font used."""

@@ -1,7 +1,4 @@
-"""The common style of the figures: fonts, ink, axes, role colors and role shapes.
-
-Figures are made without pyplot, so nothing global is left behind and a server may draw in threads.
-"""
+"""The style of figures: fonts, colors, sizes and labels."""
 
 from __future__ import annotations
 
@@ -21,12 +18,14 @@ from matplotlib.path import Path as Outline
 
 from headscope.figures.paper import paper_font, paper_width
 from headscope.palette import palette
+from headscope.visible import LONGEST_TITLE, MOST_MARKS, cells, shorten, visible
 
+__all__ = ["LONGEST_LABEL", "LONGEST_TITLE", "MOST_MARKS", "cells", "label", "shorten", "visible"]
+LONGEST_LABEL = 17
 INK = palette().page["ink"].light
 SOFT = palette().page["soft"].light
 LINE = palette().page["line"].light
 TICK = palette().page["tick"].light
-
 _WANTED_FONTS = (
     "DejaVu Sans",
     "Noto Sans CJK SC",
@@ -36,9 +35,13 @@ _WANTED_FONTS = (
     "Noto Sans Devanagari",
     "Noto Sans Symbols2",
 )
-
 LEAST_MARK = 33.0
 """The size of the smallest mark, in square points: every shape of the palette is 5 pixels high on the page."""
+
+
+def label(token: str, limit: int = LONGEST_LABEL) -> str:
+    """Return a token as it is drawn: control characters visible, and at most `limit` columns wide."""
+    return shorten(visible(token[: 8 * LONGEST_TITLE]), limit)
 
 
 @cache

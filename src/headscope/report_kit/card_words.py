@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.figures.labels import label
+from headscope.figures.style import label
 from headscope.visible import titled
 
 _GOES_ON = "##"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from headscope.figures.labels import label
+from headscope.figures.style import label
 
 COREFERENCE = "coreference"
 OVERALL = ("all", "all_but_punct_root")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headscope.counted import count as count
-from headscope.figures.labels import shorten, visible
+from headscope.figures.style import shorten, visible
 from headscope.statistics.role_catalog import ROLES, SHOWN
 from headscope.statistics.statistic import Special
 from headscope.statistics.statistic_catalog import STATISTICS

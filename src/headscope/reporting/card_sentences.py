@@ -1,7 +1,8 @@
-"""Corpus sentences on a head's card: where it finds a relation, copies, or shows its role most clearly."""
+"""Corpus sentences on a head's card: where it finds a relation, and where it is wrong."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,22 +15,70 @@ from headscope.report_kit.relation_names import short
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.words import Words
-from headscope.reporting.head_functions import finds_of, shows_of
-from headscope.reporting.head_summary import strongest_behavior
-from headscope.reporting.joined_words import joined
+from headscope.reporting.head_summary import finds_of, shows_of, strongest_behavior
 from headscope.reporting.payload import packed, shown_tokens
-from headscope.reporting.shortened_examples import shortened
 from headscope.statistics.inference.worth_saying import LARGE_SHARE
 from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 from headscope.visible import titled
 
+_BEFORE = re.compile(r" (?=[.,;:!?)\]}%…]|['’]\w|n['’]t\b)")
+_AFTER = re.compile(r"(?<=[(\[{]) ")
+# Han, kana, their marks and wide forms, Thai, Lao, Burmese, Khmer: scripts without spaces between words. Korean has
+# spaces.
+_WITHOUT = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u312f\u31a0-\u9fff\uf900-\ufaff\uff00-\uff9f\U00020000-\U0003ffff"
+)
+_SHARED = "\u2014\u2018\u2019\u201c\u201d\u2026"  # marks that other scripts use too
+_UNSPACED = re.compile(rf"(?<=[{_WITHOUT}]) (?=[{_WITHOUT}{_SHARED}])|(?<=[{_SHARED}]) (?=[{_WITHOUT}])")
 TOP_EXAMPLES = "top_examples"
 """The table of sentences for the role of every head."""
 LONGEST_TEXT = 2000
 MANY_HEADS = 512
 """Limit on the heads of a kind: above it a page has less about each head, so that it opens quickly."""
 FEW_TOKENS = 16
+
+
+def joined(words: Sequence[str]) -> str:
+    """Join words to a line of text, without a treebank's spaces before punctuation.
+
+    Chinese, Japanese, Thai and other scripts without spaces have none between their words, nor around their marks.
+    """
+    return _AFTER.sub("", _BEFORE.sub("", _UNSPACED.sub("", " ".join(words))))
+
+
+def shortened(row: dict[str, Any], *, most: int) -> dict[str, Any]:
+    """Return a row of examples cut to the `most` neighboring tokens with most of its attention; short rows stay.
+
+    Arcs that leave this window are dropped. If the keys are other tokens than the queries, they get their own window.
+    """
+    sides = ["tokens"] if "keys" not in row or "predicted" in row else ["tokens", "keys"]
+    tokens = [str(token) for token in row["tokens"]]
+    keys = tokens if len(sides) == 1 else [str(key) for key in row["keys"]]
+    if max(len(tokens), len(keys)) <= most:
+        return row
+    weights = np.asarray(row["weights"], dtype=np.float64).reshape(len(tokens), len(keys))
+    if keys == tokens:
+        starts = range(len(tokens) - most + 1)
+        first = max(starts, key=lambda at: float(weights[at : at + most, at : at + most].sum()))
+        rows = columns = slice(first, first + most)
+    else:
+        rows, columns = (_heaviest(weights.sum(1 - axis), most) for axis in (0, 1))
+    cut: dict[str, Any] = {"tokens": tokens[rows], "weights": weights[rows, columns].reshape(-1)}
+    if len(sides) > 1:
+        return {**row, **cut, "keys": keys[columns]}
+    ends = [[int(position) - rows.start for position in row[name]] for name in ("queries", "keys", "predicted")]
+    inside = [position for position, arc in enumerate(zip(*ends, strict=True)) if all(0 <= at < most for at in arc)]
+    return {**row, **cut} | {
+        name: [positions[position] for position in inside]
+        for name, positions in zip(("queries", "keys", "predicted"), ends, strict=True)
+    }
+
+
+def _heaviest(line: np.ndarray, most: int) -> slice:
+    """Return the window of a line of numbers with the largest sum."""
+    first = max(range(max(1, len(line) - most + 1)), key=lambda at: float(line[at : at + most].sum()))
+    return slice(first, first + most)
 
 
 @once_a_study

@@ -1,46 +1,50 @@
-"""The findings of a run: sentences supported by its numbers. Each analysis writes its own, from its `in_report.py`.
-
-A sentence that one number differs from another, or that heads have an effect, an order, a rank or clusters, is written
-only if it is significant (false discovery rate 5% over all sentences of its kind) and as large as the smallest size of
-its unit; `statistics.inference.worth_saying` decides both. In the rules below "shown" means both.
-
-- A head *stands out* at a behavior (previous, next or current token, the first special token, the separator,
-  punctuation) if its share is shown to exceed one quarter and twice the share under uniform attention.
-- A head *shows* a behavior, in text or by experiment, by the same rule; "no head shows" it if all were tested.
-  A behavior seen in attention weights is "not in what it writes" if its norm-weighted share does not pass the rule.
-- "over half" needs a share that is shown to exceed one half.
-- Two numbers measured on the same documents are compared by the interval of their difference, never by whether their
-  own intervals overlap: "more" and "less" need the difference to be shown; otherwise the sentence says "no difference
-  larger than" the farther end. "More than any other head" needs it to be shown against the nearest head.
-- "most", "nearest", "least" and a rank need intervals that do not overlap with those of the other heads.
-- "attend broadly" needs an entropy shown to exceed the role's share of uniform, "narrowly focused" one below half of
-  uniform.
-- Choosing a head "beats every fixed offset" if the test on held-out documents gives q < 0.05 and the head is a point
-  above the offset.
-- A test that was not made is reported as untested, never as absent.
-- The loss depends "less" or "more" on a class of token if the paired difference to other tokens is shown; both
-  measures of importance are given, and the sentence mentions a disagreement.
-- The words at the attending end of a relation attend to a sink "less" or "more" if the difference to other words is
-  shown.
-- Sentences on heads removed together, on predictions from explanations, and on estimated effects need an effect: all
-  heads together, sets of them, uniform attention, or single heads are shown to cost loss.
-- A cluster is named if its stability on resampled documents is 0.75 or more, and its role if random heads would seldom
-  share it. Heads that are similar, and trees without a separate cluster, have none.
-- With fewer than 10 documents there are no intervals: values are stated as measured, a sentence says so, and there are
-  no claims about ranks or about broad and narrow heads.
-"""
+"""The findings, figures and terms of all analyses together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from headscope.analyses.for_report import every_part
+from headscope.analyses.for_report import drawings_of, every_part
+from headscope.figures.paper import on_paper
+from headscope.figures.saving import save
 from headscope.report_kit.linked_sentences import Sentence, sentence
-from headscope.report_kit.report_parts import Context
+from headscope.report_kit.report_parts import Context, Parts, Term
 from headscope.report_kit.words import count
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+
+
+def write_figures(
+    about: Context, folder: Path, *, width: float | None = None, font: str = "", forms: Sequence[str] = ("svg",)
+) -> list[Path]:
+    """Write every analysis's figures, if there is something to draw, and return their files' paths.
+
+    Args:
+        about: the run.
+        folder: folder for the files.
+        width: width of every figure in inches, for a paper; by default each figure has its own.
+        font: typeface of their text; by default that of pages.
+        forms: formats, among `svg`, `png` and `pdf`; a page needs only the first, and each takes time.
+    """
+    paths: list[Path] = []
+    with on_paper(width, font=font):
+        for file, draw in drawings_of(about).items():
+            paths += save(draw(), folder, file, forms=forms)
+    return sorted(paths)
+
+
+def more_terms(about: Context) -> tuple[Term, ...]:
+    """Return the terms that a run's further sections need."""
+    return tuple(term for parts in every_part() for term in terms_of(about, parts))
+
+
+def terms_of(about: Context, parts: Parts) -> Sequence[Term]:
+    """Return the terms of an analysis; empty if the run has none of the tables that they explain."""
+    if all(about.run.tables.get(name) is None for name in parts.explained):
+        return ()
+    return parts.terms(about) if callable(parts.terms) else parts.terms
 
 
 def first_findings(run: Study) -> list[str]:

@@ -1,15 +1,4 @@
-"""The first line of a head: one rule for badge, headline, list, tooltip, terminal, atlas and `study.heads["summary"]`.
-
-The line states the first of these that holds:
-
-1. The head finds a relation, or antecedents, better than the baselines: the one with the highest accuracy.
-2. Its attention targets, if heads are explained (`analyses.explanation.looks`), and the sentence that explains it.
-3. If heads are not explained: a behavior that it shows, the one with the largest share. A behavior that the head's role
-   describes more exactly (at most 3 tokens away, for a head with the role previous token) is skipped.
-4. If heads are not explained: its role.
-
-For all other heads the line says that there is no supported pattern.
-"""
+"""The first line of a head, from its functions and attention targets: badge, headline and color."""
 
 from __future__ import annotations
 
@@ -18,19 +7,85 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
+import numpy as np
+
 from headscope.analyses.for_report import every_part, functions_of
 from headscope.report_kit.head_functions import FunctionScores
 from headscope.report_kit.head_looks import LOOKS, UNEXPLAINED, HeadLook
 from headscope.report_kit.kinds import Kind, kinds_of
 from headscope.report_kit.linked_sentences import measured
-from headscope.report_kit.numbers import interval_decimals, joined, percent
+from headscope.report_kit.numbers import interval_decimals, joined, json_numbers, percent
+from headscope.report_kit.tables.cells import NO_NUMBER
 from headscope.report_kit.words import Words, capital, plain, words_for
-from headscope.reporting.head_functions import finds_of, shows_of
-from headscope.reporting.head_looks import is_explained, looks_of
 from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.tables.head_table import is_true
+from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 
 NOTHING_SUPPORTED = "No supported pattern"
+
+
+def finds_of(run: Study, kind: Kind, functions: Sequence[FunctionScores]) -> dict[int, list[dict[str, Any]]]:
+    """Return the relations that each head of a kind finds, by head index: best held out, and above the baseline."""
+    if "finds" not in run.roles:
+        return {}
+    relations = {scores.function.name: scores for scores in functions if scores.function.is_relation}
+    rows = run.roles[run.roles["kind"] == kind.name]
+    return {
+        kind.head_index(layer, head): [_find(relations[name]) for name in finds]
+        for layer, head, finds in zip(rows["layer"], rows["head"], rows["finds"])
+        if finds
+    }
+
+
+def _find(scores: FunctionScores) -> dict[str, Any]:
+    cell = next((best.value for best in scores.best.values()), None) or NO_NUMBER
+    ends = [cell.ci_low, cell.ci_high] if cell.has_interval else [float("nan")] * 2
+    value, low, high = json_numbers(np.array([cell.value, *ends]))
+    function = scores.function
+    fields = {"name": function.label, "says": function.description, "role": function.role}
+    return fields | {"value": value, "low": low, "high": high}
+
+
+def shows_of(kind: Kind, functions: Sequence[FunctionScores]) -> dict[int, list[dict[str, Any]]]:
+    """Return the searchable behaviors that each head of a kind shows, by head index.
+
+    Each has its value and interval, and its norm-weighted value, if it is known.
+    """
+    out: dict[int, list[dict[str, Any]]] = {}
+    for scores in functions:
+        function, heads = scores.function, scores.heads
+        if function.is_relation or heads is None or not function.search_words:
+            continue
+        for row in heads[(heads["kind"] == kind.name) & is_true(heads["shows"])].to_dict("records"):
+            value, low, high, norm = json_numbers(
+                np.array([row[name] for name in ("value", "ci_low", "ci_high", "norm")], dtype=np.float64)
+            )
+            fields = {"id": function.name, "name": function.label, "says": function.description, "role": function.role}
+            known = {} if norm is None else {"written": norm}
+            out.setdefault(kind.head_index(row["layer"], row["head"]), []).append(
+                fields | {"value": value, "low": low, "high": high} | known
+            )
+    return out
+
+
+@once_a_study
+def _known(run: Study) -> dict[str, dict[int, HeadLook]]:
+    return {
+        kind.name: {index: look for parts in every_part() for index, look in parts.looks(run, kind).items()}
+        for kind in kinds_of(run)
+    }
+
+
+def is_explained(run: Study) -> bool:
+    """Return True if the run explained heads; otherwise heads are colored by their roles."""
+    return any(_known(run).values())
+
+
+def looks_of(run: Study, kind: Kind) -> list[HeadLook]:
+    """Return the attention target of each head of a kind, in head order; heads without data are unexplained."""
+    known, nothing = _known(run)[kind.name], HeadLook(color=UNEXPLAINED, explained=float("nan"), sink=float("nan"))
+    return [known.get(index, nothing) for index in range(kind.size)]
 
 
 @dataclass(frozen=True)

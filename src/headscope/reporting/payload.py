@@ -1,9 +1,9 @@
-"""Data for the page's script: every statistic of every head, and every head's maps on short sentences."""
+"""Data for the page's script: every statistic of every head, and marks of guided heads."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,15 @@ import pandas as pd
 
 from headscope.analyses.for_report import every_part, functions_of, measures_of
 from headscope.declarations.head_measures import SHARE
-from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
+from headscope.figures.style import label
+from headscope.models.guided import GUIDED
 from headscope.report_kit.head_looks import LOOKS
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.numbers import json_numbers
+from headscope.report_kit.numbers import json_numbers, percent
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.words import Words, capital
-from headscope.reporting.guided import guided_sentences
-from headscope.reporting.head_functions import finds_of, shows_of
-from headscope.reporting.head_looks import is_explained, looks_of
-from headscope.reporting.head_summary import summaries_of_kind
+from headscope.report_kit.words import Words, capital, join
+from headscope.reporting.head_summary import finds_of, is_explained, looks_of, shows_of, summaries_of_kind
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN, Role
 from headscope.statistics.statistic_catalog import NAMES, is_share
 from headscope.study.once_a_study import once_a_study
@@ -30,6 +28,32 @@ from headscope.views.quantize import write_weights
 from headscope.visible import titled
 
 SCHEMA = 1
+
+
+def guided_line(manifest: Mapping[str, Any]) -> str:
+    """Return a phrase with the guided heads of a run's model; empty without guided heads."""
+    guided = manifest.get(GUIDED)
+    if not guided:
+        return ""
+    verb = "were" if len(guided["heads"]) > 1 else "was"
+    return f"{join(guided['heads'])} {verb} guided for the first {percent(guided['share'], 0)} of training"
+
+
+def guided_sentences(manifest: Mapping[str, Any], kind: Kind) -> dict[int, str]:
+    """Return the sentence for the card of each guided head, by its index in a kind of attention."""
+    guided = manifest.get(GUIDED)
+    if not guided:
+        return {}
+    sentence = (
+        f"Guided: for the first {percent(guided['share'], 0)} of training it was shown where to look. That such heads "
+        "form by data alone does not follow from it."
+    )
+    places = [[int(number) for number in head.split("-")] for head in guided["heads"]]
+    return {
+        kind.head_index(layer, head): sentence
+        for layer, head in places
+        if layer <= kind.layers and head <= kind.heads_per_layer
+    }
 
 
 @once_a_study

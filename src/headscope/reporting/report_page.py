@@ -12,10 +12,8 @@ from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import count, join, plain
 from headscope.reporting.card_sentences import first_sentences
-from headscope.reporting.every_finding import findings, headline
-from headscope.reporting.guided import guided_line
-from headscope.reporting.parts import more_terms, write_figures
-from headscope.reporting.payload import data_block, maps_block
+from headscope.reporting.every_finding import findings, headline, more_terms, write_figures
+from headscope.reporting.payload import data_block, guided_line, maps_block
 from headscope.reporting.provenance import counts, definitions, signature
 from headscope.reporting.story import GroupParts, findings_list, group_html, groups_of_page, meaning
 from headscope.storage.atomic import write_bytes

@@ -1,18 +1,106 @@
-"""Words of a study, for Python: the findings and the head cards, as on the pages."""
+"""Words of a study for Python and notebooks: findings, head cards, and the card of the study."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
 
-from headscope.attention.head_id import HeadId, head_anchor
+import pandas as pd
+
+from headscope.attention.head_id import HeadId, head_anchor, head_label
+from headscope.palette import palette
 from headscope.reporting.card_sentences import sentences_block
-from headscope.reporting.every_finding import findings
+from headscope.reporting.every_finding import findings, first_findings
 from headscope.reporting.head_summary import head_summaries
-from headscope.reporting.study_card import study_card
+from headscope.statistics.role_catalog import ROLES
 from headscope.study.study import Study
 from headscope.study.study_words import Findings, HeadCard, HeadExample, StudyWords
 
+_CELL, _GAP, _LEFT, _TOP = 18, 2, 26, 16.0  # pixels
+_STYLE = "font:13px/1.5 system-ui,sans-serif"
 _ATLAS = "atlas/index.html"
+
+
+def study_card(study: Study) -> str:
+    """Return a study as HTML; all text from the model or the corpus is escaped.
+
+    Raises:
+        InputError: a file of the run is missing, or has changed since the run wrote it.
+    """
+    parts = [f"<p><b>headscope study</b> of {escape(study.summary())}</p>"]
+    if "stats" in study.tables:
+        roles = study.roles
+        parts += [_grid(kind, roles[roles["kind"] == kind["kind"]]) for kind in study.manifest["kinds"]]
+        parts.append(_legend(roles["role"]))
+        findings = [f"<li>{escape(finding)}</li>" for finding in first_findings(study)]
+        parts.append(f"<ul>{''.join(findings)}</ul>" if findings else "")
+    parts.append(f"<p>{_link(study)}</p>")
+    tables = escape(", ".join(study.tables))
+    parts.append(f"<p><code>study.heads</code>: a row for each head. Tables: {tables}</p>")
+    return f'<div style="{_STYLE}">{"".join(parts)}</div>'
+
+
+def _grid(part: Mapping[str, Any], roles: pd.DataFrame) -> str:
+    """Return a kind's head grid as SVG: layers as rows, heads as columns, colored by role."""
+    rows = roles.to_dict("records")
+    width = _LEFT + part["heads"] * (_CELL + _GAP)
+    height = int(_TOP) + part["layers"] * (_CELL + _GAP)
+    marks = [_text(_LEFT + _middle(head), _TOP - 5, head) for head in range(1, part["heads"] + 1)]
+    marks += [_text(_LEFT / 2, _TOP + _middle(layer) + 4, layer) for layer in range(1, part["layers"] + 1)]
+    for row in rows:
+        layer, head = int(row["layer"]), int(row["head"])
+        style = palette().roles[str(row["role"])]
+        finds = [str(each) for each in row["finds"]]
+        title = f"{part['kind']} {head_label(layer, head)}: {style.label}" + (
+            f"; finds {', '.join(finds)}" if finds else ""
+        )
+        edge = f' stroke="{palette().page["ink"].light}" stroke-width="2"' if finds else ""
+        x, y = (_LEFT + _middle(head) - _CELL / 2), (_TOP + _middle(layer) - _CELL / 2)
+        marks.append(
+            f'<rect x="{x:g}" y="{y:g}" width="{_CELL}" height="{_CELL}" rx="2" fill="{style.fill.light}"{edge}>'
+            f"<title>{escape(title)}</title></rect>"
+        )
+    label = f"Heads of the {part['kind']} by role, layers as rows"
+    return (
+        f'<svg role="img" aria-label="{escape(label)}" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}"><title>{escape(label)}</title>{"".join(marks)}</svg>'
+    )
+
+
+def _middle(number: int) -> float:
+    """Return the distance in pixels from the edge of the first cell to the center of cell `number`, from 1."""
+    return (number - 0.5) * (_CELL + _GAP)
+
+
+def _text(x: float, y: float, number: int) -> str:
+    return f'<text x="{x:g}" y="{y:g}" font-size="10" text-anchor="middle" fill="currentColor">{number}</text>'
+
+
+def _legend(roles: Iterable[Any]) -> str:
+    """Return the roles that heads have, each with its color and its number of heads."""
+    numbers = pd.Series(list(roles)).value_counts()
+    entries = [
+        f'<span style="white-space:nowrap;margin-right:1em"><span style="display:inline-block;width:.8em;height:.8em;'
+        f'background:{palette().roles[name].fill.light}"></span> {escape(palette().roles[name].label)} '
+        f"({numbers[name]})</span>"
+        for name in ROLES
+        if name in numbers.index
+    ]
+    return f"<p>{' '.join(entries)}</p>"
+
+
+def _link(study: Study) -> str:
+    """Return a link to the report; only the folder if the run has no page."""
+    page = study.report_path
+    if not page.exists():
+        return f"Tables in <code>{escape(str(study.path))}</code>"
+    resolved = page.resolve()
+    here = Path.cwd()
+    # A notebook server serves files below its own folder; only the browser can open a page elsewhere.
+    address = resolved.relative_to(here).as_posix() if resolved.is_relative_to(here) else resolved.as_uri()
+    return f'<a href="{escape(address)}" target="_blank">Open the report</a> <code>{escape(str(page))}</code>'
 
 
 def study_findings(study: Study) -> Findings:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from headscope.attention.interventions.intervention import halves_of
-from headscope.attention.model.question_losses import question_losses
+from headscope.attention.model.loss_source import question_losses
 from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.encoding.encoder import Encoder

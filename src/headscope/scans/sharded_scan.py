@@ -13,9 +13,8 @@ from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.models.placement import device_of
 from headscope.scans.progress import ProgressReport, ScanProgress
 from headscope.scans.shard_executor import ShardExecutor, ShardJob
-from headscope.scans.shard_sums import ShardSums
 from headscope.scans.short_memory import with_fewer_inputs
-from headscope.scans.stage_sums import StageSums
+from headscope.scans.stage_sums import ShardSums, StageSums
 
 
 def scan_shards(

@@ -1,14 +1,18 @@
-"""A table formatted for a paper: numbers in a data frame and a CSV file, words and numbers in LaTeX."""
+"""The paper's values, and tables as the paper prints them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 
+_NAMES = tuple(f"{owner}bert-base-{case}" for owner in ("google-bert/", "") for case in ("uncased", "cased"))
+_SHAPE = {"kind": "encoder", "layers": 12, "heads": 12}
 # Translated in one pass, because an escaped backslash would be escaped again. In LaTeX's default encoding `<`, `>` and
 # `|` print as other characters.
 _LATEX = str.maketrans(
@@ -33,6 +37,26 @@ _LAYOUTS = (
     (150, "table*", r"\scriptsize"),
 )
 """Number of characters that fit in a line, the environment (one column of 3.3 inches, or both), and the font size."""
+
+
+def paper_numbers() -> dict[str, Any]:
+    """Return the numbers of Clark et al. 2019 that the project stores."""
+    numbers: dict[str, Any] = json.loads((files("headscope") / "data" / "clark2019.json").read_text(encoding="utf-8"))
+    return numbers
+
+
+def is_bert_base(manifest: Mapping[str, Any]) -> bool:
+    """Return True if a run's model is the paper's BERT-base, by its name on the hub and its shape.
+
+    A local folder may have any name, and the shape alone fits many models.
+    """
+    model = manifest["signature"]["model"]
+    return (
+        model.get("origin") == "hub"
+        and str(model["name"]).lower() in _NAMES
+        and model["family"] == "bert"
+        and list(manifest["kinds"]) == [_SHAPE]
+    )
 
 
 def _latex(text: str) -> str:

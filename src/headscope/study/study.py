@@ -22,10 +22,8 @@ from headscope.storage.lock import placed
 from headscope.storage.unfinished import is_own
 from headscope.study.head_columns import finders, head_columns, summaries, verdicts_by_head
 from headscope.study.labeled_array import labeled_array
-from headscope.study.manifest import MANIFEST, read_manifest
-from headscope.study.paper import is_bert_base
-from headscope.study.paper_table import PaperTable
-from headscope.study.run_tables import CHANGED, RunTables
+from headscope.study.manifest import CHANGED, MANIFEST, RunTables, read_manifest
+from headscope.study.paper_table import PaperTable, is_bert_base
 from headscope.study.study_words import Findings, HeadCard, StudyWords
 
 _HEAD_COLUMNS = ["kind", "layer", "head"]

@@ -14,7 +14,7 @@ from headscope.analyses.probes.probe_lines import probe_lines
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_color
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.study.paper import paper_numbers
+from headscope.study.paper_table import paper_numbers
 from support.mock_probes import class_rows, layer_rows, score_rows, weight_rows
 
 KINDS = [{"kind": "encoder", "layers": 3, "heads": 4}]

@@ -9,7 +9,7 @@ from headscope.analyses.probes.page_tables import weights_table
 from headscope.analyses.probes.probe_lines import line_of, probe_lines
 from headscope.analyses.probes.section import probes_section, read_line
 from headscope.prepare.overlap import overlap_facts
-from headscope.study.paper import paper_numbers
+from headscope.study.paper_table import paper_numbers
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.mock_probes import RELATIONS, SCORES, VECTORS, probe_facts, with_probes

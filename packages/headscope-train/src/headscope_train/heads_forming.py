@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.attention.head_id import head_label
-from headscope.figures.labels import label
-from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_color
+from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, label, new_figure, role_color
 from headscope.statistics.inference.significance import SIGNIFICANT
 
 COLUMNS = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headscope.figures.arc_diagram import LONGEST_WORD
 from headscope.figures.arc_strokes import FAINT, ArcStrokes
-from headscope.figures.labels import label
+from headscope.figures.style import label
 from headscope.views.markup import Html, el
 from headscope.visible import titled
 

@@ -16,9 +16,8 @@ from matplotlib.path import Path
 from headscope.analyses.behaviors.catalog import Behavior
 from headscope.analyses.behaviors.chosen import BehaviorHead, heads_of
 from headscope.figures.axes import grid_axes
-from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
-from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_color
+from headscope.figures.style import INK, LINE, SOFT, house_style, label, new_figure, role_color
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import kind_link

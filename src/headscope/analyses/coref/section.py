@@ -17,7 +17,7 @@ from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import NO_NUMBER, Cell, Runs, cell_of, number, records
 from headscope.report_kit.tables.page_parts import folded, group_body, page_table, scrolled, share_cell
 from headscope.report_kit.words import capital, plain
-from headscope.study.paper import paper_numbers
+from headscope.study.paper_table import paper_numbers
 from headscope.views.markup import Html, el
 
 SYSTEM_NAMES = {

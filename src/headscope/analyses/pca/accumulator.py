@@ -14,8 +14,7 @@ from headscope.analyses.distribution.row_tokens import ids_around
 from headscope.analyses.pca.moments import Moments, moment_of
 from headscope.analyses.pca.principal import Principal, principal_directions
 from headscope.analyses.pca.sample_sizes import layers_apart, numbers_of, tokens_for
-from headscope.attention.tile import AttentionTile
-from headscope.attention.vectors.head_vectors import HeadVectors
+from headscope.attention.tile import AttentionTile, HeadVectors
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import KindLayout

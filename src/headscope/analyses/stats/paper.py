@@ -13,7 +13,7 @@ from headscope.report_kit.report_parts import Context, section
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import join, plain
-from headscope.study.paper import paper_numbers
+from headscope.study.paper_table import paper_numbers
 from headscope.views.markup import Html
 
 

@@ -13,7 +13,7 @@ from headscope.report_kit.numbers import DASH, offset_words, percent, share
 from headscope.report_kit.relation_names import DIRECTIONS, OVERALL, gloss, short
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import cell_of, number, records
-from headscope.study.paper import paper_numbers
+from headscope.study.paper_table import paper_numbers
 
 _GROUPS = ("", "Not shown to beat every fixed offset", "Not tested: fewer than 10 documents", "All relations together")
 

@@ -38,7 +38,7 @@ def command(study: StudyFolder, *, form: str | None, figures: str | None, style:
         raise OptionError("--style is of figures; give --figures one or two with it")
     opened, folder_out = open_study(study), out or beside(study, "export")
     if figures is not None:
-        from headscope.reporting.paper_figures import export_figures
+        from headscope.reporting.export import export_figures
 
         drawn = export_figures(opened, folder_out, columns=figures, style=style)
         said = f"{count(len(drawn), 'file')} in {drawn[0].parent}" if drawn else "the run has nothing to draw"

@@ -14,8 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headscope.attention.fused.block_parts import WidenedParts
-from headscope.attention.fused.block_products import BlockScores, emptied, store
+from headscope.attention.fused.block_products import BlockScores, WidenedParts, emptied, store
 from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, BlockSize, Reach, cut_in_blocks, reach_of
 from headscope.attention.fused.fused_layer import FusedLayer, FusedResult
 from headscope.attention.fused.statistics_pass import StatisticsPass

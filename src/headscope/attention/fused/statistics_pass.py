@@ -6,14 +6,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headscope.attention.fused.band import write_band
-from headscope.attention.fused.block_parts import CarriedColumns, aligned
-from headscope.attention.fused.block_products import emptied, store, underflow
+from headscope.attention.fused.block_products import CarriedColumns, aligned, emptied, store, underflow
 from headscope.attention.fused.blocks import Block
 from headscope.attention.fused.fused_layer import FusedLayer, FusedResult
-from headscope.attention.fused.norms import FusedNorms
-from headscope.attention.row_quantities import BY_CLASS, CLASSES, ROW_STATISTICS, RowQuantity
-from headscope.attention.row_statistics import class_indicators, finish_entropy
+from headscope.attention.fused.norms import FusedNorms, write_band
+from headscope.attention.row_statistics import (
+    BY_CLASS,
+    CLASSES,
+    ROW_STATISTICS,
+    RowQuantity,
+    class_indicators,
+    finish_entropy,
+)
 from headscope.encoding.segment import SegmentInfo
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from headscope.attention.fused.block_parts import computed_in
+from headscope.attention.fused.block_products import computed_in
 from headscope.attention.model.shared_batches import which_together
 from headscope.attention.model.tap_trial import TapTrial, run_tapped
 from headscope.attention.model.trial_batch import TrialBatch

@@ -1,4 +1,4 @@
-"""A model with its head, run over segments with something to predict: the common base of all sources of losses."""
+"""A model run over segments with its loss, for each input or each question."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,15 +8,55 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from headscope.attention.model.model_pass import ModelPass
 from headscope.attention.model.segment_source import SegmentSource
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
 from headscope.encoding.segment import Segment, SegmentInfo
+from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import InputError, ModelError
 from headscope.models.anatomy import Anatomy
+from headscope.models.forward_inputs import model_inputs, no_cache
+from headscope.models.losses import asked_logits, segment_losses
+from headscope.models.placement import device_of
+
+
+def question_losses(
+    model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, questions: Sequence[Question], *, batch_size: int
+) -> NDArray[np.float64]:
+    """Return the cross entropy of each question, the mean over its targets, in nats, `[question]`.
+
+    Args:
+        model: a transformers model that returns logits of tokens.
+        anatomy: result of `examine` for it, or for its base model.
+        vocabulary: vocabulary of the tokenizer.
+        questions: inputs with their targets.
+        batch_size: maximum number of inputs computed together.
+    """
+    losses = np.zeros(len(questions))
+    indices = {id(question): index for index, question in enumerate(questions)}
+    by_length = sorted(questions, key=lambda question: len(question.segment))
+    device = device_of(model)
+    with torch.inference_mode():
+        for start in range(0, len(by_length), batch_size):
+            for together in lists_together(by_length[start : start + batch_size], anatomy):
+                batch, inputs, decoder = model_inputs(
+                    [question.segment for question in together],
+                    anatomy,
+                    vocabulary,
+                    decoders=decoders_of(together, anatomy),
+                )
+                targets = targets_of(together, (batch if decoder is None else decoder).info).to(device)
+                with asked_logits(model, targets != NO_TARGET):
+                    on_device = {name: tensor.to(device) for name, tensor in inputs.items()}
+                    logits = model(**on_device, **no_cache(anatomy)).logits
+                scores = logits if logits.ndim == 2 else logits[targets != NO_TARGET]
+                losses[[indices[id(question)] for question in together]] = (
+                    segment_losses(scores, targets).double().cpu().numpy()
+                )
+    return losses
 
 
 @dataclass

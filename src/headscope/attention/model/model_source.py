@@ -17,7 +17,7 @@ from headscope.attention.model.output_path import Projection
 from headscope.attention.model.projections import find_projections
 from headscope.attention.model.segment_source import SegmentSource
 from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
-from headscope.attention.vectors.head_vectors import vectors_of
+from headscope.attention.tile import vectors_of
 from headscope.attention.vectors.output_norms import key_norms
 from headscope.attention.vectors.writing import Writing
 from headscope.encoding.ahead import ahead

@@ -15,8 +15,8 @@ from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import measurement_of, scan_runner
 from headscope.scans.scan_declaration import Scan
 from headscope.scans.scan_runner import ScanRunner
-from headscope.scans.shard_sums import ShardSums
 from headscope.scans.sharded_scan import compute_shard
+from headscope.scans.stage_sums import ShardSums
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import State
 

@@ -15,7 +15,7 @@ from headscope.analyses.probes.figures.weight_grids import probe_weights, weight
 from headscope.analyses.probes.probe_lines import probe_lines
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.study.paper import paper_numbers
+from headscope.study.paper_table import paper_numbers
 from headscope.study.study import Study
 
 

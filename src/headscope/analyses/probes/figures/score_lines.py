@@ -10,9 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from headscope.analyses.probes.probe_lines import probe_lines
-from headscope.figures.labels import label
 from headscope.figures.paper import narrow
-from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_color
+from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, label, new_figure, role_color
 
 
 @house_style()

@@ -15,9 +15,8 @@ from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Rectangle
 
 from headscope.figures.axes import hide_spines
-from headscope.figures.labels import label
 from headscope.figures.paper import narrow
-from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
+from headscope.figures.style import INK, SOFT, figure_of, house_style, label, new_figure
 from headscope.palette import palette
 
 STEPS = 9
