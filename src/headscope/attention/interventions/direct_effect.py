@@ -1,7 +1,5 @@
 """Direct effects: head outputs taken straight to the logits, past all later layers (Elhage et al. 2021)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
