@@ -15,7 +15,7 @@ from cells import Cell, covered
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.measure import distribution_table
 from headscope.attention.host_copy import HostCopy
-from headscope.attention.row_statistics import ROW_STATISTICS, RowQuantity
+from headscope.attention.row_quantities import ROW_STATISTICS, RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.attention.visibility import Visibility

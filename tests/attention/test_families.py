@@ -7,7 +7,8 @@ import torch
 
 from headscope.attention.fused.single_pass import fused_attention
 from headscope.attention.model.model_source import ModelSource
-from headscope.attention.row_statistics import OFFSETS, RowQuantity, row_statistics
+from headscope.attention.row_quantities import OFFSETS, RowQuantity
+from headscope.attention.row_statistics import row_statistics
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import collate
 from headscope.models.forward_inputs import model_inputs

@@ -14,7 +14,7 @@ from headscope.attention.fused.blocks import BlockSize
 from headscope.attention.fused.single_pass import fused_attention
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
-from headscope.attention.row_statistics import BY_CLASS, CLASSES, RowQuantity
+from headscope.attention.row_quantities import BY_CLASS, CLASSES, RowQuantity
 from headscope.encoding.batching import collate
 from support.inputs import made_up_segments, vocabulary
 from support.kept_tiles import KeptTiles

@@ -15,7 +15,7 @@ from headscope.attention.model.learned_sink import attended
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.model.tap import Tap
 from headscope.attention.model.trial_batch import TrialBatch
-from headscope.attention.row_statistics import RowQuantity
+from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.scan import scan
 from headscope.errors import ModelError, OptionError
 from headscope.maps.index import MapsIndex

@@ -6,7 +6,7 @@ import transformers as tf
 
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
-from headscope.attention.row_statistics import RowQuantity
+from headscope.attention.row_quantities import RowQuantity
 from support.inputs import PAD, made_up_segments, vocabulary
 from support.kept_tiles import KeptTiles
 from support.tiny_models import VOCABULARY, shared_tiny_model

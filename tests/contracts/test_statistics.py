@@ -14,7 +14,7 @@ from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.in_terminal import render_results as in_terminal
 from headscope.analyses.stats.layout import stats_table
 from headscope.atlas.functions import vocabulary as search_words
-from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
+from headscope.attention.row_quantities import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.scan import scan
 from headscope.figures import entropy_by_layer, stats_points
 from headscope.palette import palette

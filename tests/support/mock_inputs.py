@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.stats.tables import EXAMPLES, STATS
-from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
+from headscope.attention.row_quantities import CLASSES, OFFSETS, RowQuantity
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import role_of
 from headscope.statistics.statistic import Rows

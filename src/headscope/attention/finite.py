@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headscope.attention.head_id import head_label
 from headscope.attention.host_copy import HostCopy, OnHost
-from headscope.attention.row_statistics import OF_ALL_WEIGHTS
+from headscope.attention.row_quantities import OF_ALL_WEIGHTS
 from headscope.attention.tile import AttentionTile
 from headscope.errors import AttentionError
 

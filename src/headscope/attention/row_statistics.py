@@ -1,7 +1,9 @@
-"""Row statistics of attention: the quantities that are summed for each row."""
+"""The row statistics of attention, computed from its weights, and all ways of computing its entropy.
+
+The entropy of a row is -sum w ln w in nats with 0 ln 0 = 0 (Clark et al. 2019, section 3.3).
+"""
 
 from collections.abc import Iterable, Sequence
-from enum import IntEnum, auto
 from functools import reduce
 
 import numpy as np
@@ -10,60 +12,8 @@ from jaxtyping import Float, Float64, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.attention.row_quantities import BY_CLASS, CLASSES, OFFSETS, ROW_STATISTICS, RowQuantity
 from headscope.encoding.vocabulary import KeyClass
-
-
-class RowQuantity(IntEnum):
-    """A statistic of a row: its column in `[..., row, ROW_STATISTICS]`."""
-
-    @staticmethod
-    def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
-        return count
-
-    PREVIOUS = auto()
-    CURRENT = auto()
-    NEXT = auto()
-    CLS = auto()
-    SEP = auto()
-    PERIOD_COMMA = auto()
-    PUNCTUATION = auto()
-    ENTROPY = auto()
-    MAX_WEIGHT = auto()
-    SINK_LOGIT = auto()
-
-
-ROW_STATISTICS = tuple(quantity.name.lower() for quantity in RowQuantity)
-
-
-OFFSETS = {RowQuantity.PREVIOUS: (-1,), RowQuantity.CURRENT: (0,), RowQuantity.NEXT: (1,)}
-
-
-"""Positions of the keys that a quantity sums over, relative to the position of the query."""
-
-
-CLASSES = {
-    RowQuantity.CLS: (KeyClass.CLS,),
-    RowQuantity.SEP: (KeyClass.SEP,),
-    RowQuantity.PERIOD_COMMA: (KeyClass.PERIOD_COMMA,),
-    RowQuantity.PUNCTUATION: (KeyClass.PERIOD_COMMA, KeyClass.OTHER_PUNCTUATION),
-}
-
-
-"""Classes of the keys that a quantity sums over."""
-
-
-# Neighboring columns that are computed together.
-BY_CLASS = slice(len(OFFSETS), len(OFFSETS) + len(CLASSES))
-
-
-SHARES = slice(0, BY_CLASS.stop)
-
-
-OF_ALL_WEIGHTS = slice(RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT + 1)
-
-
-# A name without its line would be a column that is never filled.
-assert (*OFFSETS, *CLASSES, RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT, RowQuantity.SINK_LOGIT) == tuple(RowQuantity)
 
 
 def entropy(weights: Tensor) -> Tensor:

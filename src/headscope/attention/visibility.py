@@ -7,15 +7,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from headscope.attention.row_statistics import (
-    BY_CLASS,
-    ROW_STATISTICS,
-    SHARES,
-    RowQuantity,
-    class_indicators,
-    uniform_entropy,
-    write_positions,
-)
+from headscope.attention.row_quantities import BY_CLASS, ROW_STATISTICS, SHARES, RowQuantity
+from headscope.attention.row_statistics import class_indicators, uniform_entropy, write_positions
 from headscope.encoding.segment import SegmentInfo
 
 # Number of visibility entries that are read at once, so that intermediate arrays stay in cache.

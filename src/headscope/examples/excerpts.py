@@ -11,7 +11,8 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity, entropy_by_key
+from headscope.attention.row_quantities import CLASSES, OFFSETS, RowQuantity
+from headscope.attention.row_statistics import entropy_by_key
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD

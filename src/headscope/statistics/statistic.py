@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
-from headscope.attention.row_statistics import RowQuantity
+from headscope.attention.row_quantities import RowQuantity
 from headscope.encoding.vocabulary import KeyClass
 from headscope.visible import capital
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
-from headscope.attention.row_statistics import RowQuantity
+from headscope.attention.row_quantities import RowQuantity
 from headscope.entry_points import installed
 from headscope.statistics.statistic import Rows, Special, Statistic, Term, Topic, Unit
 

@@ -15,7 +15,7 @@ from headscope.analyses.stats.norm_roles import roles_by_norm
 from headscope.analyses.stats.section import roles_section
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
-from headscope.attention.row_statistics import OFFSETS
+from headscope.attention.row_quantities import OFFSETS
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.measures import MEASURES, of_measure

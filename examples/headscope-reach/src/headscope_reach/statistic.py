@@ -1,6 +1,6 @@
 """A statistic of a row quantity that headscope measures already: what the first special token gives to itself."""
 
-from headscope.attention.row_statistics import RowQuantity
+from headscope.attention.row_quantities import RowQuantity
 from headscope.statistics.statistic import Rows, Statistic
 
 CURRENT_FROM_CLS = Statistic(

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from headscope.attention.row_statistics import RowQuantity
+from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.tile import AttentionTile
 
 _SINKS = [RowQuantity.CLS, RowQuantity.SEP, RowQuantity.SINK_LOGIT]

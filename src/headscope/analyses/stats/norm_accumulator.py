@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.stats.accumulator import StatsAccumulator, means_of
 from headscope.analyses.stats.row_sums import rows_of_statistics, stats_sums
-from headscope.attention.row_statistics import RowQuantity
+from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.statistics.inference.head_means import HeadMeans

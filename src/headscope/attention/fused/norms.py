@@ -5,16 +5,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headscope.attention.fused.blocks import Block
-from headscope.attention.row_statistics import (
-    BY_CLASS,
-    CLASSES,
-    OFFSETS,
-    ROW_STATISTICS,
-    RowQuantity,
-    class_indicators,
-    finish_entropy,
-    write_positions,
-)
+from headscope.attention.row_quantities import BY_CLASS, CLASSES, OFFSETS, ROW_STATISTICS, RowQuantity
+from headscope.attention.row_statistics import class_indicators, finish_entropy, write_positions
 
 # The main diagonal and its two neighbors.
 BAND = slice(RowQuantity.PREVIOUS, RowQuantity.NEXT + 1)

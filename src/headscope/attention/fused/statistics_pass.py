@@ -10,14 +10,8 @@ from headscope.attention.fused.block_products import CarriedColumns, aligned, em
 from headscope.attention.fused.blocks import Block
 from headscope.attention.fused.fused_layer import FusedLayer, FusedResult
 from headscope.attention.fused.norms import FusedNorms, write_band
-from headscope.attention.row_statistics import (
-    BY_CLASS,
-    CLASSES,
-    ROW_STATISTICS,
-    RowQuantity,
-    class_indicators,
-    finish_entropy,
-)
+from headscope.attention.row_quantities import BY_CLASS, CLASSES, ROW_STATISTICS, RowQuantity
+from headscope.attention.row_statistics import class_indicators, finish_entropy
 from headscope.encoding.segment import SegmentInfo
 
 
