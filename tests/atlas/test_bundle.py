@@ -49,5 +49,6 @@ def test_no_link_of_the_bundle_is_dead(study):
 
 
 def test_a_second_bundle_takes_the_place_of_the_first(study):
+    draw(study)
     first = write_bundle(study).read_bytes()
     assert write_bundle(study).read_bytes() == first
