@@ -67,7 +67,7 @@ class SharedScan:
             executor=self._executor,
             scan_name=scan.name,
             progress=progress,
-            layout_accumulators=self.layout_accumulators(),
+            layout_accumulators=self.layout_accumulators() or None,  # a stage may be measured without a run
         )
         others = stages[1:]
         self._unfinished = []
