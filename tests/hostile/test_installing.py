@@ -26,7 +26,7 @@ def quoted(path):
     return shlex.quote(str(ROOT / path))
 
 
-@pytest.mark.parametrize("extra", ["explore", "notebook", "fast"])
+@pytest.mark.parametrize("extra", ["explore", "notebook", "tokenizers"])
 def test_a_checkout_is_named(extra):
     assert installing.how_to_install(extra) == f"install it with pip install {shlex.quote(f'{ROOT}[{extra}]')}"
 

@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Float64
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import threshold
 
 from headscope.attention.host_copy import HostCopy, OnHost
 
@@ -19,6 +20,7 @@ SMOOTHING = 0.001
 """Share of uniform attention that is mixed into each row, as in the original."""
 # Numbers of a buffer: few enough for the cache of a CPU core, or many enough to keep an accelerator busy.
 _CPU_BLOCK, _ACCELERATOR_BLOCK = 1 << 16, 1 << 24
+_ROUNDING = 1e-14  # a divergence up to this, of either sign, is the rounding of entropies: the heads are equal
 
 
 def jensen_shannon(left: Float[Tensor, "*rows key"], right: Float[Tensor, "*rows key"]) -> Float64[Tensor, "*rows"]:
@@ -81,6 +83,7 @@ def _pair_sums(weights: Float[Tensor, "head row key"]) -> Float64[Tensor, "2 pai
             torch.log(both[:steps], out=logs[:steps])
             torch.sum(logs[:steps].mul_(both[:steps]), -1, out=joint[first : first + steps])
         by_row = (alone[:total] + _windows(alone, 1, half, total)).sub_(joint).div_(2)
+        threshold(by_row, _ROUNDING, 0.0, inplace=True)
         sums[:, 0] += by_row.sum(-1)
         sums[:, 1] += by_row.square_().sum(-1)
     first_head, second_head = torch.triu_indices(total, total, 1, device=weights.device)
