@@ -21,7 +21,7 @@ import torch
 from torch import nn
 from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 
-from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.attention.model.examination import examine

@@ -17,7 +17,7 @@ import torch
 from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 
 import headscope as hs
-from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource

@@ -128,7 +128,7 @@ def test_nobody_names_what_is_in_a_room():
     [
         ("from headscope.analyses.probes.section import TERMS", ({"probes"}, set())),
         ("def f():\n    import headscope.analyses.stats.tables", ({"stats"}, set())),
-        ("load('headscope.analyses.distances.section')", ({"distances"}, set())),
+        ("load('headscope.analyses.distances.facts')", ({"distances"}, set())),
         ("from headscope.declarations.analysis_list import ANALYSES", (set(), set())),
         ("run.tables.get('coref')", (set(), {"coref"})),
         ("result.tables['gap']", (set(), {"gap"})),

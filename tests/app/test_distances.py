@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.distances.clusters import structure
-from headscope.analyses.distances.measure import DistancesMeasurement
+from headscope.analyses.distances.compute import DistancesMeasurement
 from headscope.analyses.stats.measure import StatsMeasurement
-from headscope.report_kit.numbers import nats_to_four as nats
+from headscope.report_kit.numbers import nats, span
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_t5
 from support.sharp_models import sharpen
@@ -82,62 +81,36 @@ def test_the_matrix_is_the_table(done):
     assert said.splitlines()[-1] == f"tables: {out / 'tables'}"
 
 
+def grid(lines, title):
+    """The rows of a printed table, cells two or more spaces apart."""
+    first = lines.index(title) + 2
+    end = lines.index("", first)
+    return [re.split(r"\s{2,}", line.strip()) for line in lines[first:end]]
+
+
 def test_what_the_terminal_says(done):
     said, out, _ = done
     lines = said.splitlines()
     effect = table(out, "layer_effect").iloc[0]
-    assert lines[0] == (
-        f"divergence within layers {effect['within']:.4f}, between {effect['between']:.4f}: between less within "
-        f"{nats(effect['effect'])} ({nats(effect['ci_low'])} to {nats(effect['ci_high'])}) nats, p = {effect['p']:.4f}"
+    assert lines[0].startswith("- Heads of a layer are ")
+    assert lines[1] == (
+        f"  On average two heads of a layer are {effect['within']:.3f} nats apart, two of different layers "
+        f"{effect['between']:.3f}."
     )
-    assert lines[1].split() == ["cluster", "heads", "stability", "silhouette", "roles", "which"]
     clusters, heads = table(out, "head_clusters"), table(out, "head_map")
-    for line, row in zip([line.rstrip() for line in lines[2:]], clusters.to_dict("records")):
+    shown = grid(lines, "Clusters of heads:")
+    assert len(shown) == len(clusters)
+    for cells, row in zip(shown, clusters.to_dict("records")):
         own = heads[heads["cluster"] == row["cluster"]]
-        names = [f"{layer}-{head}" for layer, head in zip(own["layer"], own["head"])]
-        assert line.split()[:3] == [
-            str(row["cluster"]),
-            str(len(own)),
-            "-" if len(own) == 1 else f"{row['stability']:.2f}",
-        ]
-        assert line.endswith(" ".join(names))
-        for role, number in own["role"].value_counts().items():
-            assert f"{role} {number}" in line
-    place = 2 + len(clusters)
-    weak = structure(effect["silhouette"])
-    again = f"adjusted Rand {effect['adjusted_rand']:.2f} on resampled documents"
-    found = f"({effect['silhouette']:.2f}{weak and f': {weak}'}), {again}"
-    assert lines[place] == (
-        "average linkage on the root of the divergence, cut where the silhouette is best "
-        f"{found}; stress of the map {effect['stress']:.3f}"
-    )
-    # Random weights have no clusters that lie apart.
-    apart = bool((clusters["silhouette"] > 0.25).any())
-    stable = int((clusters["stability"] >= 0.75).sum())
-    several, why = f"{len(clusters)} clusters", "a stability of 0.75 or more"
-    none = "the tree shows no clusters: the best of its cuts has no cluster with a mean silhouette above 0.25"
-    by_stability = {
-        0: f"none of {several} is to be trusted: none has {why}",
-        len(clusters): f"all {several} have {why}",
-        1: f"1 of {several} has {why}; the others are not to be trusted",
-    }.get(stable, f"{stable} of {several} have {why}; the others are not to be trusted")
-    assert lines[place + 1] == (by_stability if apart else none)
-    nearest = table(out, "head_distances").nsmallest(8, "divergence").to_dict("records")
-    for line, row in zip(lines[place + 3 :], nearest):
-        pair = f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
-        assert line.split() == [
-            *pair.split(), nats(row["divergence"]), nats(row["ci_low"]), "to", nats(row["ci_high"])
-        ]  # fmt: skip
-    n = table(out, "head_distances")["n_rows"].iloc[0]
-    assert lines[place + 11] == (
-        f"encoder: {n:,} rows of attention in 24 inputs; 95% intervals over documents, in 32 groups at most"
-    )
-
-
-def test_small_numbers_keep_their_digits():
-    assert [nats(value) for value in (0.34449, -0.01, 0.00031234, 2e-9, 0.0)] == [
-        *("0.3445", "-0.0100", "0.000312", "2e-09", "0.0000")
-    ]
+        stability = "-" if len(own) == 1 else f"{row['stability']:.2f}"
+        assert (cells[0], cells[1], cells[4]) == (str(row["cluster"]), str(len(own)), stability)
+        assert cells[-1] == " ".join(f"{layer}-{head}" for layer, head in zip(own["layer"], own["head"]))
+        for number in own["role"].value_counts():
+            assert f"({number})" in cells[6]
+    nearest = table(out, "head_distances").nsmallest(10, "divergence").to_dict("records")
+    for cells, row in zip(grid(lines, "Pairs of heads most alike:"), nearest, strict=True):
+        assert cells[0] == f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
+        assert cells[1:4] == [nats(row["divergence"]), span(row["ci_low"], row["ci_high"]), f"{row['n_rows']:,}"]
 
 
 def test_run_again_it_says_the_same_and_measures_nothing(done, model, text, monkeypatch):
@@ -178,7 +151,7 @@ def test_a_model_of_several_kinds_writes_a_matrix_for_each(folder, text):
         "distances", "--model", model, "--text", text, "--packing", "single", "--matrix", matrix, "--quiet"
     )
     assert (code, err) == (0, "")
-    kinds = re.findall(r"^(encoder|decoder|cross) attention$", said, flags=re.M)
+    kinds = re.findall(r"^Clusters of heads \((encoder|decoder|cross)\):$", said, flags=re.M)
     assert kinds == ["encoder", "decoder", "cross"]
     for kind in kinds:
         path = folder / f"t5-{kind}.npy"
@@ -193,14 +166,14 @@ def test_few_documents_have_no_interval_and_say_so(model, folder):
     code, said, err = run_command("distances", "--model", model, "--text", few, "--quiet")
     assert (code, err) == (0, "")
     lines = said.splitlines()
-    number = r"-?[\d.e-]+"
-    assert re.fullmatch(
-        f"divergence within layers {number}, between {number}: between less within {number} nats, p = {number}",
-        lines[0],
+    assert re.fullmatch(r"- Heads of a layer are not shown to be more alike than heads of different layers\.", lines[0])
+    assert "resampled documents: adjusted Rand" not in said
+    assert [row[4] for row in grid(lines, "Clusters of heads:") if row[1] != "1"] == ["not tested"] * sum(
+        row[1] != "1" for row in grid(lines, "Clusters of heads:")
     )
-    assert "adjusted Rand" not in said
-    assert "not tested" in next(line for line in lines if line.split()[:1] == ["1"])
-    none = "the tree shows no clusters: the best of its cuts has no cluster with a mean silhouette above 0.25"
+    none = (
+        "- The tree of heads shows no clusters: the best of its cuts has no cluster with a mean silhouette above 0.25."
+    )
     assert none in lines
     assert "note: intervals need at least 10 documents; this run has 2" in lines
 
@@ -210,7 +183,8 @@ def test_one_layer_is_said_to_be_nothing_to_compare(text, folder):
     code, said, err = run_command("distances", "--model", flat, "--text", text, "--quiet")
     assert (code, err) == (0, "")
     assert said.splitlines()[0] == (
-        "within and between layers: not comparable, there is one layer, and no pair of heads of different layers"
+        "- Whether heads of a layer are alike cannot be said: there is one layer, and no pair of heads of different "
+        "layers."
     )
 
 

@@ -6,7 +6,7 @@ import torch
 import transformers as tf
 
 from headscope.analyses.coref.accumulator import CoreferenceAccumulator
-from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator

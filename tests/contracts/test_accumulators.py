@@ -17,7 +17,7 @@ from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccum
 from headscope.analyses.coref.accumulator import CoreferenceAccumulator
 from headscope.analyses.coref.gap.accumulator import GapAccumulator
 from headscope.analyses.coref.gap.gap_segments import GapQuestion
-from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
 from headscope.analyses.effects.accumulator import EffectsAccumulator

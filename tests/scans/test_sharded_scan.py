@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.model.examination import examine

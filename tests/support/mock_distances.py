@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from headscope.analyses.distances.map_tables import map_tables
-from headscope.analyses.distances.pair_table import pair_table
-from headscope.analyses.distances.result import DivergenceResult
+from headscope.analyses.distances.compute import map_tables
+from headscope.analyses.distances.pairs import pair_table
+from headscope.analyses.distances.sums import DivergenceResult
 from support.measured import with_parts
 
 ROWS = 40

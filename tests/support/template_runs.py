@@ -1,9 +1,11 @@
 """Made-up runs that together reach every branch of the templates, by analysis."""
 
 import numpy as np
+import pandas as pd
 
 from support import mock_inputs
 from support.measured import with_parts
+from support.mock_distances import with_distances
 from support.mock_norms import with_norms
 from support.mock_syntax import with_treebank
 
@@ -56,7 +58,46 @@ def empty():
     return with_parts(run, **{name: run.tables[name].iloc[:0] for name in SYNTAX_TABLES})
 
 
+def of_clusters(number=3, *, stability=0.9, roles=("sep", "previous", "mixed"), kinds=None, silhouette=0.5, **effect):
+    """A run with clusters of equal sizes, of these stabilities and roles, and changed numbers on the layer effect."""
+    run = with_distances(mock_inputs.encoder(4, 6) if kinds is None else kinds)
+    clusters, heads = (run.tables[name] for name in ("head_clusters", "head_map"))
+    several = []
+    for kind, rows in heads.groupby("kind", sort=False):
+        row = clusters[clusters["kind"] == kind].iloc[[0] * number]
+        several.append(row.assign(cluster=range(1, number + 1), size=4, stability=stability, silhouette=silhouette))
+        of_head = np.arange(len(rows)) * number // len(rows)
+        heads.loc[rows.index, ["cluster", "role"]] = np.array(
+            [1 + of_head, np.resize(roles, number)[of_head]], dtype=object
+        ).T
+    effects = run.tables["layer_effect"].assign(**effect)
+    heads = heads.astype({"cluster": "int64"})
+    return with_parts(run, head_clusters=pd.concat(several), head_map=heads, layer_effect=effects)
+
+
+def nearest(run, *, width=0.01, **ends):
+    """The same run, in which two heads are half as far apart as any others."""
+    pairs = run.tables["head_distances"].sort_values("divergence").reset_index(drop=True)
+    pairs.loc[0, "divergence"] /= 2
+    pairs = pairs.assign(ci_low=pairs["divergence"] * (1 - width), ci_high=pairs["divergence"] * (1 + width))
+    return with_parts(run, head_distances=pairs.assign(**ends))
+
+
+NO_ENDS = {"ci_low": np.nan, "ci_high": np.nan}
+SIX_ROLES = ("sep", "cls", "period_comma", "broad", "previous", "next")
 RUNS = {
+    "distances": [
+        lambda: nearest(of_clusters()),
+        lambda: nearest(of_clusters(kinds=mock_inputs.two_kinds(), stability=[0.9, 0.3, 0.3])),
+        lambda: of_clusters(p=0.5, stability=0.3, silhouette=0.1),
+        lambda: of_clusters(p=0.5, stability=np.nan, **NO_ENDS),
+        lambda: of_clusters(p=0.001, effect=0.1, stability=0.3, adjusted_rand=np.nan, **NO_ENDS),
+        lambda: of_clusters(
+            6, roles=SIX_ROLES, stability=[0.9] * 5 + [0.3], effect=0.0, ci_low=-0.0001, ci_high=0.0001
+        ),
+        lambda: of_clusters(within=1e-5, between=1e-5),
+        lambda: of_clusters(effect=np.nan, reason="there is one layer"),
+    ],
     "norms": [
         lambda: with_norms(mock_inputs.encoder(6, 12)),
         lambda: with_norms(mock_inputs.encoder(6, 12), resting=0.24),

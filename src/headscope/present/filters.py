@@ -13,7 +13,7 @@ import jinja2
 from headscope.counted import count
 from headscope.report_kit.comparing import Comparison
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, listed
-from headscope.report_kit.numbers import accuracy_words, offset_words, percent
+from headscope.report_kit.numbers import accuracy_words, formatted, nats, offset_words, p_words, percent, span
 from headscope.report_kit.relation_names import found_words, short
 from headscope.report_kit.words import join, join_first, plain
 
@@ -107,7 +107,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "number": lambda value: f"{number_of(value):,}",
         "total": sum,
         "percent": percent,
-        "decimals": lambda value, digits: f"{value:.{digits}f}",
+        "decimals": lambda value, digits: formatted(value, f".{digits}f"),
         # foreign text: control characters visible, limited in length
         "plain": plain,
         "joined": lambda names: join(list(names)),
@@ -119,5 +119,10 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "offset": offset_words,
         "relation": short,
         "found": found_words,
+        # a divergence, and its interval: 0.092, 0.091 to 0.093
+        "nats": nats,
+        "span": lambda cell: span(cell.ci_low, cell.ci_high),
+        # p = 0.0001
+        "p": p_words,
     }
 )

@@ -113,16 +113,16 @@ class Page:
                 yield block.kind.ending, partial(block.draw, CHARTS[block.form], about)
 
     def terminal(self, run: Study) -> Iterator[Grid | str]:
-        """Yield the sentences, the first table that has rows, and the definitions, as lines and tables of text."""
+        """Yield the sentences, the unfolded tables or else the first folded one, and the definitions, as text."""
         about = Context.of(run)
         filled = self.filled(run)
         for each in self.findings(about):
             yield f"  {each.text}" if each.goes_on else f"- {each.text}"
-        shown = next(filter(None, (terminal_table(block, about) for block in filled.each(TableBlock))), None)
-        if shown is not None:
-            title, grid = shown
+        blocks = filled.each(TableBlock)
+        tables = [(block, table) for block in blocks if (table := terminal_table(block, about)) is not None]
+        for index, (_, (title, grid)) in enumerate([each for each in tables if each[0].unfolded] or tables[:1]):
             yield ""
-            yield from _captions_above_table(filled)
+            yield from () if index else _captions_above_table(filled)
             yield title
             yield grid
         yield ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import isnan
 from types import MappingProxyType
 from typing import Any
@@ -15,12 +16,15 @@ from headscope.report_kit.numbers import (
     DASH,
     HYPHEN,
     ends,
+    formatted,
     joined,
+    nats,
     offset_words,
     points,
     q_words,
     rounded,
     share,
+    span,
     two_decimals,
 )
 from headscope.report_kit.pictures.strip import strip
@@ -98,6 +102,21 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         "q": lambda q: CellText(q if isinstance(q, str) else q_words(q)),
         # a picture of a head's accuracy beside its baseline and control; nothing in a terminal
         "strip": lambda options: CellText("", html=strip(**options), class_="picture"),
+        # two heads linked to their cards
+        "pair": lambda heads: CellText(
+            " and ".join(head.text for head in heads), html=heads[0].link + " and " + heads[1].link
+        ),
+        # a divergence in nats; its interval alone
+        "nats": _of_cell(nats),
+        "nats_ends": lambda cell: CellText(span(cell.ci_low, cell.ci_high) or DASH),
+        # a number with two decimals, or text in place of it; with its interval below; with three decimals
+        "decimals": _of_cell(two_decimals),
+        "decimals_and_ends": lambda value: (
+            CellText(value)
+            if isinstance(value, str)
+            else CellText(two_decimals(value.value), ends(value, two_decimals))
+        ),
+        "three_decimals": _of_cell(partial(formatted, form=".3f")),
     }
 )
 """How a field is written: name of the form -> its function."""
@@ -153,7 +172,7 @@ def _unfolded(block: TableBlock, about: Context) -> Html | None:
 
 
 def _row_title(cell: CellText) -> Html:
-    return el("th", cell.text, el("small", cell.below) if cell.below else None, scope="row")
+    return el("th", _shown(cell), el("small", cell.below) if cell.below else None, scope="row")
 
 
 def _html_cell(cell: CellText) -> Html:

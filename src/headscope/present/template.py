@@ -140,8 +140,8 @@ class _Page:
         text = _plain(caller())
         return self._add(CaptionBlock(text=text)) if text else ""
 
-    def value(self, function: str) -> Any:
-        return self._reader(function, None)(self._about)
+    def value(self, function: str, kind: Kind | None = None) -> Any:
+        return self._reader(function, kind)(self._about)
 
     def note(self, *, caller: Callable[[], str]) -> str:
         return self._add(NoteBlock(text=_plain(caller())))

@@ -141,11 +141,6 @@ def terminal_ends(low: float, high: float) -> str:
     return joined(low, high, terminal_share, between=" to ", missing=HYPHEN)
 
 
-def nats_to_four(value: float) -> str:
-    """Return a divergence with four decimals, one more than the page; below 0.01 with three significant digits."""
-    return f"{value:.4f}" if abs(value) >= 0.01 or value == 0 else f"{value:.3g}"
-
-
 def bracketed_interval(low: float, high: float, *, form: str, scale: float = 1.0) -> str:
     """Return ` (2.31 to 2.35)`, each end times `scale`, to append to a number; empty without an interval."""
     return "" if isnan(low) else f" ({scale * low:{form}} to {scale * high:{form}})"

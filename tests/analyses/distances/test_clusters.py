@@ -7,8 +7,18 @@ from hypothesis import strategies as st
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from headscope.analyses.distances.clusters import cluster, cut, cuts_tried, medoid, root_of, tree_of
-from headscope.analyses.distances.stability import adjusted_rand, best_jaccard, shared, stability
+from headscope.analyses.distances.clusters import (
+    adjusted_rand,
+    best_jaccard,
+    cluster,
+    cut,
+    cuts_tried,
+    medoid,
+    root_of,
+    shared,
+    stability,
+    tree_of,
+)
 from headscope.statistics.inference.confidence import resampling_weights
 from support.mock_distances import divergences
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from headscope.analyses.distances.clusters import cluster
-from headscope.analyses.distances.figures.dendrogram import MOST_LABELED, dendrogram
-from headscope.analyses.distances.pair_table import matrix_of
+from headscope.analyses.distances.dendrogram import MOST_LABELED, dendrogram
+from headscope.analyses.distances.pairs import matrix_of
 from headscope.analyses.distances.tables import HEAD_DISTANCES, HEAD_MAP
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_color
@@ -19,6 +19,12 @@ def inputs():
     return with_distances(mock_inputs.encoder(4, 8))
 
 
+def tree(inputs, *, heads=None, **options):
+    """The tree of a run's heads, or of some of them."""
+    heads = inputs.table("head_map") if heads is None else heads
+    return dendrogram(heads, pairs=inputs.table("head_distances"), kind="encoder", **options)
+
+
 @pytest.fixture(scope="module")
 def found(inputs):
     heads = list(zip(inputs.tables.get("head_map")["layer"], inputs.tables.get("head_map")["head"]))
@@ -27,7 +33,7 @@ def found(inputs):
 
 @pytest.fixture(scope="module")
 def ax(inputs):
-    (ax,) = dendrogram(inputs.tables.get("head_distances"), inputs.tables.get("head_map"), kind="encoder").axes
+    (ax,) = tree(inputs).axes
     return ax
 
 
@@ -89,41 +95,35 @@ def test_clusters_are_bracketed_with_their_sizes(ax, found):
 def test_the_key_names_the_roles_that_are_there(inputs, ax):
     shown = [text.get_text() for text in ax.get_legend().get_texts()]
     assert len(shown) == inputs.tables.get("head_map")["role"].nunique()
-    (other,) = dendrogram(
-        inputs.tables.get("head_distances"), inputs.tables.get("head_map"), kind="encoder", names={"broad": "<wide>"}
-    ).axes
+    (other,) = tree(inputs, names={"broad": "<wide>"}).axes
     assert "<wide>" in [text.get_text() for text in other.get_legend().get_texts()]
 
 
 def test_without_roles_heads_are_named_all_the_same(inputs):
-    (ax,) = dendrogram(
-        inputs.tables.get("head_distances"), inputs.tables.get("head_map").assign(role=None), kind="encoder"
-    ).axes
+    (ax,) = tree(inputs, heads=inputs.table("head_map").assign(role=None)).axes
     assert ax.get_legend() is None
     assert sum((text.get_gid() or "").startswith("mark--") for text in ax.texts) == 32
 
 
 def test_a_large_model_has_no_names(inputs, monkeypatch):
-    monkeypatch.setattr("headscope.analyses.distances.figures.dendrogram.MOST_LABELED", 30)
+    monkeypatch.setattr("headscope.analyses.distances.dendrogram.MOST_LABELED", 30)
     assert MOST_LABELED == 400
-    (ax,) = dendrogram(inputs.tables.get("head_distances"), inputs.tables.get("head_map"), kind="encoder").axes
+    (ax,) = tree(inputs).axes
     assert not any((text.get_gid() or "").startswith("mark--") for text in ax.texts)
 
 
 def test_one_head_two_heads_and_none():
     table = stand_in(HEAD_MAP, kind="cross", layer=[1, 2], role="broad")
     pairs = stand_in(HEAD_DISTANCES, kind_a="cross", kind_b="cross", layer_b=2, divergence=0.09)
-    (ax,) = dendrogram(pairs, table, kind="cross").axes
+    (ax,) = dendrogram(table, pairs=pairs, kind="cross").axes
     (join,) = joins(ax, "joins--in")
     assert join[:, 0].max() == pytest.approx(0.3)
     assert not any(line.get_gid() == "cut" for line in ax.lines)
-    (lone,) = dendrogram(pairs, table.head(1), kind="cross").axes
+    (lone,) = dendrogram(table.head(1), pairs=pairs, kind="cross").axes
     assert [text.get_text() for text in lone.texts] == ["A tree needs two heads."]
-    with pytest.raises(ValueError, match=r"^Expected decoder heads for a tree, got cross; give a kind"):
-        dendrogram(pairs, table, kind="decoder")
 
 
 def test_the_svg_is_the_same_each_time(inputs):
     few = inputs.tables.get("head_map").head(14)
-    drawn = [svg_text(dendrogram(inputs.tables.get("head_distances"), few, kind="encoder")) for _ in range(2)]
+    drawn = [svg_text(tree(inputs, heads=few)) for _ in range(2)]
     assert drawn[0] == drawn[1]

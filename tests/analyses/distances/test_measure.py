@@ -10,11 +10,9 @@ from scipy.spatial.distance import jensenshannon
 from transformers import AutoModel
 
 from headscope.analyses.coref.tables import COREF
-from headscope.analyses.distances.accumulator import DivergenceAccumulator
-from headscope.analyses.distances.map_tables import map_tables
-from headscope.analyses.distances.measure import DistancesMeasurement
-from headscope.analyses.distances.measure_map import HeadMapMeasurement
-from headscope.analyses.distances.pair_table import matrix_of, pair_table
+from headscope.analyses.distances.compute import DistancesMeasurement, HeadMapMeasurement, map_tables
+from headscope.analyses.distances.pairs import matrix_of, pair_table
+from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.distances.tables import HEAD_DISTANCES
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.syntax.tables import SYNTAX_BEST

@@ -15,7 +15,7 @@ ANALYSIS = Analysis(
         Stage(
             name="distances",
             cost=0,
-            measure="measure:DistancesMeasurement",
+            measure="compute:DistancesMeasurement",
             tables="tables:DISTANCE_TABLES",
             corpora=("text",),
             options=TEXT_INPUTS,
@@ -28,7 +28,7 @@ ANALYSIS = Analysis(
         Stage(
             name="map",
             cost=1,
-            measure="measure_map:HeadMapMeasurement",
+            measure="compute:HeadMapMeasurement",
             tables="tables:MAP_TABLES",
             after=("distances", "stats", "syntax", "coref"),
             # 5: columns and values have the field's names.
@@ -56,11 +56,13 @@ ANALYSIS = Analysis(
                         "each kind of attention where the model has several."
                     ),
                 ),
-                check="matrix_file:check",
-                write="matrix_file:write",
+                check="pairs:check_matrix",
+                write="pairs:write_matrix",
             ),
         ),
         tells_run=True,
     ),
+    report="facts:PARTS",
+    terminal="facts:PAGE",
     head_measures=(HeadMeasures(table="head_map", values=("x", "y", "cluster")),),
 )

@@ -1,15 +1,21 @@
-"""A tree of heads by average linkage, cut into clusters."""
+"""A tree of heads by average linkage, cut into clusters, and their stability over resampled documents."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.analyses.distances.sums import DivergenceResult
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, resampling_weights
+
 FEWEST_CLUSTERS, MOST_CLUSTERS = 4, 12
 """Cuts into fewer than four clusters mostly separate a few outliers from all other heads."""
 _HEADS_A_CLUSTER = 6
 NO_STRUCTURE, WEAK_STRUCTURE = 0.25, 0.5
 """Mean silhouettes up to which clusters show no substantial structure, or a weak one (Kaufman and Rousseeuw 1990)."""
+RESAMPLES = 200
+STABLE = 0.75
+"""A cluster with a mean Jaccard index below this is unstable (Hennig 2007), and sentences do not mention it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +39,6 @@ class Clusters:
     height: float
     silhouette: float
     silhouettes: NDArray[np.float64]
-
-
-def structure(silhouette: float) -> str:
-    """Return the strength of the structure for a mean silhouette, in words; empty where it is not weak."""
-    if silhouette <= NO_STRUCTURE:
-        return "no substantial structure"
-    return "a weak structure" if silhouette <= WEAK_STRUCTURE else ""
 
 
 def cluster(divergence: NDArray[np.float64]) -> Clusters:
@@ -141,3 +140,60 @@ def _height(tree: NDArray[np.float64], number: int) -> float:
         return float(heights[-1])
     last_kept = float(heights[-number]) if number <= len(heights) else 0.0
     return (last_kept + float(heights[-(number - 1)])) / 2
+
+
+def stability(
+    result: DivergenceResult, clusters: Clusters, *, resamples: int = RESAMPLES, seed: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Resample groups of documents, cluster the heads again into the same number of clusters, and compare.
+
+    Args:
+        result: divergences with their sums by group of documents.
+        clusters: clusters from the divergences of all documents.
+        resamples: number of resamples.
+        seed: seed of the resamples.
+
+    Returns:
+        For each cluster the mean over resamples of its Jaccard index with the most similar cluster, and its 2.5 and
+        97.5 percentiles, `[3, cluster]`; and the same for the adjusted Rand index of the whole partition, `[3]`. All
+        are NaN if there are fewer than 10 documents, or only one cluster.
+    """
+    groups = len(result.group_rows)
+    if result.documents < FEWEST_DOCUMENTS or clusters.number < 2:
+        return np.full((3, clusters.number), np.nan), np.full(3, np.nan)
+    overlaps, agreements = np.empty((resamples, clusters.number)), np.empty(resamples)
+    # One draw fewer than groups, so that resamples vary as new documents would (Rao and Wu 1988).
+    draws = resampling_weights(groups, draws=groups - 1, resamples=resamples, seed=seed)
+    for index, counts in enumerate(draws):
+        both = shared(clusters.labels, cut(tree_of(result.resampled(counts)), clusters.number))
+        overlaps[index], agreements[index] = best_jaccard(both), adjusted_rand(both)
+    return _mean_and_percentiles(overlaps), _mean_and_percentiles(agreements)
+
+
+def shared(labels: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the number of heads that each cluster of `labels` shares with each of `others`, `[cluster, other]`."""
+    both = np.zeros((labels.max(), others.max()))
+    np.add.at(both, (labels - 1, others - 1), 1)
+    return both
+
+
+def best_jaccard(both: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each cluster its largest Jaccard index with a cluster of the others, from `shared`, `[cluster]`."""
+    either = both.sum(1, keepdims=True) + both.sum(0, keepdims=True) - both
+    return np.asarray((both / either).max(1), dtype=np.float64)
+
+
+def adjusted_rand(both: NDArray[np.float64]) -> float:
+    """Return the adjusted Rand index of two partitions from `shared`: 1 for the same, 0 on average by chance."""
+
+    together, left, right, every = (
+        float((counts * (counts - 1) / 2).sum()) for counts in (both, both.sum(1), both.sum(0), both.sum())
+    )
+    expected = left * right / max(every, 1.0)
+    most = (left + right) / 2
+    return (together - expected) / (most - expected) if most != expected else 1.0
+
+
+def _mean_and_percentiles(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean and the 2.5 and 97.5 percentiles over resamples, `[3, ...]`."""
+    return np.stack([values.mean(0), *np.percentile(values, [2.5, 97.5], axis=0)])

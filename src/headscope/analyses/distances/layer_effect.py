@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.distances.result import DivergenceResult
+from headscope.analyses.distances.sums import DivergenceResult
 from headscope.statistics.inference.confidence import ratio_interval
 
 PERMUTATIONS = 10_000

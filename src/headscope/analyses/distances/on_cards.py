@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.distances.pair_table import matrix_of
+from headscope.analyses.distances.pairs import matrix_of
 from headscope.report_kit.kinds import Kind
 from headscope.study.study import Study
 

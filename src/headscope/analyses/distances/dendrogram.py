@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from headscope.analyses.distances.clusters import Clusters, cluster
-from headscope.analyses.distances.figures.plane import heads_of_kind
-from headscope.analyses.distances.pair_table import matrix_of
+from headscope.analyses.distances.pairs import matrix_of
 from headscope.attention.head_id import head_label
 from headscope.figures.axes import say_absent
 from headscope.figures.head_points import link_points
@@ -42,24 +41,20 @@ MOST_LABELED = 400
 
 @house_style()
 def dendrogram(
-    pairs: pd.DataFrame, table: pd.DataFrame, *, kind: str, names: Mapping[str, str] | None = None
+    heads: pd.DataFrame, *, pairs: pd.DataFrame, kind: str, names: Mapping[str, str] | None = None
 ) -> Figure:
     """Draw the tree of one kind's heads: leaves on the left, each in its role's color and shape, clusters named.
 
     Args:
+        heads: its heads of `tables/head_map.parquet`, by layer and head.
         pairs: `tables/head_distances.parquet`.
-        table: `tables/head_map.parquet`, for heads and roles.
         kind: `encoder`, `decoder` or `cross`.
         names: names of roles.
 
     Returns:
         The figure; across is the root of the divergence at which two groups of heads join (average linkage), and a
         dashed line is where the tree is cut into clusters.
-
-    Raises:
-        ValueError: the tables have no head of this kind.
     """
-    heads = heads_of_kind(table, kind, where="for a tree")
     each = LINE_HEIGHT if paper_width() is None else PAPER_LINE
     most = MOST_LABELED if paper_width() is None else int((PAGE_INCHES - 1.2) / PAPER_LINE)
     ax = new_figure(WIDTH, 0.8 + each * min(len(heads), most)).subplots()

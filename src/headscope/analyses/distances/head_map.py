@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from headscope.analyses.distances.figures.plane import SIDE, Plane, heads_of_kind, height_of, lay_out
 from headscope.attention.head_id import head_anchor, head_label
-from headscope.figures.axes import say_absent
+from headscope.figures.axes import hide_spines, say_absent
 from headscope.figures.finders import EDGE_COLOR, finder_name, marked, worn
 from headscope.figures.head_points import link_points
-from headscope.figures.label_places import LabelPlace, WantedLabel, place_labels
-from headscope.figures.paper import LEAST_POINTS, across, paper_width
+from headscope.figures.label_places import Box, LabelPlace, WantedLabel, place_labels
+from headscope.figures.paper import LEAST_POINTS, across, panel_inches, paper_width
 from headscope.figures.style import (
     INK,
     LEAST_MARK,
@@ -38,30 +38,29 @@ LEAST_ON_PAGE = 8.0
 NUMBERED = 100
 """Up to this number of heads, a mark shows its layer's number."""
 MOST_NAMED = 10
+SIDE = 4.3
+"""Width of a panel in inches, where the width of the figure is not fixed."""
+_POINTS = 72.0
 
 
 @house_style()
 def head_map(
-    table: pd.DataFrame, *, kind: str, stress: float | None = None, names: Mapping[str, str] | None = None
+    heads: pd.DataFrame, *, kind: str, stress: float | None = None, names: Mapping[str, str] | None = None
 ) -> Figure:
     """Draw figure 6 of one kind: by role on the left, by layer on the right.
 
     Args:
-        table: `tables/head_map.parquet`.
+        heads: its heads of `tables/head_map.parquet`, by layer and head.
         kind: `encoder`, `decoder` or `cross`.
         stress: stress of the map, written below it.
         names: names of roles, for a model whose special tokens are not `[CLS]` and `[SEP]`.
-
-    Raises:
-        ValueError: the table has no head of this kind.
     """
-    heads = heads_of_kind(table, kind, where="on the map")
     columns = across(len(COLORINGS), each=2.9)
     lines = len(COLORINGS) // columns
     below = 0.0 if stress is None else 0.25 * lines
     figure = new_figure(2 * SIDE + 0.2, lines * (height_of(heads) + 0.45) + below)
     for coloring, ax in zip(COLORINGS, figure.subplots(lines, columns, squeeze=False).ravel()):
-        map_panel(table, kind=kind, coloring=coloring, names=names, ax=ax)
+        map_panel(heads, kind=kind, coloring=coloring, names=names, ax=ax)
     if stress is not None:
         figure.supxlabel(
             f"distances in the plane stand for divergences in nats, with a stress of {stress:.2f} (0 is exact)",
@@ -72,7 +71,7 @@ def head_map(
 
 @house_style()
 def map_panel(
-    table: pd.DataFrame, *, kind: str, coloring: str, names: Mapping[str, str] | None = None, ax: Axes | None = None
+    heads: pd.DataFrame, *, kind: str, coloring: str, names: Mapping[str, str] | None = None, ax: Axes | None = None
 ) -> Figure:
     """Draw one panel of figure 6.
 
@@ -80,18 +79,12 @@ def map_panel(
     next to their marks. By `layer` a head is a disc in its layer's color with the layer's number.
 
     Args:
-        table: `tables/head_map.parquet`.
+        heads: its heads of `tables/head_map.parquet`, by layer and head.
         kind: `encoder`, `decoder` or `cross`.
         coloring: `role` or `layer`.
         names: names of roles.
         ax: axes to draw on; created when not given.
-
-    Raises:
-        ValueError: the coloring is unknown, or the table has no head of this kind.
     """
-    if coloring not in COLORINGS:
-        raise ValueError(f"Expected a coloring by role or layer, got {coloring!r}; choose one of them.")
-    heads = heads_of_kind(table, kind, where="on the map")
     ax = ax or new_figure(SIDE, height_of(heads) + 0.45).subplots()
     ax.set_title(f"By {coloring}")
     if coloring == "role" and heads["role"].isna().all():
@@ -217,3 +210,68 @@ def _draw_label(ax: Axes, plane: Plane, name: WantedLabel, label_place: LabelPla
         x, y, name.text, fontsize=name.size, color=color, ha=label_place.side, va="center", zorder=5, clip_on=False,
         gid=f"{sort}--{name.text}",
     )  # fmt: skip
+
+
+def side() -> float:
+    """Return the width of a panel in inches; on paper there are two, side by side or one above the other."""
+    return panel_inches(across(2, each=2.9), free=SIDE) - (0.1 if paper_width() else 0.0)
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The transformation from coordinates in nats to points on the page."""
+
+    left: float
+    bottom: float
+    scale: float
+    box: Box
+
+    def points(self, heads: pd.DataFrame) -> np.ndarray:
+        """Return the heads' coordinates on the page, `[head, 2]` in points."""
+        xy = heads[["x", "y"]].to_numpy(dtype=float)
+        return np.asarray((xy - [self.left, self.bottom]) * self.scale)
+
+    def back(self, x: float, y: float) -> tuple[float, float]:
+        """Return coordinates in the plane from coordinates on the page."""
+        return self.left + x / self.scale, self.bottom + y / self.scale
+
+
+def spans(heads: pd.DataFrame) -> tuple[float, float]:
+    """Return the width and height of the panel in nats, with a margin for names."""
+    wide, high = 1.16 * float(np.ptp(heads["x"])), 1.16 * float(np.ptp(heads["y"]))
+    wide = max(wide, high / 1.2) or 1.0
+    return wide, max(high, 0.6 * wide)
+
+
+def height_of(heads: pd.DataFrame) -> float:
+    """Return the height of a panel in inches."""
+    wide, high = spans(heads)
+    return side() * high / wide
+
+
+def lay_out(ax: Axes, heads: pd.DataFrame) -> Plane:
+    """Set the limits with equal scales, and draw a scale bar of a round length in place of axes."""
+    wide, high = spans(heads)
+    left = float(heads["x"].min() + heads["x"].max() - wide) / 2
+    bottom = float(heads["y"].min() + heads["y"].max() - high) / 2
+    ax.set_xlim(left, left + wide)
+    ax.set_ylim(bottom, bottom + high)
+    ax.set_aspect("equal")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    hide_spines(ax)
+    scale = _POINTS * side() / wide
+    length = _round_length(wide / 4)
+    y = bottom - 0.02 * high
+    ax.plot([left, left + length], [y, y], color=SOFT, linewidth=1.2, clip_on=False, gid="rule")
+    ax.annotate(
+        f"{length:g} nats", (left + length, y), xytext=(5, 0), textcoords="offset points", ha="left", va="center",
+        fontsize=8, color=SOFT, annotation_clip=False,
+    )  # fmt: skip
+    return Plane(left, bottom, scale, Box(-4.0, 0.0, wide * scale + 4.0, high * scale))
+
+
+def _round_length(most: float) -> float:
+    """Return the largest of 1, 2 and 5 times a power of ten that is at most `most`."""
+    power = 10.0 ** np.floor(np.log10(most))
+    return float(max(step * power for step in (1, 2, 5) if step * power <= most * (1 + 1e-9)))

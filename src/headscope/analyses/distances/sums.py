@@ -1,13 +1,13 @@
 """Jensen-Shannon divergence between all pairs of heads (section 6): how differently they attend."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.distances.divergence import handed_over
-from headscope.analyses.distances.result import DivergenceResult
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.stack import SEGMENT_LIMIT, RowDraw, RowStack
 from headscope.attention.tile import AttentionTile
@@ -21,6 +21,54 @@ from headscope.statistics.sums.kept import Declared, counted, summed, total
 DIVERGENCE_GROUPS, FEWEST_GROUPS = 32, 8
 """Number of groups of documents; fewer than elsewhere, because each group has a sum per pair of heads."""
 _SUMS_OF_ALL = 1 << 22  # 16 MiB of float32
+
+
+@dataclass(frozen=True, kw_only=True)
+class DivergenceResult:
+    """Jensen-Shannon divergences between all heads of a kind (paper section 6), in nats, averaged over rows.
+
+    Heads are laid out layer by layer: position `layer * heads + head`, both 0-based.
+
+    Attributes:
+        kind: `encoder`, `decoder` or `cross`.
+        layers: number of layers.
+        heads: heads in each layer.
+        divergence: mean over all rows of all segments, symmetric with a zero diagonal, `[head, head]`.
+        sampling_error: standard error due to reading a sample of rows; 0 if all were read, `[head, head]`.
+        n: number of rows of all segments, read or represented by a sample.
+        rows_read: number of rows that were read.
+        segments: number of segments.
+        group_sums: sum over rows by group of documents, `[group, head, head]`.
+        group_rows: rows by group, `[group]`.
+        documents: number of documents in the groups; beyond 10 it may be the number of groups.
+    """
+
+    kind: str
+    layers: int
+    heads: int
+    divergence: NDArray[np.float64]
+    sampling_error: NDArray[np.float64]
+    n: int
+    rows_read: int
+    segments: int
+    group_sums: NDArray[np.float64]
+    group_rows: NDArray[np.float64]
+    documents: int
+
+    @property
+    def layer_of(self) -> NDArray[np.int64]:
+        """The 0-based layer of each head, `[head]`."""
+        return np.repeat(np.arange(self.layers), self.heads)
+
+    def resampled(self, counts: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the divergence with groups of documents weighted by counts, `[head, head]`.
+
+        Args:
+            counts: number of times that each group was drawn, `[group]`; not all zero where there are rows.
+        """
+        weight = np.asarray(counts, dtype=np.float64)
+        total: NDArray[np.float64] = np.tensordot(weight, self.group_sums, axes=1)
+        return total / max(float(weight @ self.group_rows), 1.0)
 
 
 def groups_for(layout: Sequence[KindLayout]) -> int:

@@ -1,0 +1,154 @@
+"""The maps, the tree and the tables of the page: clusters, the most similar pairs, and every head's coordinates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from math import isnan, nan
+from typing import Any
+
+import matplotlib.figure
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.distances.clusters import STABLE
+from headscope.analyses.distances.dendrogram import dendrogram
+from headscope.analyses.distances.head_map import COLORINGS, head_map, map_panel
+from headscope.analyses.distances.pairs import heads_of_pair, matrix_of, nearest_pairs
+from headscope.attention.head_id import head_label
+from headscope.present.blocks import Row
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import numbered
+from headscope.report_kit.numbers import DASH
+from headscope.report_kit.pictures.drawing import placed
+from headscope.report_kit.report_parts import Context, Drawing, Figure
+from headscope.report_kit.tables.cells import cell_of, records
+from headscope.report_kit.words import capital, layer_list, plain
+from headscope.views.markup import Html, el
+
+MOST_PAIRS, MOST_HEADS, MOST_LISTED = 10, 500, 14
+"""Maximum number of pairs and heads in the tables, and of heads in a row for a cluster."""
+MOST_IN_TREE = 200
+"""A larger tree would dominate the page; its file still has it."""
+
+
+def is_measured(about: Context) -> bool:
+    """Return True if the run has distances and their map."""
+    return {"head_distances", "head_map", "head_clusters", "layer_effect"} <= set(about.run.tables)
+
+
+def of_kind(about: Context, table: str, kind: Kind) -> pd.DataFrame:
+    """Return the rows of a table of heads, clusters or effects of a kind."""
+    rows = about.run.tables[table]
+    return rows[rows["kind"] == kind.name].reset_index(drop=True)
+
+
+def stress(about: Context, kind: Kind) -> float | None:
+    """Return the stress of the map of a kind (0 is exact); None where it was not measured."""
+    value = next(iter(of_kind(about, "layer_effect", kind)["stress"]), nan)
+    return None if isnan(value) else value
+
+
+def _figure(
+    name: str,
+    draw: Callable[..., matplotlib.figure.Figure],
+    more: Callable[[Context, Kind], dict[str, Any]] = lambda about, kind: {},
+) -> Figure:
+    """Return a figure with a file for each kind, drawn from its heads on the map and `more`."""
+
+    def drawings(about: Context) -> Iterator[tuple[str, Drawing]]:
+        for kind in about.kinds if is_measured(about) else ():
+            if len(heads := of_kind(about, "head_map", kind)):
+                yield kind.ending, partial(draw, heads, kind=kind.name, names=about.words.roles, **more(about, kind))
+
+    return Figure(name=name, tables=(), draw=drawings)
+
+
+MAP = _figure("figure-6", head_map, lambda about, kind: {"stress": stress(about, kind)})
+TREE = _figure("head-tree", dendrogram, lambda about, kind: {"pairs": about.run.tables["head_distances"]})
+PANELS = {coloring: _figure(f"map-{coloring}", partial(map_panel, coloring=coloring)) for coloring in COLORINGS}
+
+
+def head_maps(about: Context, kind: Kind) -> Html | None:
+    """Draw the map of a kind by each coloring, side by side."""
+    label = "Map of the {} heads by {}; the table below holds the numbers."
+    pictures = [
+        placed(about, panel, label.format(kind.name, coloring), ending=kind.ending)
+        for coloring, panel in PANELS.items()
+    ]
+    return el("div", pictures, class_="panels maps") if any(pictures) else None
+
+
+def head_tree(about: Context, kind: Kind) -> Html | None:
+    """Draw the tree of a kind, folded; of many heads, its file alone has the tree."""
+    if kind.size > MOST_IN_TREE and about.links:
+        return Html()
+    label = f"Tree of the {kind.name} heads by average linkage; the table above lists the clusters."
+    pictures = placed(about, TREE, label, ending=kind.ending, class_="tree") if 1 < kind.size <= MOST_IN_TREE else []
+    return el("details", el("summary", "Figure: the tree of heads"), pictures) if pictures else None
+
+
+def cluster_rows(about: Context, kind: Kind) -> list[Row]:
+    """Return a row for each cluster of a kind: its stability and silhouette, its middle head, its heads and roles."""
+    heads, rows = of_kind(about, "head_map", kind), list[Row]()
+    for row in records(of_kind(about, "head_clusters", kind)):
+        members = heads[heads["cluster"] == row["cluster"]]
+        names, stability = [*map(head_label, members["layer"], members["head"])], cell_of(row, "stability")
+        more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
+        roles = Counter(about.words.roles.get(role, plain(role)) for role in members["role"].dropna())
+        is_single = row["size"] == 1
+        rows.append(
+            {
+                **{name: row[name] for name in ("cluster", "size", "divergence", "silhouette")},
+                "middle": (kind.labeled_head(row["medoid_layer"], row["medoid_head"]), ""),
+                "stability": stability if stability.exists or is_single else "not tested",
+                "roles": capital(", ".join(f"{role} ({n})" for role, n in roles.most_common())) or None,
+                # the layers without the word `layers`, which the title of the column has
+                "layers": layer_list(sorted(set(members["layer"]))).partition(" ")[2],
+                "which": " ".join(names[:MOST_LISTED]) + more,
+                "weak": is_single or stability.value < STABLE,
+            }
+        )
+    return rows
+
+
+def pair_rows(about: Context, kind: Kind) -> list[Row]:
+    """Return a row for each of the most similar pairs of heads of a kind, with their roles."""
+    heads, rows = of_kind(about, "head_map", kind), list[Row]()
+    roles = heads.dropna(subset=["role"]).set_index(["layer", "head"])["role"].to_dict()
+    for row in records(nearest_pairs(about.run.tables["head_distances"], kind=kind.name, most=MOST_PAIRS)):
+        pair = heads_of_pair(row)
+        named = dict.fromkeys(about.words.roles.get(roles.get(head, ""), DASH) for head in pair)
+        rows.append(
+            {
+                "heads": [kind.labeled_head(*head) for head in pair],
+                "divergence": cell_of(row, "divergence"),
+                "n_rows": row["n_rows"],
+                "role": capital(" / ".join(named)),
+            }
+        )
+    return rows
+
+
+def head_rows(about: Context, kind: Kind) -> list[Row]:
+    """Return a row for each head of a kind: its coordinates on the map, its cluster, and its nearest head."""
+    heads, rows = of_kind(about, "head_map", kind), list[Row]()
+    numbers = heads[["layer", "head"]].to_numpy().tolist()
+    apart = matrix_of(about.run.tables["head_distances"], numbers, kind=kind.name)
+    np.fill_diagonal(apart, np.nan)
+    for head, line, row in zip(numbers, apart[:MOST_HEADS], records(heads), strict=False):
+        is_known = np.isfinite(line).any()
+        finds = row["finds"] if isinstance(row["finds"], str) else ""
+        rows.append(
+            {
+                **{name: row[name] for name in ("cluster", "x", "y")},
+                "head": numbered(kind.name, *head),
+                "role": about.words.roles.get(str(row["role"])),
+                "finds": plain(finds.replace(",", ", ")) or None,
+                "nearest": numbered(kind.name, *numbers[np.nanargmin(line)]) if is_known else None,
+                "divergence": float(np.nanmin(line)) if is_known else None,
+                "nearness": -float(np.nanmin(line)) if is_known else None,
+            }
+        )
+    return rows
