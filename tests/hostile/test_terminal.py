@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import typer
 
+from headscope.analyses.distances.facts import PAGE as DISTANCES
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.syntax.facts import PAGE as SYNTAX
 from headscope.app.cli import printing, report
@@ -28,6 +29,8 @@ from headscope.visible import printable as made_printable
 from support import hostile_terminal as made
 from support import mock_inputs
 from support.hostile import printable
+from support.measured import with_parts
+from support.mock_distances import with_distances
 
 COMMANDS = list(typer.main.get_command(app).commands)
 
@@ -111,11 +114,15 @@ def test_a_table_of_probes(text, capsys):
     check_output(capsys.readouterr().out, text)
 
 
+@pytest.fixture(scope="module")
+def distances():
+    return with_distances(mock_inputs.encoder(1, 2))
+
+
 @each_held
-def test_a_table_of_clusters(text, capsys):
-    clusters = pd.DataFrame({"cluster": [1], "size": [2], "stability": [0.5], "silhouette": [0.3]})
-    heads = pd.DataFrame({"cluster": 1, "layer": 1, "head": [1, 2], "role": pd.Series([text, text], dtype=object)})
-    show([BY_NAME["distances"].load("in_terminal:_clusters")(clusters, heads)])
+def test_a_table_of_clusters(text, capsys, distances):
+    heads = distances.table("head_map").assign(role=["mixed", text])
+    show(DISTANCES.terminal(with_parts(distances, head_map=heads)))
     check_output(capsys.readouterr().out, text)
 
 
