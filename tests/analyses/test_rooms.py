@@ -126,7 +126,7 @@ def test_nobody_names_what_is_in_a_room():
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("from headscope.analyses.probes.section import TERMS", ({"probes"}, set())),
+        ("from headscope.analyses.probes.facts import PAGE", ({"probes"}, set())),
         ("def f():\n    import headscope.analyses.stats.tables", ({"stats"}, set())),
         ("load('headscope.analyses.distances.facts')", ({"distances"}, set())),
         ("from headscope.declarations.analysis_list import ANALYSES", (set(), set())),

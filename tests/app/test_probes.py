@@ -77,32 +77,31 @@ def shown(value):
 def test_table_3_for_a_terminal(found):
     said, out = found
     lines = said.splitlines()
-    assert " ".join(lines[0].split()) == (
-        "probe found 95% interval spread as a tree with label control task selectivity n"
-    )
+    start = lines.index("Heads found by each probe:") + 1
+    assert " ".join(lines[start].split()) == ("probe heads found seeds as a tree with label control task selectivity n")
     probes = table(out, "probes")
     means = probes[probes["seed"].isna()]
-    layers = table(out, "probe_layers")
-    layer = layers.loc[layers["chosen"], "layer"].iloc[0]
-    for line, ((probe, model), system) in zip(lines[1:], SYSTEMS.items()):
-        own = means[(means["probe"] == probe) & (means["model"] == model)].set_index("measure")
-        row = own.loc[system.measure]
-        name = f"{system.name}, layer {layer} (UUAS)" if probe == "structural" else system.name
+    order = [key for key in SYSTEMS if key[0] != "structural"] + [("structural", "trained")]
+    for line, key in zip(lines[start + 1 :], order):
+        own = means[(means["probe"] == key[0]) & (means["model"] == key[1])].set_index("measure")
+        row = own.loc[SYSTEMS[key].measure]
+        name = "Structural probe (UUAS)" if key[0] == "structural" else SYSTEMS[key].name
         assert line.startswith(name)
+        spread = [] if np.isnan(row["spread"]) else ["±", f"{100 * row['spread']:.1f}"]
+        inside = " ".join(
+            [*([] if np.isnan(row["ci_low"]) else [f"{shown(row['ci_low'])}-{shown(row['ci_high'])}"]), *spread]
+        )
         more = [own["value"].get(m, np.nan) for m in ("UAS tree", "LAS", "control accuracy", "selectivity")]
-        ends = f"{shown(row['ci_low'])} to {shown(row['ci_high'])}".split()
         assert line.removeprefix(name).split() == [
-            *(shown(row["value"]), *ends, shown(row["spread"]), *map(shown, more), f"{row['n_cases']:,}")
+            *(shown(row["value"]), *(f"({inside})".split() if inside else [])),
+            *("-" if key[0] == "right-branching" else "2", *map(shown, more), f"{row['n_cases']:,}"),
         ]
     facts = json.loads((out / "manifest.json").read_text())["probes"]
-    spearman = means[(means["probe"] == "structural") & (means["measure"] == "Spearman")].iloc[0]
-    assert lines[1 + len(SYSTEMS)] == (
-        f"trained on {facts['train']['sentences']:,} sentences of train.conllu, measured on "
-        f"{facts['dev']['sentences']:,} of dev.conllu; percent of the words, punctuation left out, means over 2 seeds; "
-        f"words: small.vec; structural probe's distances, Spearman: {spearman['value']:.2f} "
-        f"({spearman['ci_low']:.2f} to {spearman['ci_high']:.2f})"
+    assert lines[start - 2] == (
+        f"Trained on {facts['train']['sentences']:,} sentences of train.conllu, scored on "
+        f"{facts['dev']['sentences']:,} sentences of dev.conllu. Word vectors: small.vec. No measured sentence is in "
+        "train."
     )
-    assert lines[2 + len(SYSTEMS)] == "no measured sentence is in train"
     assert lines[-1] == f"tables: {out / 'tables'}"
 
 
@@ -174,5 +173,5 @@ def test_sentences_it_was_trained_on_are_counted_everywhere(treebanks, model, fo
         f"too, word for word; train holds the sentences of both.conllu, which --allow-overlap let in"
     )
     assert f"note: {note}" in said.splitlines()
-    assert "no measured sentence is in train" not in said
+    assert "No measured sentence is in train" not in said
     assert note in manifest["notes"]

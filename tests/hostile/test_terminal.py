@@ -14,13 +14,13 @@ import typer
 
 from headscope.analyses.distances.facts import PAGE as DISTANCES
 from headscope.analyses.stage_result import StageResult
-from headscope.analyses.syntax.facts import PAGE as SYNTAX
 from headscope.app.cli import printing, report
 from headscope.app.cli.printing import show
 from headscope.app.cli.program import app, main
 from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import InputError
+from headscope.present.page import Page
 from headscope.report_kit.relation_names import short
 from headscope.report_kit.tables.terminal import Grid
 from headscope.scans.progress import Progress
@@ -49,7 +49,11 @@ BY_NAME = {analysis.name: analysis for analysis in ANALYSES}
 
 def in_terminal(name, *results):
     """What a terminal shows of an analysis's results."""
-    return BY_NAME[name].load(BY_NAME[name].terminal)(*results)
+    terminal = BY_NAME[name].load(BY_NAME[name].terminal)
+    if not isinstance(terminal, Page):
+        return terminal(*results)
+    (result,) = results
+    return terminal.terminal(Study({**mock_inputs.encoder(1, 2).manifest, **result.facts}, dict(result.tables)))
 
 
 def run(capsys, *arguments):
@@ -90,9 +94,7 @@ def test_signs_and_what_is_left_out_word_for_word():
 
 @each_held
 def test_a_table_of_relations(text, capsys):
-    result = made.syntax_result(text)
-    manifest = {**mock_inputs.encoder(1, 2).manifest, **result.facts}
-    show(SYNTAX.terminal(Study(manifest, dict(result.tables))))
+    show(in_terminal("syntax", made.syntax_result(text)))
     check_output(capsys.readouterr().out, text)
 
 

@@ -7,8 +7,10 @@ from support import mock_inputs
 from support.measured import with_parts
 from support.mock_distances import with_distances
 from support.mock_norms import with_norms
+from support.mock_probes import SCORES, probe_facts, with_probes
 from support.mock_syntax import with_treebank
 
+NOT_MEASURED = ("control accuracy", "Spearman")
 SYNTAX_TABLES = ("syntax", "syntax_best", "syntax_baselines", "syntax_by_distance", "syntax_noop")
 
 
@@ -85,6 +87,23 @@ def nearest(run, *, width=0.01, **ends):
 
 NO_ENDS = {"ci_low": np.nan, "ci_high": np.nan}
 SIX_ROLES = ("sep", "cls", "period_comma", "broad", "previous", "next")
+
+
+def probed(*, run=None, without=(), manifest=None, **options):
+    """A run with probes but without some of them."""
+    scores = [each for each in options.pop("scores", SCORES) if each[:2] not in without]
+    run = with_probes(run or mock_inputs.encoder(2, 3), scores=scores, **options)
+    return run if manifest is None else with_parts(run, manifest={**run.manifest, "probes": manifest})
+
+
+def with_selectivity(value):
+    """A run in which the probes have this selectivity, and the two parsers over attention nearly the same score."""
+    changed = {"selectivity": value, "UAS": 0.59}
+    return probed(
+        scores=[(*each[:3], {**each[3], **{k: changed.get(k, v) for k, v in each[3].items()}}) for each in SCORES]
+    )
+
+
 RUNS = {
     "distances": [
         lambda: nearest(of_clusters()),
@@ -132,5 +151,26 @@ RUNS = {
             special_changes={"accuracies": 3, "of": 40, "largest": 0.02}, words_merged=2, words_shared=1, folded=False
         ),
         lambda: with_manifest(special_changes={"accuracies": 0, "of": 40, "largest": None}, special_kept=True),
+    ],
+    "probes": [
+        probed,
+        lambda: probed(run=mock_inputs.t5()),
+        lambda: probed(documents=3, manifest={"train": {"sentences": 1}, "dev": {"sentences": 2}}),
+        lambda: with_selectivity(0.001),
+        lambda: probed(
+            without=[("attention and words", "trained"), ("attention", "control"), ("right-branching", "trained")],
+            manifest={},
+        ),
+        lambda: probed(
+            without=[("attention", "trained"), ("distances and words", "trained")],
+            scores=[(*each[:3], {k: v for k, v in each[3].items() if k not in NOT_MEASURED}) for each in SCORES],
+        ),
+        lambda: probed(
+            scores=[
+                (*each[:3], {**each[3], "UAS": 0.3} if each[0] == "attention and words" else each[3]) for each in SCORES
+            ]
+        ),
+        lambda: probed(manifest={**probe_facts(), "overlap": {"sentences": 0}}),
+        lambda: probed(scores=[]),
     ],
 }

@@ -44,9 +44,17 @@ class NoteBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionBlock:
-    """A caption of the sentences and tables between it and the heading, note, chart or caption before them."""
+    """A caption of the sentences and tables between it and the heading, note, chart or caption before them.
+
+    Attributes:
+        text: the caption.
+        file: name of a figure file that shows the same; empty if there is none.
+        file_label: description of that file.
+    """
 
     text: str
+    file: str = ""
+    file_label: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +109,25 @@ class ChartBlock:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FigureBlock:
+    """A figure that its analysis draws, with its caption.
+
+    Attributes:
+        name: name of the figure, one of `Page.figures`.
+        alt: description for screen readers.
+        caption: meaning of its marks, axes and colors.
+        ending: ending of its file name: the kind of attention, the probe.
+        file_label: description of its file.
+    """
+
+    name: str
+    alt: str
+    caption: str
+    ending: str = ""
+    file_label: str = "This figure"
+
+
+@dataclass(frozen=True, kw_only=True)
 class TableBlock:
     """A table; a terminal shows its first rows.
 
@@ -113,9 +140,9 @@ class TableBlock:
         order: field whose largest values come first; empty for the order of the rows.
         first: that order in words.
         opened: True if the table is unfolded when the page opens.
-        unfolded: True if it has no fold: rows that have the same text in the field `group` stand below that text, and
-            rows whose field `weak` is true are gray.
-        class_: class of an unfolded table.
+        unfolded: True if it has no fold.
+        class_: class of the table. If it has one, or no fold, rows that have the same text in the field `group` stand
+            below that text, rows whose field `weak` is true are gray, and cells have small print.
     """
 
     name: str
@@ -137,7 +164,7 @@ class TableBlock:
         return {group: columns for group, columns in kept.items() if columns}
 
 
-Block = FactBlock | HeadingBlock | NoteBlock | CaptionBlock | HtmlBlock | ChartBlock | TableBlock
+Block = FactBlock | HeadingBlock | NoteBlock | CaptionBlock | HtmlBlock | ChartBlock | FigureBlock | TableBlock
 
 
 def has_value(value: Any) -> bool:

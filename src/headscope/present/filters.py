@@ -13,7 +13,17 @@ import jinja2
 from headscope.counted import count
 from headscope.report_kit.comparing import Comparison
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, listed
-from headscope.report_kit.numbers import accuracy_words, formatted, nats, offset_words, p_words, percent, span
+from headscope.report_kit.numbers import (
+    accuracy_words,
+    formatted,
+    nats,
+    offset_words,
+    p_words,
+    percent,
+    span,
+    two_decimals,
+    with_ends,
+)
 from headscope.report_kit.relation_names import found_words, short
 from headscope.report_kit.words import join, join_first, plain
 
@@ -124,5 +134,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "span": lambda cell: span(cell.ci_low, cell.ci_high),
         # p = 0.0001
         "p": p_words,
+        # a correlation as a `Cell`, with its interval: 0.76 (0.75 to 0.77)
+        "correlation": lambda cell: with_ends(cell, two_decimals),
     }
 )

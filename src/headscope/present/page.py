@@ -13,6 +13,7 @@ from headscope.present.blocks import (
     CaptionBlock,
     ChartBlock,
     FactBlock,
+    FigureBlock,
     HeadingBlock,
     HtmlBlock,
     NoteBlock,
@@ -44,11 +45,13 @@ class Page:
         module: name of the module of its facts, next to which lies `page.j2`.
         facts: yields the claims that a run supports; empty for a run without the analysis's tables.
         uses: functions that the template names, and classes of facts of other modules.
+        figures: figures that the template names, besides its charts.
     """
 
     module: str
     facts: Callable[[Context], Iterable[Fact]]
     uses: tuple[Callable[..., Any] | type[Fact], ...] = ()
+    figures: tuple[Figure, ...] = ()
 
     @cached_property
     def template(self) -> Template:
@@ -59,7 +62,7 @@ class Page:
         """Return the analysis's parts of the report.
 
         Args:
-            figures: figures besides the charts of the template.
+            figures: figures besides those that the template names.
             more: further fields of `Parts`.
         """
         ranked = [fact for fact in self.template.facts.values() if fact.rank]
@@ -103,9 +106,10 @@ class Page:
 
     @cached_property
     def _figures(self) -> dict[str, Figure]:
-        return {
-            name: Figure(name=name, tables=(), draw=partial(self._drawings, name)) for name in self.template.chart_names
-        }
+        charts = [
+            Figure(name=name, tables=(), draw=partial(self._drawings, name)) for name in self.template.chart_names
+        ]
+        return {figure.name: figure for figure in (*charts, *self.figures)}
 
     def _drawings(self, name: str, about: Context) -> Iterator[tuple[str, Drawing]]:
         for block in self.filled(about.run).each(ChartBlock):
@@ -141,7 +145,7 @@ def _captions_above_table(filled: PageBlocks) -> Iterator[str]:
 def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]) -> list[Html]:
     """Return the blocks as HTML; sentences that the page has shown above are left out."""
     out: list[Html] = []
-    headings: list[Html] = []  # a heading without anything below it is left out
+    headings: list[tuple[str, Html]] = []  # by tag; a heading without anything below it is left out
     group: list[Html] = []  # what a caption belongs to
     captions: list[Html | None] = []
     has_content = False  # a caption without anything that it belongs to is left out; what it says may stand further up
@@ -149,7 +153,7 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
     def close() -> None:
         nonlocal headings, group, captions, has_content
         if shown := [captioned(group, *captions)] if has_content and any(captions) else group:
-            out.extend([*headings, *shown])
+            out.extend([*(heading for _, heading in headings), *shown])
             headings = []
         group, captions, has_content = [], [], False
 
@@ -159,20 +163,22 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
         match block:
             case HeadingBlock():
                 close()
-                headings.append(el(block.tag, capital(block.text)))
+                above = [each for each in headings if each[0] < block.tag]
+                headings = [*above, (block.tag, el(block.tag, capital(block.text)))]
             case FactBlock():
                 has_content = True
                 group += linked([each for each in block.sentences if each in about.findings])
             case NoteBlock():
                 close()
-                headings.append(el("p", block.text, class_="why"))
+                headings.append(("p", el("p", block.text, class_="why")))
             case CaptionBlock():
                 captions.append(_caption(block.text))
+                captions.append(file_link(about, block.file, block.file_label) if block.file else None)
             case TableBlock():
                 if (table := html_of(block, about)) is not None:
                     has_content = True
                     group.append(table)
-            case ChartBlock() | HtmlBlock():
+            case ChartBlock() | FigureBlock() | HtmlBlock():
                 close()
                 drawn = _drawn(block, about, figures)
                 group += [] if drawn is None else [drawn]
@@ -181,12 +187,16 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
     return out
 
 
-def _drawn(block: ChartBlock | HtmlBlock, about: Context, figures: Mapping[str, Figure]) -> Html | None:
+def _drawn(block: ChartBlock | FigureBlock | HtmlBlock, about: Context, figures: Mapping[str, Figure]) -> Html | None:
     """Return a chart or another drawn part with its captions; None if there is nothing to draw."""
+    drawn: Html | list[Html] | None
     if isinstance(block, ChartBlock):
         pictures = placed(about, figures[block.name], block.alt, ending=block.kind.ending)
         drawn, key = el("div", pictures, class_="panels") if pictures else None, None
         file = file_link(about, block.file, "This figure")
+    elif isinstance(block, FigureBlock):
+        drawn, key = placed(about, figures[block.name], block.alt, ending=block.ending) or None, None
+        file = file_link(about, block.name + block.ending, block.file_label)
     else:
         drawn, key = block.read(about), block.key() if block.key else None
         file = file_link(about, block.file, block.file_label) if block.file else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from math import isnan
+from math import isnan, nan
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +15,7 @@ from headscope.report_kit.linked_sentences import HeadRef
 from headscope.report_kit.numbers import (
     DASH,
     HYPHEN,
+    correlation,
     ends,
     formatted,
     joined,
@@ -30,7 +31,7 @@ from headscope.report_kit.numbers import (
 from headscope.report_kit.pictures.strip import strip
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, Runs
-from headscope.report_kit.tables.page_parts import numbered, page_table, scrolled
+from headscope.report_kit.tables.page_parts import folded, numbered, page_table, scrolled
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.tables.terminal import Grid
 from headscope.report_kit.words import plain
@@ -65,8 +66,9 @@ def _runs(runs: Runs) -> CellText:
     return CellText(share(runs.mean), joined(runs.lowest, runs.highest) if runs.seeds > 1 else "")
 
 
-def _emphasized(cell: Cell, is_strong: bool) -> CellText:
-    value, below = share(cell.value), ends(cell)
+def _emphasized(cell: Cell, is_strong: bool, spread: float = nan) -> CellText:
+    around = "" if isnan(spread) else f"± {points(spread)}"
+    value, below = share(cell.value), " ".join(filter(None, (ends(cell), around)))
     return CellText(value, below, html=el("b", value) + el("small", below) if is_strong and below else None)
 
 
@@ -86,7 +88,8 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         "count": lambda number: CellText(f"{int(number):,}"),
         "offset": lambda offset: CellText(offset_words(offset)),
         "rounded": _of_cell(rounded),
-        # a share in percent; with its 95% interval below; in bold if it is strong; the interval alone
+        # a share in percent; with its 95% interval below; in bold if it is strong, with a spread over seeds if it has
+        # one; the interval alone
         "share": _of_cell(share),
         "share_ends": lambda cell: CellText(share(cell.value), ends(cell)),
         "emphasized": lambda value: _emphasized(*value),
@@ -117,6 +120,11 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
             else CellText(two_decimals(value.value), ends(value, two_decimals))
         ),
         "three_decimals": _of_cell(partial(formatted, form=".3f")),
+        # a share with its interval and its spread over seeds below
+        "share_spread": lambda value: _emphasized(value[0], False, value[1]),
+        "correlation": _of_cell(correlation),
+        "correlation_ends": lambda cell: CellText(ends(cell, correlation, missing=DASH)),
+        "three_digits": lambda value: CellText(formatted(float(value), "#.3g")),
     }
 )
 """How a field is written: name of the form -> its function."""
@@ -125,8 +133,8 @@ _WORDS = ("text", "detail")
 
 def html_of(block: TableBlock, about: Context) -> Html | None:
     """Return the table for the page; None if it has no rows."""
-    if block.unfolded:
-        return _unfolded(block, about)
+    if block.unfolded or block.class_:
+        return _grouped(block, about)
     table = folded_table(block, about)
     return None if table is None else table.html()
 
@@ -155,7 +163,7 @@ def _shown(cell: CellText) -> str:
     return cell.text if cell.html is None else cell.html
 
 
-def _unfolded(block: TableBlock, about: Context) -> Html | None:
+def _grouped(block: TableBlock, about: Context) -> Html | None:
     rows = block.rows(about)
     if not rows:
         return None
@@ -168,7 +176,7 @@ def _unfolded(block: TableBlock, about: Context) -> Html | None:
         )
     words = [title for title, (_, form) in columns.items() if form in _WORDS]
     table = page_table(list(columns), groups, name=block.name, class_=block.class_, words=words)
-    return scrolled(table, block.summary)
+    return scrolled(table, block.summary) if block.unfolded else folded(table, block.summary)
 
 
 def _row_title(cell: CellText) -> Html:

@@ -16,6 +16,7 @@ from headscope.present.blocks import (
     CaptionBlock,
     ChartBlock,
     FactBlock,
+    FigureBlock,
     HeadingBlock,
     HtmlBlock,
     NoteBlock,
@@ -41,8 +42,9 @@ class TemplateError(ValueError):
 class Template:
     """The template of an analysis.
 
-    It calls `section(name, title)`, `fact(name, kind)`, `chart(form, rows, name=, kind=, alt=)`, `table(rows, name=,
-    summary=, columns=)`, `html(function, kind)`, `heading(kind)`, `note()`, `caption()` and `term(name)`; most are
+    It calls `section(name, title)`, `fact(name, kind)`, `chart(form, rows, name=, kind=, alt=)`, `figure(name, alt=)`,
+    `table(rows, name=, summary=, columns=)`, `html(function, kind)`, `heading(kind)`, `note()`, `caption()` and
+    `term(name)`; most are
     `{% call %}` blocks around their words. `value(function)` is a value on which words depend. Besides these it knows
     `kinds`, `words` and `manifest` of the run, the constants of the analysis's `facts.py`, and the filters of
     `present.filters`. Rows and values come from functions of the run, and of the kind of attention if one is given.
@@ -136,9 +138,12 @@ class _Page:
         scale = self._functions[key] if key else None
         return self._add(HtmlBlock(read=read, caption=caption, file=shown, file_label=file_label, key=scale))
 
-    def caption(self, *, caller: Callable[[], str]) -> str:
+    def caption(self, *, caller: Callable[[], str], **file: str) -> str:
         text = _plain(caller())
-        return self._add(CaptionBlock(text=text)) if text else ""
+        return self._add(CaptionBlock(text=text, **file)) if text else ""
+
+    def figure(self, name: str, *, caller: Callable[[], str], **options: str) -> str:
+        return self._add(FigureBlock(name=name, caption=_plain(caller()), **options))
 
     def value(self, function: str, kind: Kind | None = None) -> Any:
         return self._reader(function, kind)(self._about)

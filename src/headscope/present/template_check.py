@@ -14,7 +14,7 @@ from jinja2 import meta, nodes
 
 from headscope.present.facts import Fact
 
-BLOCKS = ("section", "fact", "chart", "table", "html", "heading", "note", "caption", "term", "value")
+BLOCKS = ("section", "fact", "chart", "table", "html", "heading", "note", "caption", "term", "value", "figure")
 """The functions that a template calls; all but `value` add a part to the page."""
 
 

@@ -3,11 +3,8 @@
 import pytest
 
 from headscope.analyses.probes.catalog import SYSTEMS
-from headscope.analyses.probes.figures.drawings import FIGURES
-from headscope.analyses.probes.findings import DETAIL, ON_LAYERS, ON_WEIGHTS, TOPIC, probe_findings
-from headscope.analyses.probes.page_tables import weights_table
-from headscope.analyses.probes.probe_lines import line_of, probe_lines
-from headscope.analyses.probes.section import probes_section, read_line
+from headscope.analyses.probes.facts import PAGE, PARTS
+from headscope.analyses.probes.table_3 import probe_lines
 from headscope.prepare.overlap import overlap_facts
 from headscope.study.paper_table import paper_numbers
 from support import mock_inputs
@@ -19,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def built(inputs, *, links=False):
-    return only(probes_section(about(inputs, found=probe_findings(about(inputs)), links=links)))
+    return only(PAGE.sections(about(inputs, found=PAGE.findings(about(inputs)), links=links)))
 
 
 def without_figures(inputs):
@@ -69,13 +66,14 @@ def test_table_3_is_the_frame(inputs, tables):
     for row, key in zip(body, order):
         system = SYSTEMS[key]
         told = mean(inputs, *key, system.measure)
-        assert row[0] == system.name + (told["vectors"] if isinstance(told["vectors"], str) else "")
-        assert row[2] == with_ends(told)
-        assert row[3] == ("–" if key[0] == "right-branching" else "3± 0.4")
+        measure = " (UUAS)" if key[0] == "structural" else ""
+        assert row[0] == system.name + measure + (told["vectors"] if isinstance(told["vectors"], str) else "")
+        assert row[2] == with_ends(told) + ("" if key[0] == "right-branching" else " ± 0.4")
+        assert row[3] == ("–" if key[0] == "right-branching" else "3")
         for cell, measure in zip(row[4:8], ("UAS tree", "LAS", "control accuracy", "selectivity")):
             more = mean(inputs, *key, measure)
-            # The seeds' spread stands beside the interval over documents.
-            assert cell == ("–" if more is None else f"{with_ends(more)}± {100 * more['spread']:.1f}")
+            # The spread over seeds follows the interval over documents.
+            assert cell == ("–" if more is None else f"{with_ends(more)} ± {100 * more['spread']:.1f}")
         assert row[8] == f"{told['n_cases']:,}"
 
 
@@ -87,7 +85,8 @@ def test_the_papers_column_stands_beside_the_papers_model_only(inputs, markup):
     printed = {row[0]: row[-1] for row in rows[1:] if len(row) > 1}
     table = paper_numbers()["table3"]
     for system in SYSTEMS.values():
-        (name,) = [name for name in printed if name.removesuffix(VECTORS).removesuffix("layer 3") == system.name]
+        title = f"{system.name} (UUAS)" if system.measure == "UUAS" else system.name
+        (name,) = [name for name in printed if name.removesuffix(VECTORS).removesuffix("layer 3") == title]
         assert printed[name] == (str(table[system.paper]) if system.paper else "–")
 
 
@@ -116,7 +115,6 @@ def test_the_largest_weights_whatever_their_sign(inputs, tables):
     assert [row[0] for row in shown] == [f"{r['layer']}-{r['head']}" for r in largest.to_dict("records")]
     assert [float(row[2].replace("−", "-")) for row in shown] == pytest.approx(largest["weight"].tolist(), rel=6e-3)
     assert {row[1] for row in shown} == {"dependent → head word", "head word → dependent"}
-    assert weights_table(own.iloc[:0], about(mock_inputs.encoder(1, 2))) is None
 
 
 def test_the_layers_are_the_frame(inputs, tables):
@@ -127,22 +125,22 @@ def test_the_layers_are_the_frame(inputs, tables):
         uuas, spearman = (
             frame[(frame["layer"] == layer) & (frame["measure"] == m)].iloc[0] for m in ("UUAS", "Spearman")
         )
-        assert row[1:5] == [
+        assert row[1] == ("chosen" if layer == 3 else "")
+        assert row[2:6] == [
             f"{100 * uuas['value']:.1f}",
             f"{100 * uuas['ci_low']:.1f}–{100 * uuas['ci_high']:.1f}",
             f"{100 * uuas['held_out']:.1f}",
             f"{uuas['n_cases']:,}",
         ]
-        assert row[5:7] == [f"{spearman['value']:.3f}", f"{spearman['ci_low']:.3f}–{spearman['ci_high']:.3f}"]
-        assert row[9] == ("chosen" if layer == 3 else "")
+        assert row[6:8] == [f"{spearman['value']:.3f}", f"{spearman['ci_low']:.3f}–{spearman['ci_high']:.3f}"]
 
 
 def sentences(inputs, topic):
-    return [one.text for one in probe_findings(about(inputs)) if one.topic == topic]
+    return [one.text for one in PAGE.findings(about(inputs)) if one.topic == topic]
 
 
 def test_sentences(inputs):
-    assert sentences(inputs, TOPIC) == [
+    assert sentences(inputs, "probes") == [
         "A parser over attention and its words’ vectors finds the head word of 70.1% (95% interval 69.0 to 71.2) of "
         "20,137 words.",
         "A parser over attention alone finds 55.2% (54.1 to 56.3).",
@@ -150,19 +148,19 @@ def test_sentences(inputs):
         "Random weights in the model give 35.2% (34.1 to 36.3).",
         "Always the next word gives 27.4% (26.3 to 28.5).",
     ]
-    assert sentences(inputs, DETAIL) == [
+    assert sentences(inputs, "probes_detail") == [
         "What attention adds to words and distances: +11.3 points (10.5 to 12.1).",
         "What training adds to attention with random weights: +27.1 points (26.3 to 27.9).",
-        "Distances and words: selectivity −22.2 (−23.3 to −21.1) points, no more than it learns by heart.",
+        "Distances and words: selectivity −22.2 points (−23.3 to −21.1), no more than it learns by heart.",
         "Distances and words: the control task has 81.0% (79.9 to 82.1).",
-        "Attention: selectivity 12.2 (11.1 to 13.3) points, more than it learns by heart.",
+        "Attention: selectivity 12.2 points (11.1 to 13.3), more than it learns by heart.",
         "Attention: the control task has 43.0% (41.9 to 44.1).",
-        "Attention and words: selectivity −3.9 (−5.0 to −2.8) points, no more than it learns by heart.",
+        "Attention and words: selectivity −3.9 points (−5.0 to −2.8), no more than it learns by heart.",
         "Attention and words: the control task has 74.0% (72.9 to 75.1).",
         "Attention and words: as a whole tree (Chu–Liu/Edmonds) it finds 70.9% (69.8 to 72.0).",
         "Attention and words: with the right label too it finds 63.4% (62.3 to 64.5).",
     ]
-    assert sentences(inputs, ON_LAYERS) == [
+    assert sentences(inputs, "probes_layers") == [
         "Words’ vectors of layer 3 hold 73.4% (72.3 to 74.5) of 20,137 undirected arcs.",
         "Layer 3 was selected on held-out sentences of train.",
         "Distances of these vectors correlate with the tree’s at 0.76 (0.75 to 0.77).",
@@ -173,7 +171,7 @@ def test_sentences(inputs):
     )
     heads = list(dict.fromkeys(zip(own["layer"], own["head"])))[:3]
     named = [f"{layer}-{head}" for layer, head in heads]
-    assert sentences(inputs, ON_WEIGHTS) == [
+    assert sentences(inputs, "probes_weights") == [
         f"The parser over attention alone gives the most weight to {named[0]}, {named[1]} and {named[2]}.",
         "Weights of heads that are alike share out, so no single one is a score.",
     ]
@@ -181,7 +179,7 @@ def test_sentences(inputs):
 
 def test_nothing_is_claimed_without_intervals(inputs):
     few = with_probes(mock_inputs.encoder(), documents=3)
-    text = " ".join(one.text for one in probe_findings(about(few)))
+    text = " ".join(one.text for one in PAGE.findings(about(few)))
     assert "not tested: that needs at least 10 documents" in text
     assert "Attention: selectivity 12.2 points, not tested: that needs at least 10 documents." in text
     assert "not shown" not in text
@@ -195,7 +193,7 @@ def test_worse_is_told_too():
         for probe, model, vectors, measures in SCORES
     ]
     inputs = with_probes(mock_inputs.encoder(), scores=turned)
-    assert sentences(inputs, DETAIL)[0] == (
+    assert sentences(inputs, "probes_detail")[0] == (
         "What attention adds to words and distances: −28.8 points (−29.6 to −28.0), which is a loss."
     )
 
@@ -206,7 +204,7 @@ def test_a_difference_that_is_not_sure_is_bounded():
         for probe, model, vectors, measures in SCORES
     ]
     inputs = with_probes(mock_inputs.encoder(), scores=near)
-    assert sentences(inputs, DETAIL)[0] == (
+    assert sentences(inputs, "probes_detail")[0] == (
         "What attention adds to words and distances: no difference larger than 1.2 points (+0.4 points (−0.4 to 1.2))."
     )
 
@@ -214,22 +212,12 @@ def test_a_difference_that_is_not_sure_is_bounded():
 def test_lines_without_their_mean_are_left_out(inputs):
     table = inputs.tables.get("probes")
     assert len(probe_lines(table)) == 7
-    assert probe_lines(None) == []
-    assert probe_lines(table[table["seed"].notna()]) == []
+    assert probe_lines(None) == {}
+    assert probe_lines(table[table["seed"].notna()]) == {}
     lines = probe_lines(table)
-    assert line_of(lines, "right-branching").seeds == 0
-    assert line_of(lines, "attention").seeds == 3
-    assert line_of(lines, "attention", "shuffled") is None
-    assert line_of(lines, "attention and words").vectors == VECTORS
-
-
-def test_what_was_read():
-    told = {"probes": probe_facts()}
-    assert read_line(told) == (
-        "Trained on 12,539 sentences of train.conllu, scored on 2,001 sentences of dev.conllu. "
-        "Word vectors: input embeddings of tiny."
-    )
-    assert read_line({}) == ""
+    assert len(lines["right-branching", "trained"].values) == 0
+    assert len(lines["attention", "trained"].values) == 3
+    assert lines["attention and words", "trained"].vectors == VECTORS
 
 
 def test_what_was_trained_on_and_measured_is_said_in_the_caption(inputs):
@@ -240,14 +228,16 @@ def test_what_was_trained_on_and_measured_is_said_in_the_caption(inputs):
         (none, "No measured sentence is in train."),
     ):
         told = {"probes": {**probe_facts(), "overlap": facts}}
-        assert read_line(told).endswith(f". {said}")
-        page = built(with_parts(inputs, manifest={**inputs.manifest, **told}))
-        assert said in page
+        page = built(with_parts(without_figures(inputs), manifest={**inputs.manifest, **told}))
+        assert (
+            '<p class="caption">Trained on 12,539 sentences of train.conllu, scored on 2,001 sentences of dev.conllu. '
+            f"Word vectors: input embeddings of tiny. {said}</p>"
+        ) in page
 
 
 def test_a_run_without_probes_has_no_section():
     assert built(mock_inputs.encoder()) is None
-    assert probe_findings(about(mock_inputs.encoder())) == []
+    assert PAGE.findings(about(mock_inputs.encoder())) == []
 
 
 def test_what_is_missing_is_left_out(inputs):
@@ -265,7 +255,7 @@ def test_hostile_names_stay_text(inputs):
 
 
 def test_files_and_links(inputs):
-    stems = {name for figure in FIGURES for name in figure.drawings(about(inputs))}
+    stems = {name for figure in PARTS.figures for name in figure.drawings(about(inputs))}
     names = {f"{name}.svg" for name in stems}
     expected = ["probe-scores", "probe-distances", "probe-weights", "probe-weights-attention-and-words"]
     assert names == {f"{name}.svg" for name in [*expected, "probe-layers"]}
@@ -278,7 +268,7 @@ def test_files_and_links(inputs):
     for name in names:
         assert f'href="figures/{name}"' in linked
     bare = about(mock_inputs.encoder())
-    assert [figure.drawings(bare) for figure in FIGURES] == [{}] * len(FIGURES)
+    assert [figure.drawings(bare) for figure in PARTS.figures] == [{}] * len(PARTS.figures)
 
 
 def test_several_kinds_each_have_their_grid():
@@ -292,7 +282,7 @@ def test_several_kinds_each_have_their_grid():
 
 
 def sentences_of(inputs):
-    return " ".join(sentences(inputs, ON_WEIGHTS))
+    return " ".join(sentences(inputs, "probes_weights"))
 
 
 def test_the_grids_open_cards(markup):

@@ -30,5 +30,7 @@ ANALYSIS = Analysis(
         without=("compat",),
     ),
     head_measures=(HeadMeasures(table="probe_weights", values=("weight",), by=("probe", "direction")),),
-    paper={"table-3": "in_paper:table_3"},
+    report="facts:PARTS",
+    terminal="facts:PAGE",
+    paper={"table-3": "table_3:table_3"},
 )

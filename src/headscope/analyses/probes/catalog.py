@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-from headscope.analyses.probes.names import RIGHT_BRANCHING, STRUCTURAL
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
 from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
-from headscope.analyses.probes.parsers.learner import ArcProbe
-from headscope.analyses.probes.system import System
+from headscope.analyses.probes.parsers.learner import ArcProbe, System
+from headscope.analyses.probes.tables import RIGHT_BRANCHING, STRUCTURAL
 
 PROBES: tuple[type[ArcProbe], ...] = (AttentionProbe, AttentionWordsProbe, DistanceWordsProbe)
 OVER_ATTENTION = tuple(probe.name for probe in PROBES if probe.reads_attention)

@@ -5,6 +5,8 @@ from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.tables.columns import PLACE, POSITIVE, count, difference, number, share, shares, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
+RIGHT_BRANCHING, STRUCTURAL = "right-branching", "structural"
+"""The names of the probes that are not parser classes."""
 _WORDS = "words"
 _NONE = "nothing could be scored"
 _MEASURES = ("UAS", "UAS tree", "LAS", "control accuracy", "selectivity", "UUAS", "Spearman")

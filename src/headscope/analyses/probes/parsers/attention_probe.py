@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headscope.analyses.probes.data.probe_batches import ProbeBatch
-from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs
-from headscope.analyses.probes.system import System
+from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs, System
 
 DIRECTIONS = ("head->dependent", "dependent->head")
 

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from headscope.analyses.probes.data.probe_batches import ProbeBatch
 from headscope.analyses.probes.parsers.attention_probe import Root, glorot
-from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs
-from headscope.analyses.probes.system import System
+from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs, System
 
 
 class AttentionWordsProbe(ArcProbe):

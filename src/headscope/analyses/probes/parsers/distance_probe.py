@@ -7,9 +7,8 @@ from torch import Tensor, nn
 
 from headscope.analyses.probes.data.probe_batches import ProbeBatch
 from headscope.analyses.probes.parsers.attention_probe import glorot
-from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs
+from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs, System
 from headscope.analyses.probes.parsers.pair_layer import pair_scores
-from headscope.analyses.probes.system import System
 
 HIDDEN = 256
 NEAR = 5  # distances up to this have an indicator each, ahead and behind

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headscope.analyses.probes.data.probe_batches import ProbeBatch
-from headscope.analyses.probes.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +56,23 @@ class Learner(nn.Module, ABC):
     @abstractmethod
     def judge(self, batch: ProbeBatch) -> Judged:
         """Answer a batch and compare with the right answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """A probe on a model, as a row of table 3.
+
+    Attributes:
+        name: name in words.
+        measure: measure that the row shows.
+        role: role whose color the row has, and whose marker its curve has.
+        paper: row of the paper's table, where it has one.
+    """
+
+    name: str
+    measure: str = "UAS"
+    role: str
+    paper: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

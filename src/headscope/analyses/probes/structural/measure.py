@@ -14,7 +14,6 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.probes.structural.layer_training import (
     SentenceBatches,
     StructuralOptions,
@@ -23,7 +22,7 @@ from headscope.analyses.probes.structural.layer_training import (
 )
 from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
 from headscope.analyses.probes.structural.tree_scores import MEASURES, Scores, StructuralScorer, structural_scores
-from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
+from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES, STRUCTURAL
 from headscope.attention.vectors.hidden import WordStates
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OutputError

@@ -1,0 +1,283 @@
+"""Probes: what a parser over all heads finds, what attention and training add, and what words' vectors hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from headscope.analyses.probes.catalog import OVER_ATTENTION, SYSTEMS
+from headscope.analyses.probes.figures import FIGURES, TITLES, paper_of, weight_grids
+from headscope.analyses.probes.table_3 import ProbeLine, probe_lines
+from headscope.analyses.probes.tables import STRUCTURAL
+from headscope.prepare.overlap import overlap_line
+from headscope.present.blocks import Row
+from headscope.present.facts import Fact
+from headscope.present.page import Page
+from headscope.report_kit.comparing import Comparison, Verdict, compared, verdicts
+from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.relation_names import short
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.small_figures import Bars
+from headscope.report_kit.tables.cells import Cell, cell_of, number, records
+from headscope.report_kit.words import capital, plain
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
+from headscope.statistics.inference.worth_saying import LEAST_SHARE
+
+MOST_WEIGHTS = 20
+"""Largest number of heads of each probe in the table of weights."""
+SCORES_BY_SYSTEM = {f"{system.name}, %": (" ".join(key), "share_ends") for key, system in SYSTEMS.items()}
+"""Columns of the tables by relation and by distance."""
+Lines = Mapping[tuple[str, str], ProbeLine]
+
+
+class ProbeFact(Fact):
+    """A claim for the first screen."""
+
+    topic = "probes"
+    rank = 50
+
+
+class Detail(Fact):
+    """A claim for the section alone."""
+
+    topic = "probes_detail"
+
+
+class OnLayers(Fact):
+    """A claim on the structural probe, above its layers."""
+
+    topic = "probes_layers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parser(ProbeFact):
+    """The score of the best parser over attention, with what is known of attention alone and of the baselines."""
+
+    score: Cell
+    sees_words: bool
+    alone: Cell | None
+    without_attention: Cell | None
+    random_weights: Cell | None
+    next_word: Cell | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain(Detail):
+    """The score that attention adds to words and distances, or that training adds to random weights."""
+
+    by_training: bool
+    gap: Comparison
+    side: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selectivity(Detail):
+    """The score of a probe minus its accuracy on a task that it can only learn by heart."""
+
+    probe: str
+    selectivity: Cell
+    side: Verdict
+    control: Cell | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole(Detail):
+    """The score of the best parser for whole trees, or for arcs with the right label."""
+
+    probe: str
+    score: Cell
+    labeled: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargestWeights(Fact):
+    """The heads with the largest weights of the probe over attention alone."""
+
+    topic = "probes_weights"
+    heads: list[HeadRef]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Structural(OnLayers):
+    """The arcs that the structural probe finds in the vectors of the chosen layer, and how its distances correlate."""
+
+    vectors: str
+    score: Cell
+    spearman: Cell | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingsAlone(OnLayers):
+    """The arcs that it finds in the embeddings, and the difference of the chosen layer."""
+
+    score: Cell
+    gap: Comparison
+
+
+def probe_facts(about: Context) -> Iterator[Fact]:
+    """Yield the claims on probes; none where the run has none."""
+    lines = probe_lines(about.run.tables.get("probes"))
+    parsers = [lines[name, "trained"] for name in reversed(OVER_ATTENTION) if (name, "trained") in lines]
+    if parsers:
+        yield _parser(lines, *parsers)
+        yield from _gains(lines, about)
+    yield from _selectivity(lines)
+    for line in parsers[:1]:
+        for measure in ("UAS tree", "LAS"):
+            if measure in line.cells:
+                yield Whole(probe=line.system.name, score=line.cells[measure], labeled=measure == "LAS")
+    yield from _largest_weights(about)
+    if structural := lines.get((STRUCTURAL, "trained")):
+        yield Structural(vectors=structural.vectors, score=structural.score, spearman=structural.cells.get("Spearman"))
+        yield from _embeddings(about)
+
+
+def _parser(lines: Lines, best: ProbeLine, *others: ProbeLine) -> Parser:
+    def score(probe: str, model: str = "trained") -> Cell | None:
+        return lines[probe, model].score if (probe, model) in lines else None
+
+    fact = Parser(
+        score=best.score,
+        sees_words=best.probe != "attention",
+        alone=others[0].score if others else None,
+        without_attention=score("distances and words"),
+        random_weights=score(best.probe, "control"),
+        next_word=score("right-branching"),
+    )
+    bars = {"attention": fact.score, "random weights": fact.random_weights, "next word": fact.next_word}
+    rows = tuple((label, cell.value, percent(cell.value, 0)) for label, cell in bars.items() if cell)
+    return replace(fact, figure=Bars(rows))
+
+
+def _gap(about: Context, *names: str, measure: str = "UAS") -> Comparison | None:
+    """Return the difference of two probes: names of the first and of its model, and of the second and of its model."""
+    keys = dict(zip(("probe", "model", "than_probe", "than_model"), names, strict=True))
+    return compared(about.run.tables.get("probe_differences"), **keys, measure=measure)
+
+
+_TRAINING = ("attention", "trained", "attention", "control")
+
+
+def _gains(lines: Lines, about: Context) -> Iterator[Gain]:
+    pairs = (("attention and words", "trained", "distances and words", "trained"), _TRAINING)
+    gaps = {pair: gap for pair in pairs if pair[:2] in lines and pair[2:] in lines if (gap := _gap(about, *pair))}
+    for (pair, gap), side in zip(gaps.items(), verdicts(list(gaps.values()), least=LEAST_SHARE), strict=True):
+        yield Gain(by_training=pair is _TRAINING, gap=gap, side=side)
+
+
+def _selectivity(lines: Lines) -> Iterator[Selectivity]:
+    selective = [line for line in lines.values() if "selectivity" in line.cells and line.model == "trained"]
+    sides = verdicts([Comparison.of(line.cells["selectivity"]) for line in selective], least=LEAST_SHARE)
+    for line, side in zip(selective, sides, strict=True):
+        yield Selectivity(
+            probe=line.system.name,
+            selectivity=line.cells["selectivity"],
+            side=side,
+            control=line.cells.get("control accuracy"),
+        )
+
+
+def _largest_weights(about: Context) -> Iterator[LargestWeights]:
+    """Yield the heads with the largest weights; nothing if training is not shown to add anything."""
+    gap = _gap(about, *_TRAINING)
+    if gap is not None and verdicts([gap], least=LEAST_SHARE)[0] in ("same", "less"):
+        return
+    every = records(about.run.tables.get("probe_weights"))
+    rows = [row for row in every if row["probe"] == "attention" and number(row["weight"]) > 0]
+    rows.sort(key=lambda row: -number(row["weight"]))
+    heads = dict.fromkeys(about.kind(str(row["kind"])).labeled_head(row["layer"], row["head"]) for row in rows)
+    if heads:
+        yield LargestWeights(heads=list(heads)[:MOST_LISTED])
+
+
+def _embeddings(about: Context) -> Iterator[EmbeddingsAlone]:
+    layers = [row for row in records(about.run.tables.get("probe_layers")) if row["measure"] == "UUAS"]
+    scores = [cell_of(row, "value") for row in layers if int(row["layer"]) == 0]
+    gap = _gap(about, STRUCTURAL, "trained", "embeddings", "trained", measure="UUAS")
+    if scores and gap and any(row["chosen"] for row in layers) and verdicts([gap], least=LEAST_SHARE) == ["more"]:
+        yield EmbeddingsAlone(score=scores[0], gap=gap)
+
+
+def overlap_said(about: Context) -> str:
+    """Return the number of scored sentences that the probes were trained on too; empty if it was not counted."""
+    facts = (about.run.manifest.get("probes") or {}).get("overlap")
+    return capital(plain(overlap_line(facts))) if facts else ""
+
+
+def probe_rows(about: Context) -> list[Row]:
+    """Return table 3; the structural probe, which finds arcs without their direction, comes last."""
+    printed = paper_of(about.run) or {}
+    groups = {"UAS": "", "UUAS": "Arcs without their direction, from words’ vectors"}
+    rows = [
+        {
+            "probe": (line.title, plain(line.vectors)),
+            "picture": {"accuracy": line.score, "role": line.system.role, "strong": line.model == "trained"},
+            "score": (line.score, not weak, line.spread[line.system.measure]),
+            "seeds": len(line.values) or None,
+            **{name: (cell, line.spread[name]) for name, cell in line.cells.items() if name != line.system.measure},
+            "n": line.score.n,
+            "paper": printed.get(line.system.paper or ""),
+            "group": groups[line.system.measure],
+            "weak": weak,
+        }
+        for line in probe_lines(about.run.tables.get("probes")).values()
+        for weak in [line.model != "trained" or line.probe not in OVER_ATTENTION]
+    ]
+    return sorted(rows, key=lambda row: str(row["group"]))
+
+
+def distance_rows(about: Context) -> list[Row]:
+    """Return the share of head words that each probe finds, by distance."""
+    return _class_rows(about, "probe_by_distance", "distance")
+
+
+def relation_rows(about: Context) -> list[Row]:
+    """Return the share of head words that each probe finds, by relation."""
+    return _class_rows(about, "probe_relations", "relation")
+
+
+def _class_rows(about: Context, table: str, column: str) -> list[Row]:
+    rows: dict[str, dict[str, object]] = {}
+    for row in records(about.run.tables.get(table)):
+        name, cell = str(row[column]), cell_of(row, "value")
+        shown = rows.setdefault(name, {column: (short(name) if column == "relation" else name, ""), "n": cell.n})
+        shown[f"{row['probe']} {row['model']}"] = cell
+    return list(rows.values())
+
+
+def weight_rows(about: Context) -> list[Row]:
+    """Return the heads with the largest absolute weights of each probe."""
+    table = about.run.tables.get("probe_weights")
+    if table is None:
+        return []
+    largest_first = table.sort_values("weight", key=lambda weights: -weights.abs(), kind="stable")
+    return [
+        {
+            "head": (about.kind(str(row["kind"])).labeled_head(row["layer"], row["head"]), ""),
+            "direction": TITLES.get(str(row["direction"]), row["direction"]),
+            "weight": number(row["weight"]),
+            "group": SYSTEMS[probe, "trained"].name if (probe, "trained") in SYSTEMS else plain(probe),
+        }
+        for probe in table["probe"].astype(str).unique()
+        for row in records(largest_first[largest_first["probe"] == probe].head(MOST_WEIGHTS))
+    ]
+
+
+def layer_rows(about: Context) -> list[Row]:
+    """Return the scores of the structural probe in each layer."""
+    rows: dict[int, dict[str, object]] = {}
+    for row in records(about.run.tables.get("probe_layers")):
+        layer, measure, cell = int(row["layer"]), str(row["measure"]), cell_of(row, "value")
+        shown = rows.setdefault(layer, {"layer": str(layer) if layer else "0, embeddings"})
+        shown |= {measure: cell, f"{measure} held out": number(row["held_out"]), f"{measure} n": cell.n}
+        shown["chosen"] = "chosen" if row["chosen"] else ""
+    return list(rows.values())
+
+
+PAGE = Page(
+    __name__, probe_facts,
+    uses=(overlap_said, probe_rows, distance_rows, relation_rows, weight_grids, weight_rows, layer_rows),
+    figures=FIGURES,
+)  # fmt: skip
+PARTS = PAGE.parts(group="syntax", explained=("probes",))
