@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headscope.analyses.probes.data.attention_tables import TableWriter, WordMaps
+from headscope.analyses.probes.data.map_cache import TableWriter, WordMaps
 from headscope.analyses.probes.data.probe_batches import ProbeData
 from headscope.analyses.probes.data.tree_sentences import TreeSentence, kinds_of, numbered
 from headscope.analyses.probes.data.word_maps import SPECIAL

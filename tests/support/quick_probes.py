@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from headscope.analyses.probes import measure, trained_parsers
+from headscope.analyses.probes import compute, trained_parsers
 from headscope.analyses.probes.fitting import attention_fit
 from headscope.analyses.probes.fitting import probe_training as train
 from headscope.analyses.probes.fitting.attention_fit import FitOptions
@@ -24,7 +24,7 @@ def quick_probes(*, passes: int | None = None) -> Iterator[pytest.MonkeyPatch]:
     Which of several starts is best is tested with the fit.
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(measure, "measure_structural", partial(measure_structural, options=OPTIONS))
+        patched.setattr(compute, "measure_structural", partial(measure_structural, options=OPTIONS))
         patched.setattr(train, "_LEAST_STEPS", 1)
         patched.setattr(attention_fit, "_AROUND", 2)
         if passes is not None:

@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from headscope.analyses.probes.data.word_maps import SPECIAL
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
-from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
+from headscope.analyses.probes.parsers.attention_probes import AttentionProbe, AttentionWordsProbe
 from headscope.analyses.probes.parsers.learner import candidates
 from support.probe_data import WORDS, made_up_tables, made_up_trees, on_disk, probe_data
 

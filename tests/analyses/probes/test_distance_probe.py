@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.parsers import pair_layer
-from headscope.analyses.probes.parsers.distance_probe import FEATURES, DistanceWordsProbe, distance_features
-from headscope.analyses.probes.parsers.pair_layer import pair_scores
+from headscope.analyses.probes.parsers import distance_probe
+from headscope.analyses.probes.parsers.distance_probe import (
+    FEATURES,
+    DistanceWordsProbe,
+    distance_features,
+    pair_scores,
+)
 from support.probe_data import WORDS, made_up_trees, probe_data
 
 VECTORS = torch.from_numpy(np.random.default_rng(3).normal(size=(len(WORDS), 4)).astype(np.float32))
@@ -51,7 +55,7 @@ def test_scores_are_one_hidden_layer_on_two_vectors_and_features():
 
 @pytest.mark.parametrize("at_once", [1, 1 << 18])
 def test_the_hidden_layers_gradient_is_that_of_its_formula(at_once, monkeypatch):
-    monkeypatch.setattr(pair_layer, "_AT_ONCE", at_once)
+    monkeypatch.setattr(distance_probe, "_AT_ONCE", at_once)
     generator = torch.Generator().manual_seed(0)
 
     def drawn(*shape):

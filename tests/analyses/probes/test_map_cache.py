@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.probes.data import map_cache
-from headscope.analyses.probes.data.attention_tables import TableWriter
-from headscope.analyses.probes.data.map_cache import MapCache, cache_limit
+from headscope.analyses.probes.data.map_cache import MapCache, TableWriter, cache_limit
 from headscope.errors import OptionError, OutputError
 
 TABLE = np.ones((64, 64, 4), dtype=np.float16)  # 32 KiB

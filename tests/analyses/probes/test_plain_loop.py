@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.data.attention_tables import TableWriter, WordMaps
+from headscope.analyses.probes.data.map_cache import TableWriter, WordMaps
 from headscope.analyses.probes.data.probe_batches import ProbeData
 from headscope.analyses.probes.data.tree_sentences import WordTable, numbered, tree_sentences
 from headscope.analyses.probes.data.word_maps import WordMapCollector, heads_of
@@ -14,9 +14,8 @@ from headscope.analyses.probes.data.word_vectors import input_embeddings
 from headscope.analyses.probes.fitting import attention_fit
 from headscope.analyses.probes.fitting.attention_fit import fit_attention
 from headscope.analyses.probes.fitting.probe_training import TrainingOptions, train
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
-from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
-from headscope.analyses.probes.parsers.parses import answer
+from headscope.analyses.probes.parsers.attention_probes import AttentionProbe, AttentionWordsProbe
+from headscope.analyses.probes.parsers.decoding import answer
 from headscope.analyses.probes.score_rows import GoldWords
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource

@@ -3,9 +3,8 @@
 import numpy as np
 import torch
 
-from headscope.analyses.probes.head_weights import gold_arcs, weight_rows
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
-from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
+from headscope.analyses.probes.parsers.attention_probes import AttentionProbe, AttentionWordsProbe
+from headscope.analyses.probes.score_rows import gold_arcs, weight_rows
 from headscope.analyses.probes.tables import PROBE_WEIGHTS
 from headscope.attention.head_id import HeadId
 from support.probe_data import WORDS, made_up_trees, probe_data

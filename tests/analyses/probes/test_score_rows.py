@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from headscope.analyses.probes.data.tree_sentences import TreeSentence
-from headscope.analyses.probes.probe_differences import probe_differences
-from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers, distance_rows, probe_rows, relation_rows
+from headscope.analyses.probes.score_rows import (
+    GoldWords,
+    ProbeAnswers,
+    distance_rows,
+    probe_differences,
+    probe_rows,
+    relation_rows,
+)
 from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_DIFFERENCES, PROBE_RELATIONS, PROBES
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.inference.confidence import difference_interval, ratio_interval

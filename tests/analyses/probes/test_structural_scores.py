@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from headscope.analyses.probes.structural.tree_distances import tree_distances
 from headscope.analyses.probes.structural.tree_scores import (
     StructuralScorer,
     gold_arcs,
     row_correlations,
     structural_scores,
+    tree_distances,
 )
 from support.structural import stored_sentence
 from support.trees import random_tree

@@ -16,7 +16,7 @@ from headscope.analyses.probes.structural.layer_training import (
     train_structural,
 )
 from headscope.analyses.probes.structural.state_store import StateStore, split_held_out
-from headscope.analyses.probes.structural.tree_distances import tree_distances
+from headscope.analyses.probes.structural.tree_scores import tree_distances
 from support.structural import made_up_states, planted_states
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from headscope.analyses.probes.structural.tree_distances import closest_trees, tree_distances
+from headscope.analyses.probes.structural.tree_scores import closest_trees, tree_distances
 from support.trees import random_tree
 
 

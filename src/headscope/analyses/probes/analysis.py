@@ -11,7 +11,7 @@ ANALYSIS = Analysis(
         Stage(
             name="probes",
             cost=100,
-            measure="measure:ProbesMeasurement",
+            measure="compute:ProbesMeasurement",
             corpora=("treebank", "treebank_train"),
             options=("spacing", "seeds", "vectors_hash", "fold_labels", "pooling", "compat"),
             # 6: a column of counts is named after the thing that it counts.

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
-from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
+from headscope.analyses.probes.parsers.attention_probes import AttentionProbe, AttentionWordsProbe
 from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
 from headscope.analyses.probes.parsers.learner import ArcProbe, System
 from headscope.analyses.probes.tables import RIGHT_BRANCHING, STRUCTURAL

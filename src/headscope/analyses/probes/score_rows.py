@@ -1,7 +1,8 @@
-"""Tables of the right answers of probes, with intervals over documents: table 3, by relation and by distance."""
+"""Tables of the right answers of probes, with intervals over documents; their differences; the weights of heads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.probes.data.tree_sentences import TreeSentence, is_punctuation
-from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_RELATIONS, PROBES
+from headscope.analyses.probes.parsers.attention_probes import DIRECTIONS
+from headscope.analyses.probes.tables import (
+    PROBE_BY_DISTANCE,
+    PROBE_DIFFERENCES,
+    PROBE_RELATIONS,
+    PROBE_WEIGHTS,
+    PROBES,
+)
+from headscope.attention.head_id import HeadId
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
-from headscope.statistics.inference.confidence import Scale, ends_of, ratio_interval
+from headscope.statistics.inference.confidence import Scale, difference_interval, ends_of, ratio_interval
 from headscope.statistics.sums.groups import group_numbers
 from headscope.statistics.tables.table_schema import TableSchema
 
@@ -149,3 +158,57 @@ def _classes(
 
 def _with_probe(table: pd.DataFrame, answers: ProbeAnswers) -> pd.DataFrame:
     return table.assign(probe=answers.probe, model=answers.model, vectors=answers.vectors)
+
+
+_MEASURE = "UAS"
+
+
+def probe_differences(answers: Sequence[ProbeAnswers], gold: GoldWords) -> pd.DataFrame:
+    """Return `probe_differences.parquet`: UAS of each probe minus UAS of each other probe, means over seeds.
+
+    Args:
+        answers: the answers of all probes on the same words.
+        gold: the words that were scored.
+    """
+    groups, size = gold.groups[gold.counted], gold.number_of_groups
+    words = np.bincount(groups, minlength=size)
+    right = [np.bincount(groups, answer.right[_MEASURE].mean(0)[gold.counted], size) for answer in answers]
+    rows = []
+    for (first, ours), (second, theirs) in combinations(zip(answers, right, strict=True), 2):
+        gap = difference_interval(ours, words, theirs, words, answers=True)
+        names = (first.probe, first.model, second.probe, second.model, _MEASURE)
+        rows.append((*names, int(words.sum()), *ends_of(gap, (), "difference").values()))
+    return pd.DataFrame(rows, columns=PROBE_DIFFERENCES.names)
+
+
+def gold_arcs(
+    sentences: Iterable[TreeSentence], words: Iterable[NDArray[np.int64]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the word types of the head and of the dependent of every arc between words, `[arc]` each.
+
+    Args:
+        sentences: the trees.
+        words: index of each word's type, `[word]` for each sentence.
+    """
+    heads, dependents = [], []
+    for sentence, types in zip(sentences, words, strict=True):
+        arcs = sentence.heads > 0
+        heads.append(types[sentence.heads[arcs] - 1])
+        dependents.append(types[arcs])
+    return np.concatenate(heads), np.concatenate(dependents)
+
+
+def weight_rows(probe: str, weights: NDArray[np.float64], heads: Sequence[HeadId]) -> pd.DataFrame:
+    """Return the rows of `probe_weights.parquet` for one probe.
+
+    Args:
+        probe: name of the probe in tables.
+        weights: `[direction, head]`.
+        heads: names of the heads, in the order of the weights.
+    """
+    rows = [
+        (probe, head.kind, head.layer, head.head, direction, float(weights[row, at]))
+        for at, head in enumerate(heads)
+        for row, direction in enumerate(DIRECTIONS)
+    ]
+    return pd.DataFrame(rows, columns=PROBE_WEIGHTS.names)

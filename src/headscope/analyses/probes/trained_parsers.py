@@ -8,17 +8,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.probes.catalog import PROBES
-from headscope.analyses.probes.data.attention_tables import WordMaps
+from headscope.analyses.probes.data.map_cache import WordMaps
 from headscope.analyses.probes.data.tree_sentences import numbered
 from headscope.analyses.probes.fitting.attention_fit import FitOptions, Fitted, fit_attention
 from headscope.analyses.probes.fitting.probe_training import Record, TrainingOptions, hold_out, train
-from headscope.analyses.probes.head_weights import gold_arcs, weight_rows
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
-from headscope.analyses.probes.parsers.decoding import right_branching
+from headscope.analyses.probes.parsers.attention_probes import AttentionProbe
+from headscope.analyses.probes.parsers.decoding import ArcAnswers, answer, right_branching
 from headscope.analyses.probes.parsers.label_probe import LabelProbe, root_label
 from headscope.analyses.probes.parsers.learner import ArcProbe, Learner, ProbeInputs
-from headscope.analyses.probes.parsers.parses import ArcAnswers, answer
-from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers
+from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers, gold_arcs, weight_rows
 from headscope.analyses.probes.tables import RIGHT_BRANCHING
 from headscope.analyses.probes.treebanks import ProbeBench
 from headscope.models.placement import device_of

@@ -7,11 +7,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.probes.data.attention_tables import TableWriter, WordMaps
-from headscope.analyses.probes.data.control_task import control_targets
-from headscope.analyses.probes.data.map_cache import MapCache
+from headscope.analyses.probes.data.map_cache import MapCache, TableWriter, WordMaps
 from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.data.tree_sentences import TreeSentence, WordTable, kinds_of, numbered, tree_sentences
+from headscope.analyses.probes.data.tree_sentences import (
+    TreeSentence,
+    WordTable,
+    control_targets,
+    kinds_of,
+    numbered,
+    tree_sentences,
+)
 from headscope.analyses.probes.data.word_maps import SPECIAL, WordMapCollector, bytes_of, heads_of
 from headscope.analyses.probes.data.word_vectors import WordVectors, input_embeddings, read_vectors
 from headscope.attention.scan import ScanCounts

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.probes.data.attention_tables import WordMaps
+from headscope.analyses.probes.data.map_cache import WordMaps
 from headscope.analyses.probes.data.word_maps import SPECIAL
 
 NO_TARGET = -1

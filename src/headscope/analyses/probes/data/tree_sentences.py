@@ -1,7 +1,13 @@
-"""Trees in the form that probes read: sentences in order, their words and labels as numbers."""
+"""Trees in the form that probes read: sentences in order, their words and labels as numbers, and their control task.
+
+The control task has targets without any syntax, to measure how much a probe can memorize: each word type draws once
+where its tokens point (Hewitt and Liang 2019, "Designing and Interpreting Probes with Control Tasks", section 2). A
+probe that can memorize such draws could memorize trees too.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 import torch
@@ -109,3 +115,32 @@ class WordTable:
         table -= (table * counts).sum(0) / counts.sum()
         spread = float(np.sqrt((np.square(table) * counts).sum() / (counts.sum() * table.shape[1])))
         return cls(vectors.name, words, torch.from_numpy((table / max(spread, 1e-12)).astype(np.float32)))
+
+
+BEHAVIORS = ("self", "first", "last")
+
+
+def behavior_of(word: str, *, seed: int = 0) -> str:
+    """Return the behavior that a word type drew: `self`, `first` or `last`, equally likely; case-sensitive.
+
+    Args:
+        word: word type; equal words always draw the same behavior.
+        seed: seed of the random draw.
+    """
+    digest = blake2b(f"{seed} {word}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return BEHAVIORS[int.from_bytes(digest, "little") % len(BEHAVIORS)]
+
+
+def control_targets(words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]:
+    """Return the index of the word that each word of a sentence points at in the control task, from 0, `[word]`.
+
+    Args:
+        words: words of the sentence.
+        seed: seed of the random draw (`behavior_of`).
+    """
+    last = len(words) - 1
+    targets = np.zeros(len(words), dtype=np.int64)
+    for index, word in enumerate(words):
+        drawn = behavior_of(word, seed=seed)
+        targets[index] = index if drawn == "self" else last if drawn == "last" else 0
+    return targets

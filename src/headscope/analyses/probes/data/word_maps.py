@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.probes.data.attention_tables import TableWriter
+from headscope.analyses.probes.data.map_cache import TableWriter
 from headscope.attention.head_id import HeadId
 from headscope.attention.tile import AttentionTile
 from headscope.attention.words.word_attention import WordAxis, axis_of, between_words

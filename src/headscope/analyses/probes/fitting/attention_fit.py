@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.fitting.attention_slopes import Slopes, attention_slopes, flat_weights, set_weights
-from headscope.analyses.probes.fitting.levenberg import Levenberg
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
+from headscope.analyses.probes.fitting.newton import Levenberg, Slopes, attention_slopes, flat_weights, set_weights
+from headscope.analyses.probes.parsers.attention_probes import AttentionProbe
 
 TOLERANCE = 1e-4  # nats a word, as estimated by the fit; a tenth of the documented tolerance
 _ROUGHLY = 2e-4  # nats: the tolerance of the first descent

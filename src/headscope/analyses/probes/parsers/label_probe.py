@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from headscope.analyses.probes.data.probe_batches import ProbeBatch
 from headscope.analyses.probes.data.tree_sentences import UNKNOWN
-from headscope.analyses.probes.parsers.attention_probe import glorot
+from headscope.analyses.probes.parsers.attention_probes import glorot
 from headscope.analyses.probes.parsers.learner import Judged, Learner
 
 

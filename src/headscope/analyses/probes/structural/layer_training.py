@@ -15,7 +15,7 @@ from torch import Tensor
 
 from headscope.analyses.probes.fitting.plateau import Falling, Plateau
 from headscope.analyses.probes.structural.state_store import StateStore, StoredSentence
-from headscope.analyses.probes.structural.tree_distances import tree_distances
+from headscope.analyses.probes.structural.tree_scores import tree_distances
 
 MOST_RANK = 128
 _WINDOW = 32  # batches' worth of sentences that are sorted by length together

@@ -8,8 +8,7 @@ import pandas as pd
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.probes.data.map_cache import MapCache, cache_folder, cache_limit
 from headscope.analyses.probes.fitting.attention_fit import Fitted
-from headscope.analyses.probes.probe_differences import probe_differences
-from headscope.analyses.probes.score_rows import distance_rows, probe_rows, relation_rows
+from headscope.analyses.probes.score_rows import distance_rows, probe_differences, probe_rows, relation_rows
 from headscope.analyses.probes.structural.measure import TRAINING, StructuralTables, Teller, measure_structural
 from headscope.analyses.probes.trained_parsers import OVER_MODEL, WITHOUT_ATTENTION, ProbeStage
 from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeTreebank
