@@ -56,7 +56,7 @@ def on_disk(folder: Path, tables: Sequence[np.ndarray]) -> WordMaps:
     writer = TableWriter(folder, heads=tables[0].shape[2])
     for number, table in enumerate(tables):
         writer.add(number, table)
-    writer.close(about={})
+    writer.close()
     return WordMaps(folder)
 
 

@@ -146,9 +146,7 @@ def test_judging_counts_words_and_sums_their_loss(kind, data, sentences):
         for item, sentence in enumerate(sentences):
             targets = sentence.heads if run == 0 else np.ones(len(sentence), dtype=int)
             loss = -sum(scores[run, item, word, target] for word, target in enumerate(targets))
-            right = sum(scores[run, item, word].argmax() == target for word, target in enumerate(targets))
             assert float(judged.loss[run, item]) == pytest.approx(float(loss), rel=1e-4)
-            assert int(judged.right[run, item]) == right
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -47,7 +47,7 @@ def bench(tmp_path_factory):
     collector = WordMapCollector(writer, anatomy.layout, numbers)
     batches = length_buckets(segments, batch_size=32)
     scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [collector])
-    writer.close(about={})
+    writer.close()
     table = WordTable.of(input_embeddings(loaded, encoder), sentences[:TRAIN], sentences)
     return sentences, WordMaps(writer.folder), table
 

@@ -10,13 +10,16 @@ from headscope.analyses.probes.data.tree_sentences import (
     numbered,
     tree_sentences,
 )
-from headscope.analyses.probes.data.word_vectors import FileVectors
+from headscope.analyses.probes.data.word_vectors import WordVectors
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 
-VECTORS = FileVectors(
+VECTORS = WordVectors(
     name="fixed",
-    table=np.array([(1.0, 3.0), (5.0, 3.0), (100.0, -7.0)], dtype=np.float32),
-    rows={"a": 0, "b": 1, "c": 2},
+    width=2,
+    vector={
+        word: np.array(values, dtype=np.float32)
+        for word, values in {"a": (1.0, 3.0), "b": (5.0, 3.0), "c": (100.0, -7.0)}.items()
+    }.get,
 )
 
 

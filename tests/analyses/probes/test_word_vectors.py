@@ -30,7 +30,6 @@ def test_glove_with_words_that_hold_spaces(write):
     vectors = read_vectors(write(GLOVE))
     assert isinstance(vectors, WordVectors)
     assert (vectors.name, vectors.width) == ("vectors.txt", 3)
-    assert list(vectors.rows) == ["the", ". . .", "at name@domain.com", "\xa0x", "The", "1"]
     words = ["at name@domain.com", ". . .", "1", "the"]
     expected = np.array([[4, 5, 6], [1, 2, 3], [-1, -2, -3], [0.5, -1, 0.2]], dtype=np.float32)
     np.testing.assert_array_equal(vectors.of(words), expected)
@@ -41,8 +40,6 @@ def test_an_unknown_word_is_lower_cased_and_else_zero(write):
     vectors = read_vectors(write(GLOVE))
     found = vectors.of(["THE", "The", "cat"])
     np.testing.assert_array_equal(found, np.array([[0.5, -1, 0.2], [0, 0, 1], [0, 0, 0]], dtype=np.float32))
-    assert vectors.rows["the"] == 0
-    assert not {"THE", "cat"} & vectors.rows.keys()
 
 
 @pytest.mark.parametrize("name", ["w2v.txt", "w2v.txt.gz"])
@@ -57,8 +54,10 @@ def test_word2vec_has_a_first_line_and_a_space_after_the_last_number(write, name
 
 def test_only_wanted_words_are_kept_in_either_case(write):
     vectors = read_vectors(write(GLOVE), ["THE", "1", "unseen"])
-    assert list(vectors.rows) == ["the", "1"]
-    assert vectors.table.shape == (2, 3)
+    assert [word for word in ("the", ". . .", "The", "THE", "1", "unseen") if vectors.vector(word) is not None] == [
+        *("the", "The", "THE", "1")
+    ]
+    np.testing.assert_array_equal(*vectors.of(["The", "the"]))
 
 
 def test_of_a_word_that_comes_twice_the_first_counts(write):

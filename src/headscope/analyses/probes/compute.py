@@ -7,7 +7,6 @@ import pandas as pd
 
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.probes.data.map_cache import MapCache, cache_folder, cache_limit
-from headscope.analyses.probes.fitting.attention_fit import Fitted
 from headscope.analyses.probes.score_rows import distance_rows, probe_differences, probe_rows, relation_rows
 from headscope.analyses.probes.structural.measure import TRAINING, StructuralTables, Teller, measure_structural
 from headscope.analyses.probes.trained_parsers import OVER_MODEL, WITHOUT_ATTENTION, ProbeStage
@@ -69,7 +68,11 @@ class ProbesMeasurement(Measurement[ModelRun]):
             "dev": _facts(bench.dev),
             "overlap": overlap,
             "epochs": {name: record.best.tolist() for name, record in stage.records.items()},
-            "fits": {name: _fit(each) for name, each in stage.fits.items()},
+            # the loss of each run and its distance from the optimum, in nats a word
+            "fits": {
+                name: {"loss": fit.loss.tolist(), "gap": fit.gap.tolist(), "passes": fit.passes}
+                for name, fit in stage.fits.items()
+            },
             "structural": structural.facts,
         }
         return StageResult(
@@ -120,18 +123,13 @@ def _facts(bank: ProbeTreebank) -> dict[str, Any]:
     }
 
 
-def _fit(fitted: Fitted) -> dict[str, Any]:
-    """Return the loss of the runs of a fitted probe and its distance from the optimum, in nats a word."""
-    return {"loss": fitted.loss.tolist(), "gap": fitted.gap.tolist(), "passes": fitted.passes}
-
-
 def _unsettled(stage: ProbeStage, structural: StructuralTables) -> tuple[str, ...]:
     """Return a note on each probe that may not have converged: the loss of a run was still falling at the end."""
-    settled = {name: record.settled.all() for name, record in stage.records.items()}
-    settled |= {name: fit.settled.all() for name, fit in stage.fits.items()} | {TRAINING: structural.facts["settled"]}
-    names = [name.removeprefix(f"{OVER_MODEL}: ").removeprefix(f"{WITHOUT_ATTENTION}: ") for name in settled]
-    unsettled = [name for name, is_settled in zip(names, settled.values(), strict=True) if not is_settled]
-    return notes_on("probes", *(f"{name}: its loss was not seen to settle; more may be found" for name in unsettled))
+    settled = {name: each.settled.all() for name, each in (stage.records | stage.fits).items()}
+    settled[TRAINING] = structural.facts["settled"]
+    unsettled = [name for name, is_settled in settled.items() if not is_settled]
+    names = [name.removeprefix(f"{OVER_MODEL}: ").removeprefix(f"{WITHOUT_ATTENTION}: ") for name in unsettled]
+    return notes_on("probes", *(f"{name}: its loss was not seen to settle; more may be found" for name in names))
 
 
 def _notes(bench: ProbeBench, overlap: dict[str, Any]) -> tuple[str, ...]:

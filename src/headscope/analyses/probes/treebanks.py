@@ -166,7 +166,7 @@ class ProbeBench:
             collector = collect(
                 lambda: self.run.over(bank.segments, length=USUAL_LENGTH, control=control), empty, progress=say
             )
-            collector.writer.close(about={"treebank": bank.name})
+            collector.writer.close()
 
         return write
 

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -49,12 +48,11 @@ class TableWriter:
         self._rows.append((number, self._offset, len(table)))
         self._offset += table.size
 
-    def close(self, *, about: Mapping[str, Any]) -> None:
-        """Write the index and `about`, a description of the tables' origin."""
+    def close(self) -> None:
+        """Write the index and the description of the tables."""
         self._file.close()
         np.save(self.folder / _INDEX, np.array(sorted(self._rows), dtype=np.int64).reshape(-1, 3))
-        facts = {"version": _FORMAT, "heads": self.heads, **about}
-        (self.folder / _ABOUT).write_text(json.dumps(facts, indent=2), encoding="utf-8")
+        (self.folder / _ABOUT).write_text(json.dumps({"version": _FORMAT, "heads": self.heads}), encoding="utf-8")
 
 
 class WordMaps:
@@ -78,13 +76,12 @@ class WordMaps:
         try:
             about = read_json(folder / _ABOUT, most=_MOST_ABOUT)
             index: NDArray[np.int64] = np.load(folder / _INDEX)
-            self.bytes = (folder / _TABLES).stat().st_size
+            size = (folder / _TABLES).stat().st_size
         except (OSError, ValueError, UnreadableFileError) as error:
             raise ValueError(f"{folder} is not a set of attention tables ({error}); make it again") from error
         self.heads = int(about["heads"])
-        self.about: dict[str, Any] = about
         end = int((index[:, _OFFSET] + index[:, _WIDTH] ** 2 * self.heads).max(initial=0))
-        if about.get("version") != _FORMAT or self.bytes != 2 * end:
+        if about.get("version") != _FORMAT or size != 2 * end:
             raise ValueError(f"{folder} is of another version or not whole; make it again")
         self.numbers = index[:, _NUMBER]
         self._rows = {int(number): (offset, width) for number, offset, width in index.tolist()}
@@ -92,9 +89,6 @@ class WordMaps:
         # that another run removes stays readable; an empty file cannot be mapped.
         tables = np.memmap(folder / _TABLES, dtype=np.float16, mode="c") if end else np.zeros(0, np.float16)
         self._tables = torch.from_numpy(tables)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
 
     def table(self, number: int) -> Tensor:
         """Return a sentence's table, `[position, position, head]` float16, as it is stored."""

@@ -22,42 +22,37 @@ _MOST_NUMBERS = 100_000  # numbers in a line; a file with more is not a file of 
 
 
 @dataclass(frozen=True, eq=False)
-class FileVectors:
-    """Vectors read from a file.
+class WordVectors:
+    """A vector for every word, under a name that tables show.
 
-    A word that is not in the file has the vector of its lower-cased form, else zeros: a probe then falls back to its
-    biases, which hold for words in general.
+    A word without a vector has zeros: a probe then falls back to its biases, which hold for words in general.
 
     Attributes:
-        name: the file's name, without its folder.
-        table: `[row, width]`.
-        rows: index of the row of each known word.
+        name: the file's name, without its folder, or `input embeddings of NAME`.
+        width: number of components of a vector.
+        vector: returns the vector of a word; None if it has none.
     """
 
     name: str
-    table: NDArray[np.float32]
-    rows: dict[str, int]
-
-    @property
-    def width(self) -> int:
-        """Number of components of a vector."""
-        return int(self.table.shape[1])
+    width: int
+    vector: Callable[[str], NDArray[np.float32] | None]
 
     def of(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of words, `[word, width]`; zeros for unknown words."""
+        """Return the vectors of words, `[word, width]`."""
         out = np.zeros((len(words), self.width), dtype=np.float32)
-        for index, word in enumerate(words):
-            row = self.rows.get(word, self.rows.get(word.lower()))
-            if row is not None:
-                out[index] = self.table[row]
+        for row, word in zip(out, words, strict=True):
+            vector = self.vector(word)
+            if vector is not None:
+                row[:] = vector
         return out
 
 
-def read_vectors(path: str | Path, wanted: Collection[str] | None = None, *, sha256: str | None = None) -> FileVectors:
+def read_vectors(path: str | Path, wanted: Collection[str] | None = None, *, sha256: str | None = None) -> WordVectors:
     """Read a text file of word vectors, as GloVe and word2vec write them, packed with gzip or not.
 
     word2vec's first line (number of words, width) is recognized. A word may contain spaces, as some of GloVe's do: the
-    vector is at the end of a line. If a word occurs twice, its first vector is used.
+    vector is at the end of a line. If a word occurs twice, its first vector is used. A word that is not in the file has
+    the vector of its lower-cased form.
 
     Args:
         path: the file; it is read once, line by line, and only the wanted words are kept.
@@ -70,14 +65,11 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None, *, sha
     """
     name = source_name(path)
     keep = None if wanted is None else frozenset(chain(wanted, (word.lower() for word in wanted)))
-    rows: dict[str, int] = {}
-    vectors: list[NDArray[np.float32]] = []
+    vectors: dict[str, NDArray[np.float32]] = {}
     read = hashlib.sha256()
     for number, word, fields in _lines(path, name, read.update):
-        if word in rows or (keep is not None and word not in keep):
-            continue
-        rows[word] = len(vectors)
-        vectors.append(_vector(fields, word, f"{name}, line {number}"))
+        if word not in vectors and (keep is None or word in keep):
+            vectors[word] = _vector(fields, word, f"{name}, line {number}")
     if sha256 not in (None, read.hexdigest()):
         raise InputError(
             f"{name} changed while it was read: it is not the file that the run began with; run again when nothing "
@@ -88,7 +80,8 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None, *, sha
         raise InputError(
             f"{name} has a vector for none of the corpus's {number:,} words; expected word vectors of its language"
         )
-    return FileVectors(name=Path(path).name, table=np.stack(vectors), rows=rows)
+    width = len(next(iter(vectors.values())))
+    return WordVectors(Path(path).name, width, lambda word: vectors.get(word, vectors.get(word.lower())))
 
 
 def _lines(path: str | Path, name: str, on_bytes: Callable[[bytes], object]) -> Iterator[tuple[int, str, list[str]]]:
@@ -167,45 +160,11 @@ def _vector(fields: list[str], word: str, origin: str) -> NDArray[np.float32]:
     return vector
 
 
-@dataclass(frozen=True, eq=False)
-class InputEmbeddings:
-    """A model's own input embeddings: the mean over a word's pieces.
+def input_embeddings(loaded: LoadedModel, encoder: Encoder) -> WordVectors:
+    """Return the input embeddings of a model as word vectors: the mean over a word's pieces.
 
     Words are tokenized as inside a sentence (after another word). A word for which the tokenizer returns no token has
-    zeros.
-
-    Attributes:
-        name: `input embeddings of NAME`.
-        table: the model's table, `[token id, width]`.
-        encoder: wrapper of the tokenizer.
-    """
-
-    name: str
-    table: NDArray[np.float32]
-    encoder: Encoder
-
-    @property
-    def width(self) -> int:
-        """Number of components of a vector."""
-        return int(self.table.shape[1])
-
-    def of(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of words, `[word, width]`."""
-        out = np.zeros((len(words), self.width), dtype=np.float32)
-        for index, word in enumerate(words):
-            encoding, alignment = self.encoder.piece_words(("a", word))
-            pieces = np.array(encoding.ids, dtype=np.int64)[alignment.word_ids == 1]
-            if len(pieces):
-                out[index] = self.table[pieces].mean(0)
-        return out
-
-
-WordVectors = FileVectors | InputEmbeddings
-"""A vector for every word, under a name that tables show."""
-
-
-def input_embeddings(loaded: LoadedModel, encoder: Encoder) -> InputEmbeddings:
-    """Return the input embeddings of a model as word vectors.
+    none.
 
     Args:
         loaded: the model.
@@ -213,4 +172,10 @@ def input_embeddings(loaded: LoadedModel, encoder: Encoder) -> InputEmbeddings:
     """
     model: Any = loaded.model
     table: NDArray[np.float32] = model.get_input_embeddings().weight.detach().cpu().float().numpy()
-    return InputEmbeddings(name=f"input embeddings of {loaded.name}", table=table, encoder=encoder)
+
+    def vector(word: str) -> NDArray[np.float32] | None:
+        encoding, alignment = encoder.piece_words(("a", word))
+        pieces = np.array(encoding.ids, dtype=np.int64)[alignment.word_ids == 1]
+        return table[pieces].mean(0) if len(pieces) else None
+
+    return WordVectors(f"input embeddings of {loaded.name}", table.shape[1], vector)

@@ -12,16 +12,6 @@ from headscope.analyses.probes.parsers.label_probe import LabelProbe
 from headscope.analyses.probes.parsers.learner import ArcProbe
 
 
-def greedy(scores: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Return each word's best head, 0 the root and words from 1, the first of equals; `[word]`.
-
-    Args:
-        scores: scores of every head, -inf for a word that cannot be the head, `[dependent, 1 + word]`.
-    """
-    heads: NDArray[np.int64] = scores.argmax(1)
-    return heads
-
-
 def right_branching(words: int) -> NDArray[np.int64]:
     """Return the tree in which the head of every word is the next word, and the last word is the root."""
     return np.append(np.arange(2, words + 1), 0)
@@ -35,9 +25,10 @@ def best_tree(scores: NDArray[np.floating]) -> NDArray[np.int64]:
     best heads, and an arc that alone loses more than this bound is in no better tree.
 
     Args:
-        scores: as in `greedy`; every word must have a finite score, and some word a finite one from the root.
+        scores: scores of every head, -inf for a word that cannot be the head, `[dependent, 1 + word]`; every word must
+            have a finite score, and some word a finite one from the root.
     """
-    heads = greedy(scores)
+    heads: NDArray[np.int64] = scores.argmax(1)
     if is_tree(heads):
         return heads
     import networkx as nx  # type: ignore[import-untyped]
@@ -129,31 +120,18 @@ def answer(
         weights: largest number of values in a batch's tables.
         device: device to compute on.
     """
-    lengths = np.array([len(data.words[number]) for number in data.numbers.tolist()])
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    row = {int(number): index for index, number in enumerate(data.numbers)}
-    total = int(starts[-1])
-    answers = ArcAnswers(
-        heads=np.zeros((probe.runs, total), dtype=np.int64),
-        targets=np.zeros((probe.runs, total), dtype=np.int64),
-        trees=np.zeros((len(trees), total), dtype=np.int64),
-        labels=np.zeros((0 if labels is None else labels.runs, total), dtype=np.int64),
-    )
+    by_sentence: dict[int, tuple[NDArray[np.int64], ...]] = {}
     for chosen in data.cut(data.numbers, most=_AT_ONCE, weights=weights):
         batch = data.batch(chosen, device=device)
         scores = probe.scores(batch)
         heads = scores.argmax(3)
-        targets = batch.targets[list(probe.tasks)].cpu().numpy()
-        label_answers = None if labels is None else labels.answers(batch, heads[: labels.runs]).cpu().numpy()
-        head_answers, exact = heads.cpu().numpy(), scores[list(trees)].cpu().numpy()
-        for item, number in enumerate(chosen.tolist()):
-            index = row[number]
-            size = int(lengths[index])
-            at = slice(int(starts[index]), int(starts[index]) + size)
-            answers.heads[:, at] = head_answers[:, item, :size]
-            answers.targets[:, at] = targets[:, item, :size]
-            if label_answers is not None:
-                answers.labels[:, at] = label_answers[:, item, :size]
-            for line in range(len(trees)):
-                answers.trees[line, at] = best_tree(exact[line, item, :size, : size + 1])
-    return answers
+        targets = batch.targets[list(probe.tasks)]
+        labels_of_heads = heads[:0] if labels is None else labels.answers(batch, heads[: labels.runs])
+        exact, lengths = scores[list(trees)].cpu().numpy(), batch.lengths.tolist()
+        answers = [each.cpu().numpy() for each in (heads, targets, labels_of_heads)]
+        for item, (number, size) in enumerate(zip(chosen.tolist(), lengths, strict=True)):
+            best = [best_tree(table[item, :size, : size + 1]) for table in exact]
+            own_heads, own_targets, own_labels = (each[:, item, :size] for each in answers)
+            by_sentence[number] = own_heads, own_targets, np.array(best, dtype=np.int64).reshape(-1, size), own_labels
+    in_order = [by_sentence[number] for number in data.numbers.tolist()]
+    return ArcAnswers(*(np.concatenate(each, axis=1) for each in zip(*in_order, strict=True)))

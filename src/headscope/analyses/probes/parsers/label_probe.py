@@ -44,13 +44,8 @@ class LabelProbe(Learner):
         features = self._features(batch, item, dependent, head)
         scores = (features @ self.weights + self.bias[:, None]).log_softmax(2)
         loss = -scores.gather(2, label.expand(self.runs, -1)[..., None])[..., 0]
-        right = (scores.argmax(2) == label).to(loss.dtype)
-        nothing = loss.new_zeros((self.runs, len(heads)))
-        return Judged(
-            loss=nothing.index_add(1, item, loss),
-            right=nothing.index_add(1, item, right),
-            counts=torch.bincount(item, minlength=len(heads)),
-        )
+        of_sentences = loss.new_zeros((self.runs, len(heads))).index_add(1, item, loss)
+        return Judged(loss=of_sentences, counts=torch.bincount(item, minlength=len(heads)))
 
     def answers(self, batch: ProbeBatch, heads: Tensor) -> Tensor:
         """Label the arcs that each run chose.

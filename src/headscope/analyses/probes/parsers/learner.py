@@ -19,16 +19,14 @@ from headscope.analyses.probes.data.probe_batches import ProbeBatch
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The loss and the right answers of a probe on a batch.
+    """The loss of a probe on a batch.
 
     Attributes:
         loss: sum over the words of a sentence, in nats, `[run, batch]`.
-        right: number of words answered correctly, `[run, batch]`.
         counts: number of words scored, `[batch]`.
     """
 
     loss: Tensor
-    right: Tensor
     counts: Tensor
 
 
@@ -146,10 +144,7 @@ class ArcProbe(Learner):
         scores = self.scores(batch)
         targets = batch.targets[list(self.tasks)]
         log_probabilities = scores.gather(3, targets.clamp(min=0)[..., None])[..., 0]
-        right = (scores.argmax(-1) == targets) & batch.valid
-        return Judged(
-            loss=-torch.where(batch.valid, log_probabilities, 0.0).sum(2), right=right.sum(2), counts=batch.lengths
-        )
+        return Judged(loss=-torch.where(batch.valid, log_probabilities, 0.0).sum(2), counts=batch.lengths)
 
 
 def candidates(batch: ProbeBatch, tasks: Sequence[int]) -> Tensor:

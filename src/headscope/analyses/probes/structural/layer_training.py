@@ -109,11 +109,6 @@ class SentenceBatches:
         self.batch_size = batch_size
         self._gold = [tree_distances(sentence.heads).astype(np.int16) for sentence in self.sentences]
 
-    @property
-    def count(self) -> int:
-        """Number of batches."""
-        return -(-len(self.sentences) // self.batch_size)
-
     def of(
         self, vectors: NDArray[np.float16], *, shuffle: np.random.Generator | None = None
     ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
@@ -178,7 +173,7 @@ def train_structural(
     first = torch.randn(store.width, rank, generator=generator) * (_TYPICAL / (2 * store.width * rank)) ** 0.5
     projection = first.to(device).requires_grad_()
     best, plateau, done = first.to(device), Plateau(settings.falling), 0
-    steps = max(batches.count, settings.least_steps)
+    steps = max(-(-len(batches.sentences) // batches.batch_size), settings.least_steps)
     optimizer = torch.optim.Adam([projection], lr=settings.rate)
     coming = _endless(batches, vectors, np.random.default_rng([seed, layer]))
     while done < settings.rounds and not plateau.done:

@@ -4,7 +4,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -99,58 +98,44 @@ def measure_structural(
     say = tell or (lambda what, done, total: None)
     with scratch(Path(tempfile.gettempdir()) if folder is None else folder, "headscope") as base:
         base.mkdir()
-        stores, share = _fill(read, train, dev, base, words=words, seed=seed, most_bytes=most_bytes, say=say)
-        bench = _StructuralBench(*stores, seed=seed, options=options or StructuralOptions(), device=device)
-        layers, total = bench.store.layers, bench.store.layers + seeds - 1
+        (store, dev_store), share = _fill(
+            read, train, dev, base, words=words, seed=seed, most_bytes=most_bytes, say=say
+        )
+        trained, held_out = split_held_out(store.sentences, seed=seed)
+        settings, total, settled = options or StructuralOptions(), store.layers + seeds - 1, list[bool]()
+        batches, held_out_batches = (
+            SentenceBatches(sentences, batch_size=settings.batch_size) for sentences in (trained, held_out)
+        )
+        on_dev, on_held_out = (dev_store, StructuralScorer(dev_store.sentences)), (store, StructuralScorer(held_out))
+
+        def trained_on(layer: int, number: int = 0) -> StructuralProbe:
+            say(TRAINING, len(settled), total)
+            probe = train_structural(
+                store, layer, batches=batches, held_out=held_out_batches, seed=seed + number, options=settings,
+                device=device,
+            )  # fmt: skip
+            settled.append(probe.settled)
+            return probe
+
+        def scores(probe: StructuralProbe, layer: int, scored: StateStore, scorer: StructuralScorer) -> Sums:
+            vectors = scored.layer(layer)
+            return scorer.sums(lambda rows: probe.distances(vectors[rows]))
+
         first: list[Sums] = []
         held_out_scores = []
-        for layer in range(layers):
-            say(TRAINING, layer, total)
-            probe = bench.train(layer, 0)
-            first.append(bench.score(probe, layer))
-            held_out_scores.append(structural_scores([bench.score(probe, layer, held_out=True)]))
-        chosen = int(np.argmax(np.nan_to_num([scores["UUAS"]["value"] for scores in held_out_scores], nan=-1.0)))
-        seed_sums = [first[chosen]]
-        for number in range(1, seeds):
-            say(TRAINING, layers + number - 1, total)
-            seed_sums.append(bench.score(bench.train(chosen, number), chosen))
+        for layer in range(store.layers):
+            probe = trained_on(layer)
+            first.append(scores(probe, layer, *on_dev))
+            held_out_scores.append(structural_scores([scores(probe, layer, *on_held_out)]))
+        chosen = int(np.argmax(np.nan_to_num([each["UUAS"]["value"] for each in held_out_scores], nan=-1.0)))
+        others = [scores(trained_on(chosen, number), chosen, *on_dev) for number in range(1, seeds)]
         say(TRAINING, total, total)
-    facts = {"layer": chosen, "sentences": bench.sentences, "sampled": share, "settled": bench.settled}
     return StructuralTables(
-        probes=_probe_rows(seed_sums, chosen),
+        probes=_probe_rows([first[chosen], *others], chosen),
         layers=_layer_rows(first, held_out_scores, chosen),
         difference=layer_difference(first[chosen], first[0]),
-        facts=facts,
+        facts={"layer": chosen, "sentences": len(store.sentences), "sampled": share, "settled": all(settled)},
     )
-
-
-class _StructuralBench:
-    """The stored vectors, split for training, and the probes trained on them."""
-
-    def __init__(
-        self, store: StateStore, dev: StateStore, *, seed: int, options: StructuralOptions, device: torch.device | str
-    ) -> None:
-        self.store, self.dev, self.seed = store, dev, seed
-        trained, held_out = split_held_out(store.sentences, seed=seed)
-        batches, held_out_batches = (
-            SentenceBatches(sentences, batch_size=options.batch_size) for sentences in (trained, held_out)
-        )
-        self.sentences, self.settled = len(trained) + len(held_out), True
-        self.scorers = {True: StructuralScorer(held_out), False: StructuralScorer(dev.sentences)}
-        self._train = partial(
-            train_structural, store, batches=batches, held_out=held_out_batches, options=options, device=device
-        )
-
-    def train(self, layer: int, number: int) -> StructuralProbe:
-        """Train on one layer with the probe's own seed."""
-        probe = self._train(layer, seed=self.seed + number)
-        self.settled &= probe.settled
-        return probe
-
-    def score(self, probe: StructuralProbe, layer: int, *, held_out: bool = False) -> Sums:
-        """Score a probe on dev, or on the held-out part of train."""
-        vectors = (self.store if held_out else self.dev).layer(layer)
-        return self.scorers[held_out].sums(lambda rows: probe.distances(vectors[rows]))
 
 
 def _fill(

@@ -9,6 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.analyses.probes.data.tree_sentences import is_punctuation
 from headscope.attention.vectors.hidden import WordStates
 from headscope.encoding.packing.sentence_packing import arcs_of_fields
 
@@ -121,7 +122,7 @@ def _sentence(state: WordStates, row: int) -> StoredSentence:
         document=segment.document,
         index=segment.index,
         heads=tuple(heads),
-        punctuation=np.array([name.partition(":")[0] == "punct" for name in relations], dtype=bool),
+        punctuation=np.array([is_punctuation(name) for name in relations], dtype=bool),
         known=state.known.copy(),
         start=row,
     )
@@ -134,13 +135,12 @@ def share_of(document: str, index: int, *, seed: int = 0) -> float:
 
 
 def split_held_out(
-    sentences: Iterable[StoredSentence], *, share: float = 0.1, seed: int = 0
+    sentences: Iterable[StoredSentence], *, seed: int = 0
 ) -> tuple[list[StoredSentence], list[StoredSentence]]:
-    """Split sentences into train and held-out sentences, by documents; by sentences where there is one document.
+    """Split sentences into train and a held-out tenth, by documents; by sentences where there is one document.
 
     Args:
         sentences: all sentences.
-        share: share of the documents to hold out, rounded, at least one document.
         seed: seed of the random draw.
 
     Returns:
@@ -154,6 +154,6 @@ def split_held_out(
         return (sentence.document, sentence.index if alone else 0)
 
     drawn = sorted({key(sentence) for sentence in all_sentences}, key=lambda unit: (share_of(*unit, seed=seed), unit))
-    out = set(drawn[: max(1, round(share * len(drawn)))])
+    out = set(drawn[: max(1, round(0.1 * len(drawn)))])
     train = [sentence for sentence in all_sentences if key(sentence) not in out]
     return train, [sentence for sentence in all_sentences if key(sentence) in out]
