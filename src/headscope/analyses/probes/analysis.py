@@ -32,5 +32,5 @@ ANALYSIS = Analysis(
     head_measures=(HeadMeasures(table="probe_weights", values=("weight",), by=("probe", "direction")),),
     report="facts:PARTS",
     terminal="facts:PAGE",
-    paper={"table-3": "table_3:table_3"},
+    paper={"table-3": "page_rows:table_3"},
 )

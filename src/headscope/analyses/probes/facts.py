@@ -10,14 +10,15 @@ from headscope.analyses.probes.figures import FIGURES, weight_grids
 from headscope.analyses.probes.page_rows import MOST_WEIGHTS as MOST_WEIGHTS
 from headscope.analyses.probes.page_rows import SCORES_BY_SYSTEM as SCORES_BY_SYSTEM
 from headscope.analyses.probes.page_rows import (
+    ProbeLine,
     distance_rows,
     layer_rows,
     overlap_said,
+    probe_lines,
     probe_rows,
     relation_rows,
     weight_rows,
 )
-from headscope.analyses.probes.table_3 import ProbeLine, probe_lines
 from headscope.analyses.probes.tables import STRUCTURAL
 from headscope.present.facts import Fact
 from headscope.present.page import Page

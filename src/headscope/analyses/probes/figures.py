@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 from textwrap import fill
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure as Drawn
 from matplotlib.patches import Rectangle
 
 from headscope.analyses.probes.catalog import SYSTEMS
-from headscope.analyses.probes.table_3 import probe_lines
+from headscope.analyses.probes.page_rows import TITLES, paper_of, probe_lines
 from headscope.attention.head_id import head_anchor
 from headscope.figures.axes import distance_axis, grid_axes, interval_bars, name_ends, say_absent, whole_axis
 from headscope.figures.paper import LEAST_POINTS, across, narrow, panel_inches
@@ -22,11 +21,8 @@ from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, lab
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.study.paper_table import paper_numbers
-from headscope.study.study import Study
 
 MEASURES = {"UUAS": "syntax", "Spearman": "next"}
-TITLES = {"dependent->head": "dependent → head word", "head->dependent": "head word → dependent"}
 POSITIVE, NEGATIVE = "syntax", "sep"
 _GAP = 0.062  # fraction of the axis between two names
 _CELL = 0.27  # inches
@@ -174,11 +170,6 @@ def probe_layers(layers: pd.DataFrame) -> Drawn:
     name_ends(ax, last + 0.25, ends, gap=_GAP)
     ax.set_xlabel("layer, 0 is the embeddings")
     return figure_of(ax)
-
-
-def paper_of(run: Study) -> Mapping[str, Any] | None:
-    """Return the paper's table 3 if the model is the paper's, else None."""
-    return paper_numbers().get("table3") if run.is_bert_base else None
 
 
 def weight_grids(about: Context) -> list[tuple[str, str, Kind, str]]:

@@ -20,11 +20,9 @@ from headscope.analyses.probes.tables import (
 )
 from headscope.attention.head_id import HeadId
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
-from headscope.statistics.inference.confidence import Scale, difference_interval, ends_of, ratio_interval
+from headscope.statistics.inference.confidence import difference_interval, ends_of, ratio_interval
 from headscope.statistics.sums.groups import group_numbers
 from headscope.statistics.tables.table_schema import TableSchema
-
-SELECTIVITY = "selectivity"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,17 +96,14 @@ def probe_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
     counts = np.bincount(groups, minlength=gold.number_of_groups)
     for measure, right in answers.right.items():
         lines = np.concatenate([right, right.mean(0, keepdims=True)])
-        scale: Scale = "real" if measure == SELECTIVITY else "share"
         sums = np.zeros((gold.number_of_groups, len(lines)))
         np.add.at(sums, groups, lines[:, gold.counted].T)
-        interval = ratio_interval(sums, counts[:, None], scale=scale)
-        numbers = list(range(len(right))) if answers.seeded else []
+        interval = ratio_interval(sums, counts[:, None], scale="real" if measure == "selectivity" else "share")
         values = interval.value[:-1]
-        for line in (*numbers, None):
-            at = -1 if line is None else line
-            spread = float(values.std(ddof=1)) if line is None and len(values) > 1 else np.nan
-            counted = {"seed": line, "n_cases": len(groups), "spread": spread}
-            rows.append({"measure": measure, **counted, **ends_of(interval, at)})
+        row = {"measure": measure, "n_cases": len(groups), "spread": np.nan}
+        rows += [{**row, "seed": seed, **ends_of(interval, seed)} for seed in range(len(right)) if answers.seeded]
+        spread = float(values.std(ddof=1)) if len(values) > 1 else np.nan
+        rows.append({**row, "seed": None, "spread": spread, **ends_of(interval, -1)})
     return _with_probe(PROBES.frame(rows), answers)
 
 
@@ -130,8 +125,7 @@ def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
 
     The root has no distance, and punctuation is excluded from UAS.
     """
-    every = range(len(DISTANCES))
-    return _classes(answers, gold, gold.distances, DISTANCES, every, schema=PROBE_BY_DISTANCE)
+    return _classes(answers, gold, gold.distances, DISTANCES, range(len(DISTANCES)), schema=PROBE_BY_DISTANCE)
 
 
 def _classes(
@@ -145,11 +139,9 @@ def _classes(
 ) -> pd.DataFrame:
     """Return UAS within classes of words; `codes` is the class index of each word, -1 for none."""
     is_counted = gold.counted & (codes >= 0)
-    shape = (gold.number_of_groups, len(names))
-    cells = gold.groups[is_counted] * len(names) + codes[is_counted]
+    cells, size = gold.groups[is_counted] * len(names) + codes[is_counted], gold.number_of_groups * len(names)
     right = answers.right["UAS"].mean(0)[is_counted]
-    sums = np.bincount(cells, weights=right, minlength=shape[0] * shape[1]).reshape(shape)
-    counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    sums, counts = (np.bincount(cells, each, size).reshape(-1, len(names)) for each in (right, None))
     interval = ratio_interval(sums, counts, scale="share")
     (column,) = {"relation", "distance"} & set(schema.names)
     rows = [{column: names[at], "n_cases": int(counts[:, at].sum()), **ends_of(interval, at)} for at in chosen]
@@ -158,9 +150,6 @@ def _classes(
 
 def _with_probe(table: pd.DataFrame, answers: ProbeAnswers) -> pd.DataFrame:
     return table.assign(probe=answers.probe, model=answers.model, vectors=answers.vectors)
-
-
-_MEASURE = "UAS"
 
 
 def probe_differences(answers: Sequence[ProbeAnswers], gold: GoldWords) -> pd.DataFrame:
@@ -172,11 +161,11 @@ def probe_differences(answers: Sequence[ProbeAnswers], gold: GoldWords) -> pd.Da
     """
     groups, size = gold.groups[gold.counted], gold.number_of_groups
     words = np.bincount(groups, minlength=size)
-    right = [np.bincount(groups, answer.right[_MEASURE].mean(0)[gold.counted], size) for answer in answers]
+    right = [np.bincount(groups, answer.right["UAS"].mean(0)[gold.counted], size) for answer in answers]
     rows = []
     for (first, ours), (second, theirs) in combinations(zip(answers, right, strict=True), 2):
         gap = difference_interval(ours, words, theirs, words, answers=True)
-        names = (first.probe, first.model, second.probe, second.model, _MEASURE)
+        names = (first.probe, first.model, second.probe, second.model, "UAS")
         rows.append((*names, int(words.sum()), *ends_of(gap, (), "difference").values()))
     return pd.DataFrame(rows, columns=PROBE_DIFFERENCES.names)
 
