@@ -70,7 +70,7 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
 
 def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     """Compute the statistics with headscope's scan."""
-    from headscope.analyses.stats.accumulator import StatsAccumulator
+    from headscope.analyses.stats.sums import StatsAccumulator
     from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan

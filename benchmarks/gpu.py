@@ -22,8 +22,7 @@ from torch import nn
 from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 
 from headscope.analyses.distances.sums import DivergenceAccumulator
-from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan

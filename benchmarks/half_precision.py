@@ -28,8 +28,7 @@ def contestants(dtype: str, length: int, *, layers: int, tokens: int) -> dict[st
     from transformers import BertConfig, BertModel
 
     from headscope.analyses.norms.sums import NormAccumulator
-    from headscope.analyses.stats.accumulator import StatsAccumulator
-    from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+    from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
     from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan

@@ -14,7 +14,7 @@ def measure(*, layers: int, heads: int, width: int, tokens: int, scanned: bool) 
     import torch
     from transformers import LlamaConfig, LlamaModel
 
-    from headscope.analyses.stats.accumulator import StatsAccumulator
+    from headscope.analyses.stats.sums import StatsAccumulator
     from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan

@@ -18,7 +18,7 @@ from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 
 import headscope as hs
 from headscope.analyses.distances.sums import DivergenceAccumulator
-from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan

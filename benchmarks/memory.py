@@ -21,7 +21,7 @@ def measure(path: Path) -> None:
     import torch
     from transformers import AutoTokenizer, BertConfig, BertModel
 
-    from headscope.analyses.stats.accumulator import StatsAccumulator
+    from headscope.analyses.stats.sums import StatsAccumulator
     from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan

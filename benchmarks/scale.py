@@ -57,7 +57,7 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
     """Measure the rates on a text, repeated as often as needed."""
     import torch
 
-    from headscope.analyses.stats.accumulator import StatsAccumulator
+    from headscope.analyses.stats.sums import StatsAccumulator
     from headscope.attention.scan import scan
     from headscope.declarations.run_options import RunOptions
     from headscope.encoding.shards import SHARD_TOKENS, ShardedBatches

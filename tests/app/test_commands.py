@@ -39,7 +39,8 @@ class WiderOptions(RunOptions):
 NEIGHBORS = Analysis(
     name="stats",
     question="Who is near?",
-    stages=(Stage(name="stats", measure="measure:StatsMeasurement", corpora=("text",), options=("nearby",)),),
+    stages=(Stage(name="stats", measure="compute:StatsMeasurement", corpora=("text",), options=("nearby",)),),
+    terminal="output:render_results",
     command=Command(name="neighbors", help="Say who is near.\n\nAnd how near."),
 )
 
@@ -154,9 +155,7 @@ class Watched:
         self.asked = []
         monkeypatch.setattr("headscope.prepare.prepared_run.prepare", self.prepare)
         monkeypatch.setattr("headscope.running.stages.measure", lambda run, watch: run.results)
-        monkeypatch.setattr(
-            "headscope.analyses.stats.in_terminal.render_results", lambda result: [f"{result.name} shown"]
-        )
+        monkeypatch.setattr("headscope.analyses.stats.output.render_results", lambda result: [f"{result.name} shown"])
 
     def prepare(self, options, watch):
         self.asked.append(options)
@@ -195,11 +194,11 @@ def test_files_are_typed_without_an_option_too(watched, tmp_path, monkeypatch):
 def test_what_is_written_is_checked_first_and_told_last(watched, capsys, monkeypatch):
     done = []
     paths = OutputFile(
-        option=Option(name="list", kind=Path | None, help="A list."), check="table_file:check", write="table_file:write"
+        option=Option(name="list", kind=Path | None, help="A list."), check="output:check", write="output:write"
     )
-    monkeypatch.setattr("headscope.analyses.stats.table_file.check", lambda path: done.append(("check", path)))
+    monkeypatch.setattr("headscope.analyses.stats.output.check", lambda path: done.append(("check", path)))
     monkeypatch.setattr(
-        "headscope.analyses.stats.table_file.write",
+        "headscope.analyses.stats.output.write",
         lambda found, path: done.append((list(found), path)) or [f"list: {path}"],
     )
     command = replace(NEIGHBORS.command, files=(paths,), tells_run=True)

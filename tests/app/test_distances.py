@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.distances.compute import DistancesMeasurement
-from headscope.analyses.stats.measure import StatsMeasurement
+from headscope.analyses.stats.compute import StatsMeasurement
 from headscope.report_kit.numbers import nats, span
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_t5

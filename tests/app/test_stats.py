@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.stats.measure import StatsMeasurement
+from headscope.analyses.stats.compute import StatsMeasurement
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.measures import MEASURES, of_measure

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaModel
 
-from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+from headscope.analyses.stats.sums import NormStatsAccumulator
 from headscope.errors import MemoryShortError
 from support.benchmarks import benchmark
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.analyses.stats.layout import stats_table
+from headscope.analyses.stats.compute import stats_table
+from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.learned_sink import attended
 from headscope.attention.model.model_source import ModelSource

@@ -15,7 +15,7 @@ _PEAK = """
 import resource, sys
 import numpy as np, torch
 from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
-from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment

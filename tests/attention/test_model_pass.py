@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
-from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headscope.analyses.distances.sums import DivergenceAccumulator
-from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
 from headscope.attention.model.examination import examine

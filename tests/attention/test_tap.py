@@ -5,8 +5,8 @@ import threading
 import pytest
 import torch
 
-from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.analyses.stats.layout import stats_table
+from headscope.analyses.stats.compute import stats_table
+from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.model.tap import Tap

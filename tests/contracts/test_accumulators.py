@@ -34,9 +34,8 @@ from headscope.analyses.norms.compute import norm_table
 from headscope.analyses.norms.sums import NormAccumulator
 from headscope.analyses.pca.accumulator import PcaAccumulator
 from headscope.analyses.pca.measure import map_table, pca_table
-from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.analyses.stats.layout import stats_table
-from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+from headscope.analyses.stats.compute import stats_table
+from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
 from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
 from headscope.analyses.syntax.arcs.sums import DependencyOptions

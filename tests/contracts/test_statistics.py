@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from headscope.analyses.stage_result import StageResult
-from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.analyses.stats.in_terminal import render_results as in_terminal
-from headscope.analyses.stats.layout import stats_table
+from headscope.analyses.stats.compute import stats_table
+from headscope.analyses.stats.output import render_results as in_terminal
+from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.atlas.functions import vocabulary as search_words
 from headscope.attention.row_quantities import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.scan import scan

@@ -160,7 +160,7 @@ def test_a_table_too_few_or_too_many_is_refused(stage):
 
 def test_a_stage_that_makes_something_else_is_refused_as_soon_as_it_has(run, monkeypatch):
     wrong = result_of("stats", stats=made("stats").assign(value=66.0))
-    monkeypatch.setattr("headscope.analyses.stats.measure.StatsMeasurement.compute", lambda *_: wrong)
+    monkeypatch.setattr("headscope.analyses.stats.compute.StatsMeasurement.compute", lambda *_: wrong)
     with pytest.raises(ValueError, match="table stats") as refused:
         measure_stage(STAGES["stats"], run, {}, None)
     assert str(refused.value) == (

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from headscope.analyses.stats.measure import StatsMeasurement
+from headscope.analyses.stats.compute import StatsMeasurement
 from headscope.attention.scan import scan
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.segment import NO_WORD, Segment

@@ -213,7 +213,7 @@ DEFECTS = [
         "analyses/behaviors/test_measure.py", "analyses/behaviors/test_hand_made_heads.py"),
     _in("analyses/experiments/retrieval_accumulator.py", "by_key.argmax(-1)", "by_key.argmin(-1)",
         "analyses/experiments/test_accumulators.py"),
-    _in("analyses/stats/row_sums.py", "of_class if rows.inside else lengths - of_class", "of_class", STATS),
+    _in("analyses/stats/sums.py", "of_class if rows.inside else lengths - of_class", "of_class", STATS),
     _in("analyses/probes/parsers/decoding.py", "if (heads == 0).sum() != 1:", "if (heads == 0).sum() < 1:",
         "analyses/probes/test_decoding.py"),
     _in("analyses/probes/data/tree_sentences.py", 'index if drawn == "self"', '0 if drawn == "self"',

@@ -11,7 +11,7 @@ from headscope.present.page import Page
 from headscope.report_kit.report_parts import Context
 from support.template_runs import RUNS
 
-PAGES = {each.name: each.load(each.terminal) for each in ANALYSES if each.terminal == "facts:PAGE"}
+PAGES = {each.name: each.load("facts:PAGE") for each in ANALYSES if each.report == "facts:PARTS"}
 
 
 @cache

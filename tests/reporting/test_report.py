@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.stats.paper import paper_section
+from headscope.analyses.stats.facts import PAGE
 from headscope.models.folder.shown import short_name
 from headscope.report_kit.kinds import kinds_of
 from headscope.report_kit.words import words_for
@@ -226,7 +226,7 @@ def test_papers_column_stands_beside_only_for_its_model():
 
 def test_papers_numbers_beside_the_measured_ones():
     inputs = mock_inputs.encoder(12, 12, is_bert_base=True)
-    section = paper_section(about(inputs))
+    (section,) = PAGE.closing(about(inputs))
     rows = {row[0]: row[1:] for row in Tables(section).found["table-paper"][1:]}
     heads = inputs.stats[inputs.stats["head"].notna() & (inputs.stats["statistic"] == "previous")]
     layers = ", ".join(str(layer) for layer in heads[heads["value"] > 0.5]["layer"])

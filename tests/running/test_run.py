@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.analyses.stats.measure import StatsMeasurement
+from headscope.analyses.stats.compute import StatsMeasurement
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.declarations.analysis_list import ANALYSES
@@ -154,7 +154,7 @@ def test_uniform_is_what_uniform_attention_gives(study):
 
 def test_intervals_are_those_of_documents(study):
     """Recomputed from the sums by document of one head."""
-    from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+    from headscope.analyses.stats.sums import NormStatsAccumulator
     from headscope.statistics.inference.confidence import ratio_interval
     from headscope.storage.files import read_arrays
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.distances.sums import DivergenceAccumulator
-from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention import scan as scanning
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource

@@ -11,6 +11,8 @@ from support.mock_probes import SCORES, probe_facts, with_probes
 from support.mock_syntax import with_treebank
 
 NOT_MEASURED = ("control accuracy", "Spearman")
+
+
 SYNTAX_TABLES = ("syntax", "syntax_best", "syntax_baselines", "syntax_by_distance", "syntax_noop")
 
 
@@ -86,6 +88,8 @@ def nearest(run, *, width=0.01, **ends):
 
 
 NO_ENDS = {"ci_low": np.nan, "ci_high": np.nan}
+
+
 SIX_ROLES = ("sep", "cls", "period_comma", "broad", "previous", "next")
 
 
@@ -102,6 +106,21 @@ def with_selectivity(value):
     return probed(
         scores=[(*each[:3], {**each[3], **{k: changed.get(k, v) for k, v in each[3].items()}}) for each in SCORES]
     )
+
+
+def with_norm_weighted(run, *, factor=1.0, head=None):
+    """A run with norm-weighted attention: that by weights, but for a factor on the shares of one head or of all."""
+    weight = run.tables["stats"]
+    norm = weight.assign(measure="norm")
+    changed = (norm["statistic"] != "entropy") & (norm["head"] == head if head else True)
+    norm.loc[changed, ["value", "ci_low", "ci_high"]] *= factor
+    return with_parts(run, stats=pd.concat([weight, norm], ignore_index=True))
+
+
+def without_roles():
+    """A run in which no head has a role."""
+    run = mock_inputs.encoder(2, 2)
+    return with_parts(run, roles=run.roles.assign(role="mixed"))
 
 
 RUNS = {
@@ -124,6 +143,39 @@ RUNS = {
         lambda: with_norms(mock_inputs.encoder(2, 2), intervals=False),
         lambda: with_norms(mock_inputs.encoder(6, 1), resting=0.1),
         lambda: with_norms(mock_inputs.t5()),
+    ],
+    "probes": [
+        probed,
+        lambda: probed(run=mock_inputs.t5()),
+        lambda: probed(documents=3, manifest={"train": {"sentences": 1}, "dev": {"sentences": 2}}),
+        lambda: with_selectivity(0.001),
+        lambda: probed(
+            without=[("attention and words", "trained"), ("attention", "control"), ("right-branching", "trained")],
+            manifest={},
+        ),
+        lambda: probed(
+            without=[("attention", "trained"), ("distances and words", "trained")],
+            scores=[(*each[:3], {k: v for k, v in each[3].items() if k not in NOT_MEASURED}) for each in SCORES],
+        ),
+        lambda: probed(
+            scores=[
+                (*each[:3], {**each[3], "UAS": 0.3} if each[0] == "attention and words" else each[3]) for each in SCORES
+            ]
+        ),
+        lambda: probed(manifest={**probe_facts(), "overlap": {"sentences": 0}}),
+        lambda: probed(scores=[]),
+    ],
+    "stats": [
+        lambda: mock_inputs.encoder(6, 12, is_bert_base=True),
+        lambda: mock_inputs.encoder(2, 3, documents=5),
+        lambda: mock_inputs.random_weights(4, 8),
+        lambda: mock_inputs.random_weights(4, 8, documents=5),
+        lambda: with_parts(mock_inputs.decoder(2, 2), examples=None),
+        lambda: mock_inputs.t5(),
+        lambda: with_norm_weighted(mock_inputs.encoder(2, 4)),
+        lambda: with_norm_weighted(mock_inputs.encoder(6, 12), factor=0.1),
+        lambda: with_norm_weighted(mock_inputs.encoder(6, 12), factor=0.97),
+        without_roles,
     ],
     "syntax": [
         lambda: mock_inputs.section_4(6, 12),
@@ -151,26 +203,5 @@ RUNS = {
             special_changes={"accuracies": 3, "of": 40, "largest": 0.02}, words_merged=2, words_shared=1, folded=False
         ),
         lambda: with_manifest(special_changes={"accuracies": 0, "of": 40, "largest": None}, special_kept=True),
-    ],
-    "probes": [
-        probed,
-        lambda: probed(run=mock_inputs.t5()),
-        lambda: probed(documents=3, manifest={"train": {"sentences": 1}, "dev": {"sentences": 2}}),
-        lambda: with_selectivity(0.001),
-        lambda: probed(
-            without=[("attention and words", "trained"), ("attention", "control"), ("right-branching", "trained")],
-            manifest={},
-        ),
-        lambda: probed(
-            without=[("attention", "trained"), ("distances and words", "trained")],
-            scores=[(*each[:3], {k: v for k, v in each[3].items() if k not in NOT_MEASURED}) for each in SCORES],
-        ),
-        lambda: probed(
-            scores=[
-                (*each[:3], {**each[3], "UAS": 0.3} if each[0] == "attention and words" else each[3]) for each in SCORES
-            ]
-        ),
-        lambda: probed(manifest={**probe_facts(), "overlap": {"sentences": 0}}),
-        lambda: probed(scores=[]),
     ],
 }

@@ -174,12 +174,13 @@ def has_value(value: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class SectionBlocks:
-    """A section: its title, the question that it answers, its blocks."""
+    """A section: its title, the question that it answers, its blocks; `closing` is true if all analyses come before."""
 
     name: str
     title: str
     why: str
     blocks: list[Block]
+    closing: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import jinja2
 
 from headscope.counted import count
 from headscope.report_kit.comparing import Comparison
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, listed
+from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, listed, measured
 from headscope.report_kit.numbers import (
     accuracy_words,
     formatted,
@@ -25,7 +25,7 @@ from headscope.report_kit.numbers import (
     with_ends,
 )
 from headscope.report_kit.relation_names import found_words, short
-from headscope.report_kit.words import join, join_first, plain
+from headscope.report_kit.words import join, join_first, layer_list, plain
 
 CONTINUED = "\x1e"
 """Written by `{{ continued }}`: begins a sentence that adds to the one before it."""
@@ -136,5 +136,10 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "p": p_words,
         # a correlation as a `Cell`, with its interval: 0.76 (0.75 to 0.77)
         "correlation": lambda cell: with_ends(cell, two_decimals),
+        # a `Cell` of a statistic with its interval: 98% (95% interval 97 to 98)
+        "measured": lambda cell, statistic, long=True: "".join(measured(cell, statistic, long=long)),
+        "layers": lambda layers: layer_list(layers, most=MOST_LISTED),
+        # the text of a macro, which may name heads
+        "macro": Marked,
     }
 )

@@ -98,9 +98,17 @@ class Page:
 
     def sections(self, about: Context) -> list[Section]:
         """Return the sections; a section without a sentence, chart or table is left out."""
+        return self._sections(about, closing=False)
+
+    def closing(self, about: Context) -> list[Html]:
+        """Return the sections that the template puts at the end of the page."""
+        return [each.html for each in self._sections(about, closing=True)]
+
+    def _sections(self, about: Context, *, closing: bool) -> list[Section]:
         return [
             part
             for each in self.filled(about.run).sections
+            if each.closing == closing
             for part in section(each.name, each.title, each.why, _html(each.blocks, about, self._figures))
         ]
 
@@ -200,7 +208,8 @@ def _drawn(block: ChartBlock | FigureBlock | HtmlBlock, about: Context, figures:
     else:
         drawn, key = block.read(about), block.key() if block.key else None
         file = file_link(about, block.file, block.file_label) if block.file else None
-    return None if drawn is None else captioned(drawn, _caption(block.caption), key, file)
+    notes = [note for note in (_caption(block.caption), key, file) if note]
+    return captioned(drawn, *notes) if drawn and notes else drawn
 
 
 def _caption(text: str) -> Html | None:

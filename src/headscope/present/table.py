@@ -26,13 +26,14 @@ from headscope.report_kit.numbers import (
     rounded,
     share,
     span,
+    table_number,
     two_decimals,
 )
 from headscope.report_kit.pictures.strip import strip
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, Runs
 from headscope.report_kit.tables.page_parts import folded, numbered, page_table, scrolled
-from headscope.report_kit.tables.page_rows import Table
+from headscope.report_kit.tables.page_rows import Table, unit
 from headscope.report_kit.tables.terminal import Grid
 from headscope.report_kit.words import plain
 from headscope.views.markup import Html, el
@@ -103,6 +104,11 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         # the mean over random draws, with their range below
         "runs": _runs,
         "q": lambda q: CellText(q if isinstance(q, str) else q_words(q)),
+        # an entropy in nats, and its 95% interval
+        "spread": _of_cell(two_decimals),
+        "spread_ends": lambda cell: CellText(ends(cell, two_decimals, missing=DASH)),
+        # a number and the name of its statistic: 75.2 %
+        "statistic": lambda value: CellText(f"{table_number(*value)} {unit(value[1])}"),
         # a picture of a head's accuracy beside its baseline and control; nothing in a terminal
         "strip": lambda options: CellText("", html=strip(**options), class_="picture"),
         # two heads linked to their cards

@@ -97,8 +97,9 @@ class _Page:
         self.sections: list[SectionBlocks] = []
         self.terms: list[Term] = []
 
-    def section(self, name: str, title: str, *, caller: Callable[[], str]) -> str:
-        self.sections.append(SectionBlocks(name=name, title=title, why=_plain(caller()), blocks=[]))
+    def section(self, name: str, title: str, *, caller: Callable[[], str], closing: bool = False) -> str:
+        why = _plain(caller())
+        self.sections.append(SectionBlocks(name=name, title=title, why=why, blocks=[], closing=closing))
         return ""
 
     def fact(self, name: str, kind: Kind | None = None, *, caller: Callable[[Fact], str]) -> str:

@@ -140,7 +140,7 @@ def test_a_causal_model_by_hand():
 
 @pytest.fixture(scope="module")
 def stats(run):
-    from headscope.analyses.stats.measure import StatsMeasurement
+    from headscope.analyses.stats.compute import StatsMeasurement
 
     return StatsMeasurement(run).measure()
 

@@ -7,7 +7,7 @@ from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.norms.compute import UNTRACED, norm_table, output_notes
 from headscope.analyses.norms.sums import NormAccumulator
-from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+from headscope.analyses.stats.sums import NormStatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan

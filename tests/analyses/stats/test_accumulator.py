@@ -6,8 +6,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.analyses.stats.layout import stats_table
+from headscope.analyses.stats.compute import stats_table
+from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.errors import AttentionError

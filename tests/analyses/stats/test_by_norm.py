@@ -7,12 +7,11 @@ import torch
 
 from headscope.analyses.norms.sums import NormAccumulator
 from headscope.analyses.stage_result import StageResult
-from headscope.analyses.stats.by_norm import UNKNOWN, norm_finding, norm_on_cards, norm_table
-from headscope.analyses.stats.in_terminal import render_results
-from headscope.analyses.stats.layout import stats_table
-from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+from headscope.analyses.stats.compute import stats_table
+from headscope.analyses.stats.facts import PAGE, PARTS
 from headscope.analyses.stats.norm_roles import roles_by_norm
-from headscope.analyses.stats.section import roles_section
+from headscope.analyses.stats.output import render_results
+from headscope.analyses.stats.sums import NormStatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.row_quantities import OFFSETS
@@ -26,9 +25,11 @@ from support import mock_inputs
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
 from support.listened import listened, output_projections
-from support.measured import about, with_parts
+from support.measured import about, blank_figures, with_parts
+from support.page_tables import Tables
 from support.tiny_models import tiny_model
 
+UNKNOWN = "so their roles are by weights alone."
 SEGMENTS = made_up_segments(14, seed=5, longest=11)
 
 
@@ -171,6 +172,12 @@ def with_norms(made, *, moved):
     return with_parts(made, stats=pd.concat([stats, norm], ignore_index=True))
 
 
+def roles_section(context):
+    """The page's section on roles, without pictures."""
+    with blank_figures():
+        return str(next(each.html for each in PAGE.sections(context) if each.name == "roles"))
+
+
 def test_heads_whose_role_is_another_are_named_everywhere():
     made = mock_inputs.encoder(2, 4)
     named = roles(made.stats)
@@ -187,18 +194,17 @@ def test_heads_whose_role_is_another_are_named_everywhere():
     assert (other.layer, other.head, other.role, other.norm) == (layer, head, role, 0.01)
     assert other.weight > 0.5
     label = context.words.roles
-    assert [one.text for one in norm_finding(run, kind, context.words)] == [
+    sentences = [each.text for each in PAGE.findings(context) if "role" in each.text]
+    assert sentences[-2:] == [
         "1 of 8 heads has another role in norm-weighted attention.",
         f"The role changes from {label[role]} to {label[other.role_by_norm]}, in 1 head: {layer}-{head}.",
     ]
-    table = norm_table(run, context.kinds, context.words)
-    assert [row[0] for row in table.rows] == [f"Head {layer}-{head}"]
-    assert table.rows[0][-1] == "1.0"
-    lines = norm_on_cards(run, kind, context.words)
+    page = roles_section(context)
+    (row,) = Tables(page).found["table-roles-written"][2:]
+    assert (row[0], row[-1]) == (f"Head {layer}-{head}", "1.0 %")
+    lines = PARTS.cards(run, kind)["written"]
     assert len(lines) == 8
     assert lines[(layer - 1) * 4 + head - 1].endswith(f"{100 * other.weight:.0f}%.")
-    page = str(roles_section(context))
-    assert table.summary in page
     assert UNKNOWN not in page
     grid, legend = render_results(StageResult(name="stats", tables={"stats": run.tables["stats"]}))
     assert grid.titles[-1] == "by norm"
@@ -209,8 +215,8 @@ def test_heads_whose_role_is_another_are_named_everywhere():
 def test_where_it_is_not_known_the_page_says_so_and_the_terminal_has_no_column():
     made = mock_inputs.encoder(2, 4)
     context = about(made)
-    assert UNKNOWN in str(roles_section(context))
-    assert norm_on_cards(made, context.kinds[0], context.words) is None
+    assert UNKNOWN in roles_section(context)
+    assert PARTS.cards(made, context.kinds[0]) == {"written": None}
     grid, legend = render_results(StageResult(name="stats", tables={"stats": made.stats}))
     assert grid.titles[-1] == "role"
     assert "norm" not in legend
@@ -221,6 +227,6 @@ def test_an_installed_statistic_of_some_rows_is_in_the_terminal_table(monkeypatc
     name = next(each.name for each in STATISTICS.values() if each.rows is not Rows.ALL and not each.rare)
     stats = mock_inputs.encoder(2, 4).stats
     for installed in (frozenset(), frozenset({name})):
-        monkeypatch.setattr("headscope.analyses.stats.in_terminal.INSTALLED", installed)
+        monkeypatch.setattr("headscope.analyses.stats.output.INSTALLED", installed)
         grid, _ = render_results(StageResult(name="stats", tables={"stats": stats}))
         assert (any(title in grid.titles for title in (name, STATISTICS[name].heading) if title)) == bool(installed)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.stats.measure import StatsMeasurement
+from headscope.analyses.stats.compute import StatsMeasurement
 from headscope.declarations.run_options import RunOptions
 from headscope.maps.maps_source import MapsSource
 from headscope.prepare.prepared_run import prepare

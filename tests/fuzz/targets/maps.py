@@ -8,7 +8,7 @@ import numpy as np
 
 from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
-from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.scan import scan
 from headscope.declarations.run_options import RunOptions
 from headscope.maps.growing_folder import MapsFolder

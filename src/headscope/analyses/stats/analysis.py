@@ -17,7 +17,7 @@ ANALYSIS = Analysis(
         Stage(
             name="stats",
             cost=1,
-            measure="measure:StatsMeasurement",
+            measure="compute:StatsMeasurement",
             corpora=("text",),
             options=TEXT_INPUTS,
             # 8: a count column is named after what it counts. 9: `examples` marks the tokens that continue a word.
@@ -39,8 +39,8 @@ ANALYSIS = Analysis(
                     flags=("--out", "-o"),
                     help="Write the whole table to a .csv, .json or .parquet file.",
                 ),
-                check="table_file:check",
-                write="table_file:write",
+                check="output:check",
+                write="output:write",
             ),
         ),
         tells_run=True,
@@ -56,6 +56,8 @@ ANALYSIS = Analysis(
             labels="tables:HEAD_LABELS",
         ),
     ),
+    report="facts:PARTS",
+    terminal="output:render_results",
     more_columns="norm_roles:norm_roles",
     paper={"table-heads": "in_paper:heads_by_role", "table-layers": "in_paper:attention_by_layer"},
 )

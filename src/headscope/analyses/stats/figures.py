@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, get_args
 
-import matplotlib.figure
 import pandas as pd
 
+from headscope.attention.head_id import head_anchor, head_label
 from headscope.figures.axes import share_top
 from headscope.figures.entropy import entropy_by_layer
 from headscope.figures.line_diagram import example_panel, line_diagram, line_pages
@@ -16,10 +16,13 @@ from headscope.figures.series import select
 from headscope.figures.statistic_panel import statistic_panel
 from headscope.figures.stats_points import by_page, stats_points
 from headscope.report_kit.kinds import Kind
+from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure
+from headscope.report_kit.words import capital
 from headscope.statistics.role_catalog import SHOWN
 from headscope.statistics.statistic import Topic
-from headscope.statistics.statistic_catalog import of_topic
+from headscope.statistics.statistic_catalog import is_share, of_topic
+from headscope.views.markup import Html, el
 
 
 def _examples(about: Context, examples: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
@@ -33,44 +36,70 @@ def _by_page(draw: Callable[..., Any], about: Context, _: pd.DataFrame) -> Itera
         yield ending, partial(draw, rows, roles=about.roles, names=about.words.statistics)
 
 
-def _panels(topic: Topic, about: Context, _: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
-    for kind in about.kinds:
-        present = [name for name in of_topic(topic) if kind.occurs(name)]
-        for name in present:
-            yield f"-{kind.name}-{name}", partial(_panel, about, kind, name, beside=present)
-
-
-def _panel(about: Context, kind: Kind, name: str, *, beside: Sequence[str]) -> matplotlib.figure.Figure:
-    """Draw one statistic of a kind; neighboring panels of shares have the same axis."""
-    stats, roles, names = about.run.stats, about.run.roles, about.words.statistics
-    top = share_top(*(select(stats, other, kind=kind.name) for other in beside))
-    return statistic_panel(stats, name, kind=kind.name, roles=roles, names=names, top=top)
-
-
-def example_rows(about: Context) -> list[pd.Series]:
-    """Return the clearest example of each role, by kind and in the order of the roles."""
-    rows = about.run.examples[about.run.examples["behavior"] != "shared"]
-    order = {kind.name: index for index, kind in enumerate(about.kinds)}
-    places = {behavior: index for index, behavior in enumerate(SHOWN)}
-    return sorted(
-        (row for _, row in rows.iterrows()),
-        key=lambda row: (
-            *(order.get(row["kind"], 9), places.get(row["behavior"], len(SHOWN))),
-            *(row["layer"], row["head"]),
-        ),
-    )
-
-
-def _example_panels(about: Context, _: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
-    for index, row in enumerate(example_rows(about)):
-        panel = partial(example_panel, row, labels=about.words.roles, prefix=about.kind(row["kind"]).prefix)
-        yield f"-{index}", panel
-
-
-PANELS = {topic: Figure(name=topic, tables=("stats",), draw=partial(_panels, topic)) for topic in get_args(Topic)}
-EXAMPLE_PANELS = Figure(name="example", tables=("examples",), draw=_example_panels)
 FIGURES = (
     Figure(name="figure-1", tables=("examples",), draw=_examples),
     Figure(name="figure-2", tables=("stats",), draw=partial(_by_page, stats_points)),
     Figure(name="figure-4", tables=("stats",), draw=partial(_by_page, entropy_by_layer)),
 )
+
+
+def _panels_of(topic: Topic) -> Callable[[Context, Kind], Html]:
+    """Return the function that draws a panel for each statistic of a topic; neighboring panels have the same axis."""
+
+    def panels(about: Context, kind: Kind) -> Html:
+        stats, names = about.run.stats, about.words.statistics
+        present = [name for name in of_topic(topic) if kind.occurs(name)]
+        top = share_top(*(select(stats, name, kind=kind.name) for name in present))
+        pictures = []
+        for name in present:
+            what = "share of attention" if is_share(name) else "entropy"
+            label = (
+                f"{capital(names[name])}: {what} of each {kind.name} head, by layer; the table below holds the numbers."
+            )
+            draw = partial(statistic_panel, stats, name, kind=kind.name, roles=about.run.roles, names=names, top=top)
+            pictures += _placed(about, f"{topic}-{kind.name}-{name}", draw, label)
+        return el("div", pictures, class_="panels")
+
+    panels.__name__ = f"{topic}_panels"
+    return panels
+
+
+PANELS = tuple(_panels_of(topic) for topic in get_args(Topic))
+"""Functions named after their topics, `position_panels` to `focus_panels`."""
+
+
+def example_panels(about: Context) -> Html | None:
+    """Draw the clearest example of each role, each linked to its head's card."""
+    pictures = []
+    for index, row in enumerate(role_examples(about)):
+        label = f"Attention of {row['kind']} head {head_label(row['layer'], row['head'])} on an example sentence."
+        draw = partial(example_panel, row, labels=about.words.roles, prefix=about.kind(row["kind"]).prefix)
+        card = f"#{head_anchor(row['kind'], int(row['layer']), int(row['head']))}"
+        pictures += _placed(about, f"example-{index}", draw, label, href=card)
+    return el("div", pictures, class_="panels examples") if pictures else None
+
+
+def has_examples(about: Context) -> bool:
+    """Return True if the run kept examples of roles."""
+    return bool(role_examples(about))
+
+
+def role_examples(about: Context) -> list[pd.Series]:
+    """Return the clearest example of each role, by kind and in the order of the roles."""
+    table = about.run.tables.get("examples")
+    if table is None:
+        return []
+    kinds = [kind.name for kind in about.kinds]
+    return sorted(
+        (row for _, row in table[table["behavior"] != "shared"].iterrows()),
+        key=lambda row: (
+            kinds.index(row["kind"]),
+            SHOWN.index(row["behavior"]) if row["behavior"] in SHOWN else len(SHOWN),
+            row["layer"],
+            row["head"],
+        ),
+    )
+
+
+def _placed(about: Context, name: str, draw: Drawing, label: str, **more: str) -> list[Html]:
+    return placed(about, Figure(name=name, tables=(), draw=lambda _: [("", draw)]), label, **more)

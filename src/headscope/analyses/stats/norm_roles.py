@@ -1,13 +1,30 @@
 """The roles of heads by norm-weighted attention (Kobayashi et al. 2020) and by attention weights."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
+from math import isnan
+from typing import Any
 
 import pandas as pd
 
+from headscope.present.blocks import Row
+from headscope.present.facts import Fact
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import HeadRef, numbered
+from headscope.report_kit.numbers import amount
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import records
+from headscope.report_kit.words import capital, words_for
+from headscope.statistics.inference.worth_saying import LEAST_ENTROPY, LEAST_SHARE, apart
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
-from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.role_catalog import OTHERWISE, ROLES
 from headscope.statistics.roles import roles
+from headscope.statistics.statistic_catalog import is_share
+from headscope.study.study import Study
 
 _HEAD = ["kind", "layer", "head"]
 _ENDS = {"value": "", "ci_low": "_low", "ci_high": "_high"}
@@ -44,3 +61,104 @@ def norm_roles(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | Non
         return None
     both = roles_by_norm(table).set_index(_HEAD)
     return both[["role_by_norm"]].rename(columns={"role_by_norm": f"role.{NORM}"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormRoles(Fact):
+    """The heads with another role by norm-weighted attention, and their most frequent change, from `before` to `after`.
+
+    Attributes:
+        of: number of heads with both roles.
+        differ: number of those whose roles differ.
+        changed: number of those whose statistic is shown to differ.
+        heads: heads with the most frequent change.
+    """
+
+    kind: Kind
+    of: int
+    differ: int
+    changed: int = 0
+    before: str = ""
+    after: str = ""
+    heads: Sequence[HeadRef] = ()
+    topic = "roles"
+
+
+def norm_facts(run: Study, kind: Kind) -> Iterator[Fact]:
+    """Yield the heads with another role by norm-weighted attention; nothing where norms are not known."""
+    rows = _rows(run, kind)
+    differing = _differing(rows)
+    changed = [row for row in differing if _is_shown(row)]
+    if not changed:
+        if rows:
+            yield NormRoles(kind=kind, of=len(rows), differ=len(differing))
+        return
+    (before, after), _ = Counter((row["role"], row["role_by_norm"]) for row in changed).most_common(1)[0]
+    heads = [
+        numbered(kind.name, row["layer"], row["head"])
+        for row in changed
+        if (row["role"], row["role_by_norm"]) == (before, after)
+    ]
+    yield NormRoles(
+        kind=kind, of=len(rows), differ=len(differing), changed=len(changed), before=before, after=after, heads=heads
+    )
+
+
+def norms_known(about: Context) -> bool:
+    """Return True if the run has norm-weighted attention."""
+    table = about.run.tables.get("stats")
+    return table is not None and not of_measure(table, NORM).empty
+
+
+def norm_rows(about: Context) -> list[Row]:
+    """Return the heads whose role differs by norm-weighted attention, with the statistic that defines it."""
+    words = about.words
+    return [
+        {
+            "head": capital(kind.head_name(row["layer"], row["head"])),
+            "role": capital(words.roles[row["role"]]),
+            "role_by_norm": capital(words.roles[row["role_by_norm"]]),
+            "statistic": words.statistics[row["statistic"]],
+            "weight": (row["weight"], row["statistic"]),
+            "norm": (row["norm"], row["statistic"]),
+        }
+        for kind in about.kinds
+        for row in _differing(_rows(about.run, kind))
+    ]
+
+
+def card_lines(run: Study, kind: Kind) -> list[str | None] | None:
+    """Return a line for each head's card, in head order; None where the norms of the kind are not known."""
+    rows, words = _rows(run, kind), words_for(run.manifest)
+    lines: list[str | None] = [None] * kind.size
+    for row in rows:
+        if row["role_by_norm"] == OTHERWISE:
+            line = "Weighted by the size of its output, no role dominates"
+        else:
+            line = f"Weighted by the size of its output: {words.roles[row['role_by_norm']]}"
+        if name := row["statistic"]:
+            by_norm, by_weight = amount(row["norm"], name), amount(row["weight"], name)
+            line += f"; {words.statistics[name]} {by_norm}, by weights {by_weight}"
+        lines[kind.head_index(row["layer"], row["head"])] = f"{line}."
+    return lines if rows else None
+
+
+def _rows(run: Study, kind: Kind) -> list[dict[str, Any]]:
+    table = run.tables.get("stats")
+    return [] if table is None else records(roles_by_norm(table[table["kind"] == kind.name]))
+
+
+def _differing(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if row["role"] != row["role_by_norm"]]
+
+
+def _is_shown(row: dict[str, Any]) -> bool:
+    """Return True if the statistic of a role is shown to differ between the measures, or has no interval."""
+    weight, norm = ([row[f"{measure}{end}"] for end in _ENDS.values()] for measure in (WEIGHT, NORM))
+    if isnan(weight[1]) or isnan(norm[1]):
+        return True
+    least = LEAST_SHARE if is_share(row["statistic"]) else LEAST_ENTROPY
+    return any(
+        apart(value, low, other, other_high, least=least)
+        for (value, low, _), (other, _, other_high) in ((weight, norm), (norm, weight))
+    )

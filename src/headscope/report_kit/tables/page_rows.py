@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import isnan
 
-import numpy as np
-
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.numbers import DASH, ends, table_number
 from headscope.report_kit.tables.page_parts import folded
-from headscope.report_kit.words import Words, capital
 from headscope.statistics.statistic_catalog import is_share
 from headscope.views.markup import Html, el, raw
 
@@ -84,51 +77,3 @@ class Table:
 def unit(statistic: str) -> str:
     """Return the unit for a table's header."""
     return "%" if is_share(statistic) else "nats"
-
-
-def layer_table(kind: Kind, statistics: Sequence[str], words: Words, *, name: str) -> Table | None:
-    """Tabulate the layers' means of `statistics`, each with its interval, uniform value and n; None if none occurs."""
-    present = [statistic for statistic in statistics if kind.occurs(statistic)]
-    if not present:
-        return None
-    rows = []
-    for layer in range(1, kind.layers + 1):
-        row = [kind.layer_name(layer)]
-        for statistic in present:
-            cell = kind.cell(statistic, layer)
-            row += [
-                table_number(cell.value, statistic),
-                ends(cell, partial(table_number, statistic=statistic), missing=DASH),
-                table_number(cell.uniform, statistic),
-                f"{cell.n:,}",
-            ]
-        rows.append(tuple(row))
-    return Table(
-        summary=f"Table: the mean over heads in each layer{kind.in_brackets}",
-        groups=(("", 1), *((f"{capital(words.statistics[statistic])}, {unit(statistic)}", 4) for statistic in present)),
-        header=("layer", *("mean", "95% interval", "uniform", "n") * len(present)),
-        rows=tuple(rows),
-        name=name,
-    )
-
-
-def role_table(kinds: Sequence[Kind], words: Words) -> Table:
-    """Tabulate the number of heads with each role, and their layers."""
-    rows = []
-    for kind in kinds:
-        grid = np.array(kind.roles, dtype=object).reshape(kind.layers, kind.heads_per_layer)
-        for role, label in words.roles.items():
-            has_role = grid == role
-            if has_role.any():
-                layers = [f"{layer} ({int(has_role[layer - 1].sum())})" for layer in range(1, kind.layers + 1)
-                          if has_role[layer - 1].any()]  # fmt: skip
-                rows.append((kind.name, capital(label), f"{int(has_role.sum()):,}", ", ".join(layers)))
-    header = ("attention", "role", "heads", "in layer (heads)")
-    first = 0 if len(kinds) > 1 else 1  # a model's only kind needs no column
-    return Table(
-        summary="Table: how many heads have each role, and where",
-        header=header[first:],
-        rows=tuple(row[first:] for row in rows),
-        name="table-roles",
-        words=(2,) if first else (1, 3),
-    )

@@ -1,0 +1,158 @@
+"""Rows of the page's tables: means of layers, roles, examples, and the paper's numbers beside those measured here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from headscope.analyses.stats.figures import role_examples
+from headscope.present.blocks import Row
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import measured
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import Cell, number
+from headscope.report_kit.tables.page_rows import unit
+from headscope.report_kit.words import capital, join, plain
+from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.statistic import Topic
+from headscope.statistics.statistic_catalog import NAMES, is_share, of_topic
+from headscope.study.paper_table import paper_numbers
+
+
+def kinds_by_topic(about: Context) -> dict[str, list[Kind]]:
+    """Return the kinds of attention in which any statistic of a topic occurs, by topic."""
+    return {
+        topic: [kind for kind in about.kinds if any(map(kind.occurs, of_topic(topic)))] for topic in get_args(Topic)
+    }
+
+
+def layer_columns(about: Context) -> dict[str, dict[str, dict[str, tuple[str, str]]]]:
+    """Return the columns of the table of layer means, by topic: four for each of its statistics."""
+    columns = {}
+    for name in NAMES:
+        value, ends = ("share", "ends") if is_share(name) else ("spread", "spread_ends")
+        columns[name] = {
+            "mean": (name, value),
+            "95% interval": (name, ends),
+            "uniform": (f"{name} uniform", value),
+            "n": (f"{name} n", "count"),
+        }
+    titles = {name: f"{capital(about.words.statistics[name])}, {unit(name)}" for name in NAMES}
+    first = {"": {"layer": ("layer", "text")}}
+    return {topic: first | {titles[name]: columns[name] for name in of_topic(topic)} for topic in get_args(Topic)}
+
+
+def layer_rows(about: Context, kind: Kind) -> list[Row]:
+    """Return the mean over the heads of each layer, of every statistic."""
+    rows: list[Row] = []
+    for layer in range(1, kind.layers + 1):
+        row: dict[str, Any] = {"layer": kind.layer_name(layer)}
+        for name in NAMES:
+            cell = kind.cell(name, layer)
+            row |= {name: cell, f"{name} uniform": cell.uniform, f"{name} n": cell.n if cell.exists else None}
+        rows.append(row)
+    return rows
+
+
+def role_rows(about: Context) -> list[Row]:
+    """Return the number of heads with each role, and their layers; a model's only kind of attention is not named."""
+    rows: list[Row] = []
+    for kind in about.kinds:
+        grid = np.array(kind.roles, dtype=object).reshape(kind.layers, kind.heads_per_layer)
+        for role, label in about.words.roles.items():
+            by_layer = (grid == role).sum(1)
+            layers = [f"{layer} ({number})" for layer, number in enumerate(by_layer.tolist(), 1) if number]
+            if layers:
+                rows.append(
+                    {
+                        "kind": kind.name if len(about.kinds) > 1 else None,
+                        "role": capital(label),
+                        "heads": by_layer.sum(),
+                        "layers": ", ".join(layers),
+                    }
+                )
+    return rows
+
+
+def example_rows(about: Context) -> list[Row]:
+    """Return where the examples of the roles come from, and the value of the role's statistic there."""
+    rows: list[Row] = []
+    for row in role_examples(about):
+        behavior = str(row["behavior"])
+        rows.append(
+            {
+                "head": capital(about.kind(row["kind"]).head_name(row["layer"], row["head"])),
+                "role": capital(about.words.roles.get(behavior, behavior)),
+                "value": (number(row["value"]), ROLES[behavior].example if behavior in ROLES else behavior),
+                "document": plain(row["document"])[:12],
+                "segment": row["segment"],
+            }
+        )
+    return rows
+
+
+def is_papers_model(about: Context) -> bool:
+    """Return True if the run measured the paper's model."""
+    return about.run.is_bert_base
+
+
+def papers_source(_: Context) -> str:
+    """Return the reference of the paper."""
+    return plain(paper_numbers().get("source", ""))
+
+
+def paper_rows(about: Context) -> list[Row]:
+    """Return the paper's numbers, for its model with those measured here."""
+    stats = paper_numbers()["stats"]
+    previous, following = (", ".join(map(str, stats[f"{name}_over_0.5_in_layers"])) for name in ("previous", "next"))
+    numbers = {
+        "Layers of heads above 50% on the previous token": previous,
+        "Layers of heads above 50% on the next token": following,
+        "Attention to [SEP] in layers 6 to 10": _in_percent(stats["sep_share_layers_6_to_10"]),
+        "Attention of [SEP] to [SEP] where [SEP] dominates": _in_percent(stats["sep_to_sep"]),
+        "Entropy from [CLS] in the last layer": f"{stats['entropy_cls_last_layer_nats']} nats",
+        "Largest weight of broad heads": f"at most {percent(stats['broad_heads_max_weight'])}",
+    }
+    here = _measured(about.kinds[0]) if is_papers_model(about) else [None] * len(numbers)
+    return [
+        {"finding": name, "here": value, "paper": paper}
+        for (name, paper), value in zip(numbers.items(), here, strict=True)
+    ]
+
+
+def _in_percent(statement: object) -> str:
+    """Write the fractions of a statement in percent, as the rest of the report does."""
+    return re.sub(r"0\.\d+", lambda share: percent(float(share.group())), str(statement))
+
+
+def _measured(kind: Kind) -> list[str]:
+    """Return the measured numbers in the order of `paper_rows`."""
+    dominated = [layer for layer, cell in kind.each_layer("sep") if cell.value > 0.5]
+    last = kind.cell("entropy_cls", kind.layers)
+    broad = [cell.value for *head, cell in kind.each("max_weight") if kind.role(*head) == "broad"]
+    return [
+        *(_over_half(kind, name) for name in ("previous", "next")),
+        _layer_range(kind, "sep", [layer for layer in range(6, 11) if layer <= kind.layers]),
+        _layer_range(kind, "sep_to_sep", dominated),
+        _with_interval(last, "entropy_cls") if last.exists else "cannot occur",
+        f"at most {percent(max(broad))} on average" if broad else "no broad heads",
+    ]
+
+
+def _over_half(kind: Kind, statistic: str) -> str:
+    return ", ".join(str(layer) for layer, _, cell in kind.each(statistic) if cell.value > 0.5) or "none"
+
+
+def _layer_range(kind: Kind, statistic: str, layers: Sequence[int]) -> str:
+    shares = [_with_interval(cell, statistic) for layer in layers if (cell := kind.cell(statistic, layer)).exists]
+    if not shares:
+        return "no such layer"
+    return f"{join(shares)} in {'layer' if len(layers) == 1 else 'layers'} {join([str(layer) for layer in layers])}"
+
+
+def _with_interval(cell: Cell, statistic: str) -> str:
+    return "".join(measured(cell, statistic, long=False))
