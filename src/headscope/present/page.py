@@ -153,7 +153,7 @@ def _captions_above_table(filled: PageBlocks) -> Iterator[str]:
 def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]) -> list[Html]:
     """Return the blocks as HTML; sentences that the page has shown above are left out."""
     out: list[Html] = []
-    headings: list[tuple[str, Html]] = []  # by tag; a heading without anything below it is left out
+    headings: list[tuple[str, Html]] = []  # with their tags; a heading without anything below it is left out
     group: list[Html] = []  # what a caption belongs to
     captions: list[Html | None] = []
     has_content = False  # a caption without anything that it belongs to is left out; what it says may stand further up
@@ -171,14 +171,15 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
         match block:
             case HeadingBlock():
                 close()
-                above = [each for each in headings if each[0] < block.tag]
-                headings = [*above, (block.tag, el(block.tag, capital(block.text)))]
+                # A heading replaces those of its level above which nothing was added, with their notes.
+                level = next((index for index, (tag, _) in enumerate(headings) if tag >= block.tag), len(headings))
+                headings = [*headings[:level], (block.tag, el(block.tag, capital(block.text)))]
             case FactBlock():
                 has_content = True
                 group += linked([each for each in block.sentences if each in about.findings])
             case NoteBlock():
                 close()
-                headings.append(("p", el("p", block.text, class_="why")))
+                headings.append(("", el("p", block.text, class_="why")))
             case CaptionBlock():
                 captions.append(_caption(block.text))
                 captions.append(file_link(about, block.file, block.file_label) if block.file else None)

@@ -52,7 +52,7 @@ def _panels_of(topic: Topic) -> Callable[[Context, Kind], Html]:
         top = share_top(*(select(stats, name, kind=kind.name) for name in present))
         pictures = []
         for name in present:
-            what = "share of attention" if is_share(name) else "entropy"
+            what = "share of attention" if is_share(name) else "nats"
             label = (
                 f"{capital(names[name])}: {what} of each {kind.name} head, by layer; the table below holds the numbers."
             )
