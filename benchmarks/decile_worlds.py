@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from cells import Cell, covered
-from headscope.analyses.distribution.accumulator import DistributionAccumulator
-from headscope.analyses.distribution.measure import distribution_table
+from headscope.analyses.distribution.compute import distribution_table
+from headscope.analyses.distribution.sums import DistributionAccumulator
 from headscope.attention.host_copy import HostCopy
 from headscope.attention.row_quantities import ROW_STATISTICS, RowQuantity
 from headscope.attention.tile import AttentionTile

@@ -18,8 +18,8 @@ from headscope.analyses.coref.accumulator import CoreferenceAccumulator
 from headscope.analyses.coref.gap.accumulator import GapAccumulator
 from headscope.analyses.coref.gap.gap_segments import GapQuestion
 from headscope.analyses.distances.sums import DivergenceAccumulator
-from headscope.analyses.distribution.accumulator import DistributionAccumulator
-from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
+from headscope.analyses.distribution.examples import ExampleAccumulator
+from headscope.analyses.distribution.sums import DistributionAccumulator
 from headscope.analyses.effects.accumulator import EffectsAccumulator
 from headscope.analyses.effects.chosen_heads import GateAccumulator
 from headscope.analyses.effects.joint.accumulator import JointAccumulator

@@ -6,6 +6,7 @@ import pandas as pd
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_distances import with_distances
+from support.mock_distribution import with_distribution
 from support.mock_norms import with_norms
 from support.mock_probes import SCORES, probe_facts, with_probes
 from support.mock_syntax import with_treebank
@@ -136,6 +137,7 @@ RUNS = {
         lambda: of_clusters(within=1e-5, between=1e-5),
         lambda: of_clusters(effect=np.nan, reason="there is one layer"),
     ],
+    "distribution": [lambda: with_distribution(mock_inputs.encoder(2, 3))],
     "norms": [
         lambda: with_norms(mock_inputs.encoder(6, 12)),
         lambda: with_norms(mock_inputs.encoder(6, 12), resting=0.24),

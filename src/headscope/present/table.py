@@ -78,6 +78,10 @@ def _head(head: HeadRef, below: str = "") -> CellText:
     return CellText(head.text, below, html=head.link + small)
 
 
+def _short(value: float) -> str:
+    return rounded(value, whole_from=100.0)
+
+
 FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
     {
         "text": lambda value: CellText(plain(value), class_="words way"),
@@ -107,6 +111,9 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         # an entropy in nats, and its 95% interval
         "spread": _of_cell(two_decimals),
         "spread_ends": lambda cell: CellText(ends(cell, two_decimals, missing=DASH)),
+        # a number without decimals from 100 up, and its 95% interval
+        "short": _of_cell(_short),
+        "short_ends": lambda cell: CellText(ends(cell, _short, between=" to ", missing=DASH)),
         # a number and the name of its statistic: 75.2 %
         "statistic": lambda value: CellText(f"{table_number(*value)} {unit(value[1])}"),
         # a picture of a head's accuracy beside its baseline and control; nothing in a terminal

@@ -5,9 +5,9 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from headscope.analyses.distribution.accumulator import FEWEST_GROUPS, MOST_GROUPS, DistributionAccumulator, groups_for
-from headscope.analyses.distribution.measure import distribution_table
+from headscope.analyses.distribution.compute import distribution_table
 from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
+from headscope.analyses.distribution.sums import FEWEST_GROUPS, MOST_GROUPS, DistributionAccumulator, groups_for
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan

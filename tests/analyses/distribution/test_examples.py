@@ -6,18 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.analyses.distribution.accumulator import DistributionAccumulator
-from headscope.analyses.distribution.decile_examples import SHOWN, decile_rows
-from headscope.analyses.distribution.example_accumulator import (
+from headscope.analyses.distribution.examples import (
     AFTER,
     BEFORE,
     MOST_KEPT,
     ROW,
+    SHOWN,
     STRENGTHS,
     ExampleAccumulator,
+    decile_rows,
 )
 from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
 from headscope.analyses.distribution.row_tokens import NO_KEY, PADDING
+from headscope.analyses.distribution.sums import DistributionAccumulator
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headscope as hs
-from headscope.analyses.distribution.measure import DistributionMeasurement
+from headscope.analyses.distribution.compute import DistributionMeasurement
 from headscope.analyses.distribution.tables import DISTRIBUTION, EXAMPLES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.tokenizer.token_names import readable_tokens

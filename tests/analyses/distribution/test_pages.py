@@ -6,11 +6,9 @@ import re
 import numpy as np
 import pytest
 
+from headscope.analyses.distribution.facts import FIGURE, PAGE, distribution_cards, render_results
 from headscope.analyses.distribution.figures import decile_figure
-from headscope.analyses.distribution.in_terminal import render_results
-from headscope.analyses.distribution.on_cards import distribution_cards
 from headscope.analyses.distribution.row_measures import MEASURES, NAMES
-from headscope.analyses.distribution.section import FIGURE, distribution_section
 from headscope.analyses.for_report import measures_of
 from headscope.analyses.stage_result import StageResult
 from headscope.report_kit.kinds import kinds_of
@@ -33,7 +31,7 @@ def cells(html, name):
 
 
 def test_the_page_s_table_has_the_deciles(run):
-    (section,) = distribution_section(about(run))
+    (section,) = PAGE.sections(about(run))
     rows = cells(str(section.html), "table-distribution-encoder")
     table = run.tables.get("distribution").set_index(["layer", "head", "measure", "decile"])
     assert len(rows) == 2 + 6
@@ -74,7 +72,7 @@ def test_what_is_not_known_has_no_panel_and_no_column():
     assert [ax.get_title(loc="left").split(",")[0] for ax in figure.axes] == [
         *("non-sink attention", "entropy", "distance")
     ]
-    (section,) = distribution_section(about(run))
+    (section,) = PAGE.sections(about(run))
     assert ">written<" not in str(section.html)
     (kind,) = kinds_of(run)
     told = distribution_cards(run, kind)["distribution"]
@@ -84,7 +82,7 @@ def test_what_is_not_known_has_no_panel_and_no_column():
 
 def test_a_run_that_counted_no_rows_says_nothing():
     run = mock_inputs.encoder(2, 3)
-    assert distribution_section(about(run)) == []
+    assert PAGE.sections(about(run)) == []
     assert FIGURE.drawings(about(run)) == {}
     assert distribution_cards(run, kinds_of(run)[0]) == {"distribution": None}
 

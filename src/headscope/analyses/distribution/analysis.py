@@ -10,7 +10,7 @@ ANALYSIS = Analysis(
         Stage(
             name="distribution",
             cost=0,
-            measure="measure:DistributionMeasurement",
+            measure="compute:DistributionMeasurement",
             corpora=("text",),
             # 4: columns and values have the field's names.
             # 5: a column of counts is named after the thing that it counts. 6: examples have a column decile.
@@ -19,6 +19,8 @@ ANALYSIS = Analysis(
             order=6,
         ),
     ),
+    report="facts:PARTS",
+    terminal="facts:render_results",
     command=Command(
         name="distribution",
         help=(

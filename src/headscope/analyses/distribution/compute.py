@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.distribution.accumulator import DistributionAccumulator, DistributionResult
-from headscope.analyses.distribution.decile_examples import examples_table
 from headscope.analyses.distribution.deciles import DECILES, decile_interval
-from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
+from headscope.analyses.distribution.examples import ExampleAccumulator, examples_table
 from headscope.analyses.distribution.row_measures import MEASURES
+from headscope.analyses.distribution.sums import DistributionAccumulator, DistributionResult
 from headscope.analyses.distribution.tables import DISTRIBUTION
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult

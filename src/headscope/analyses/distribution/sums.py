@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.distribution.deciles import BinnedValues
-from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
-from headscope.analyses.distribution.row_values import content_rows, row_values
+from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES, content_rows, row_values
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
