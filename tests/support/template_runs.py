@@ -125,6 +125,7 @@ def without_roles():
 
 
 RUNS = {
+    "arc_examples": [lambda: mock_inputs.section_4(2, 3)],
     "distances": [
         lambda: nearest(of_clusters()),
         lambda: nearest(of_clusters(kinds=mock_inputs.two_kinds(), stability=[0.9, 0.3, 0.3])),

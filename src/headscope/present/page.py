@@ -210,7 +210,7 @@ def _drawn(block: ChartBlock | FigureBlock | HtmlBlock, about: Context, figures:
         drawn, key = block.read(about), block.key() if block.key else None
         file = file_link(about, block.file, block.file_label) if block.file else None
     notes = [note for note in (_caption(block.caption), key, file) if note]
-    return captioned(drawn, *notes) if drawn and notes else drawn
+    return captioned(drawn, *notes) if drawn is not None and notes else drawn
 
 
 def _caption(text: str) -> Html | None:

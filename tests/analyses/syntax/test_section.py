@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.arc_examples.section import arcs_section, figure_examples, groups_of
+from headscope.analyses.arc_examples.facts import PAGE as ARCS
+from headscope.analyses.arc_examples.facts import figure_examples, groups_of
 from headscope.analyses.for_report import arc_examples
 from headscope.analyses.syntax.facts import PAGE, PARTS
 from headscope.analyses.syntax.figures.heat_table import best_offsets, drawn_relations, heat_table
@@ -248,7 +249,7 @@ def test_what_was_read_is_said_and_missing_keys_are_not():
 def test_a_run_without_a_treebank_has_no_section():
     inputs = mock_inputs.encoder(1, 1)
     assert section(inputs) is None
-    assert arcs_section(about(inputs)) == []
+    assert ARCS.sections(about(inputs)) == []
     assert figure_examples(inputs) is None
 
 
@@ -303,7 +304,7 @@ def test_examples_stand_in_the_order_of_table_1_with_coreference_among_the_open_
 
 
 def test_drawings_hold_their_words_lines_and_switch(inputs):
-    written = only(arcs_section(about(inputs)))
+    written = only(ARCS.sections(about(inputs)))
     drawings = re.findall(r'<svg class="arcs[^>]*>.*?</svg>', written, re.DOTALL)
     assert len(drawings) == len(arc_examples(inputs))
     first = drawings[0]
@@ -326,7 +327,7 @@ def test_drawings_hold_their_words_lines_and_switch(inputs):
 
 def test_a_model_without_special_tokens_has_no_switch():
     inputs = with_treebank(mock_inputs.decoder(2, 2), special=(None, None))
-    written = only(arcs_section(about(inputs)))
+    written = only(ARCS.sections(about(inputs)))
     assert "hide-special" not in written
     assert 'class="special"' not in written
 
@@ -335,4 +336,4 @@ def test_lists_read_from_parquet_are_as_good(tmp_path, inputs):
     inputs = with_parts(inputs, syntax_examples=inputs.tables.get("syntax_examples").iloc[:6], coref_examples=None)
     inputs.tables.get("syntax_examples").to_parquet(tmp_path / "arcs.parquet")
     read = with_parts(inputs, syntax_examples=pd.read_parquet(tmp_path / "arcs.parquet"))
-    assert arcs_section(about(read, links=True)) == arcs_section(about(inputs, links=True)) != []
+    assert ARCS.sections(about(read, links=True)) == ARCS.sections(about(inputs, links=True)) != []

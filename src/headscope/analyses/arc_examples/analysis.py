@@ -2,4 +2,10 @@
 
 from headscope.declarations.analysis import Analysis
 
-ANALYSIS = Analysis(name="arc_examples", question="What do the best heads do on a sentence?", stages=(), terminal=None)
+ANALYSIS = Analysis(
+    name="arc_examples",
+    question="What do the best heads do on a sentence?",
+    stages=(),
+    report="facts:PARTS",
+    terminal=None,
+)

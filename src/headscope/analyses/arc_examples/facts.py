@@ -1,8 +1,8 @@
-"""Figure 5 in the page: for each of the best heads two sentences where it is right and one where it is wrong."""
+"""Figure 5: for each of the best heads two sentences where it is right and one where it is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,24 +11,22 @@ import pandas as pd
 from headscope.analyses.arc_examples.arc_drawing import drawing
 from headscope.analyses.coref.antecedent_results import Antecedents, antecedents_of
 from headscope.analyses.for_report import arc_examples
-from headscope.analyses.syntax.relations import Best, Relation, relations_of
+from headscope.analyses.syntax.relations import Best, relations_of
 from headscope.attention.head_id import head_label
 from headscope.figures.arc_diagram import arc_diagram, arc_pages
 from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.paper import narrow
-from headscope.report_kit.captions import caption, captioned
-from headscope.report_kit.links import paper_figure
+from headscope.present.blocks import Row
+from headscope.present.page import Page
 from headscope.report_kit.numbers import offset_words, share
 from headscope.report_kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
-from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
-from headscope.report_kit.tables.page_rows import Table
+from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.report_kit.words import capital, count, join, plain
 from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 FILE_WORDS, COLUMN_WORDS = 24, 16
 """Largest number of words of a sentence in the file, and in a paper's column, where three rows fit on a page."""
-WHY = "Two of the clearest sentences of each head, and one where it goes wrong."
 OPEN_RELATIONS = 8
 """Number of relations that are unfolded in the page, including coreference."""
 
@@ -86,41 +84,43 @@ def _draw(about: Context) -> Iterator[tuple[str, Drawing]]:
         return
     rows, titles = examples
     words = COLUMN_WORDS if narrow() else FILE_WORDS
-    special = (about.words.cls, about.words.sep)
     for page in arc_pages(rows, most=words):
-        yield "", partial(arc_diagram, page, titles=titles, special=special, most=words)
+        yield "", partial(arc_diagram, page, titles=titles, special=_special(about), most=words)
 
 
 FIGURE = Figure(name="figure-5", tables=(), draw=_draw)
 
 
-def arcs_section(about: Context) -> list[Section]:
-    """Build the section; empty where the run kept no example."""
-    run, words = about.run, about.words
-    groups = groups_of(run)
-    if not groups:
-        return []
-    measured = {relation.name: relation for relation in relations_of(run)}
-    coreference = antecedents_of(run)
-    special = (words.cls, words.sep)
-    drawn = [_group(group, measured, coreference, about) for group in groups]
-    unfolded, folded = drawn[:OPEN_RELATIONS], drawn[OPEN_RELATIONS:]
-    present = [name for name in special if any(name in list(g.first["tokens"]) for g in groups)]
+def hide_special(about: Context) -> Html | None:
+    """Return the switch that hides special tokens, nothing if the examples have none; None without examples."""
+    groups = groups_of(about.run)
+    present = [name for name in _special(about) if any(name in list(group.first["tokens"]) for group in groups)]
     box = el("input", type="checkbox", id="hide-special")
-    more = el("summary", f"{count(len(folded), 'more relation')}")
-    blocks = [
-        captioned(
-            el("p", el("label", box, f" Hide {join(present)}"), class_="switch") if present else None,
-            caption("On the left the words that attend, on the right those attended to; the darkness of a line is its "
-                    "weight. In color the words of the relation and the attention that decides; a cross is a wrong "
-                    "choice, dashed the right one. Percent: the weight of the right lines, on average."),
-            paper_figure(about, 5),
-        ),
-        el("div", unfolded, class_="arc-groups"),
-        el("details", more, el("div", folded, class_="arc-groups")) if folded else None,
-        _table(groups, about),
-    ]  # fmt: skip
-    return section("arcs", "Examples of the best heads", WHY, blocks)
+    switch = el("p", el("label", box, f" Hide {join(present)}"), class_="switch") if present else Html()
+    return switch if groups else None
+
+
+def open_groups(about: Context) -> Html | None:
+    """Draw the examples of the first relations."""
+    drawn = _drawn_groups(about, slice(OPEN_RELATIONS))
+    return el("div", drawn, class_="arc-groups") if drawn else None
+
+
+def folded_groups(about: Context) -> Html | None:
+    """Draw the examples of all other relations, folded."""
+    drawn = _drawn_groups(about, slice(OPEN_RELATIONS, None))
+    more = el("summary", f"{count(len(drawn), 'more relation')}")
+    return el("details", more, el("div", drawn, class_="arc-groups")) if drawn else None
+
+
+def _special(about: Context) -> tuple[str, str]:
+    return about.words.cls, about.words.sep
+
+
+def _drawn_groups(about: Context, part: slice) -> list[Html]:
+    relations, coreference = relations_of(about.run), antecedents_of(about.run)
+    held_out = {relation.name: relation.held_out for relation in relations}
+    return [_group(group, held_out.get(group.relation), coreference, about) for group in groups_of(about.run)[part]]
 
 
 def _title(relation: str) -> str:
@@ -128,20 +128,17 @@ def _title(relation: str) -> str:
     return short(relation) + (f", {known[0]}" if known else "")
 
 
-def _group(group: Group, measured: dict[str, Relation], coreference: Antecedents | None, about: Context) -> Html:
-    special = (about.words.cls, about.words.sep)
-    drawn = [(row, arcs_of(row, special=special)) for row in group.rows]
+def _group(group: Group, best: Best | None, coreference: Antecedents | None, about: Context) -> Html:
+    drawn = [(row, arcs_of(row, special=_special(about))) for row in group.rows]
     tall = max(len(arcs.tokens) for _, arcs in drawn)
     figures = [_example(row, arcs, tall) for row, arcs in drawn]
-    heading = el("div", _heading(group, measured, coreference, about), class_="arc-head")
+    heading = el("div", _heading(group, best, coreference, about), class_="arc-head")
     label = f"Examples of {short(group.relation)}"
     examples = el("div", figures, class_="arc-row", tabindex=0, role="group", aria_label=label)
     return el("div", heading, examples, class_="arc-group")
 
 
-def _heading(
-    group: Group, measured: dict[str, Relation], coreference: Antecedents | None, about: Context
-) -> list[Html | None]:
+def _heading(group: Group, best: Best | None, coreference: Antecedents | None, about: Context) -> list[Html | None]:
     first, relation = group.first, group.relation
     head = (int(first["layer"]), int(first["head"]))
     if relation == COREFERENCE:
@@ -153,7 +150,7 @@ def _heading(
             "head->dependent": f"The {head_word} attends to its {dependent}.",
             "both": f"The {dependent} and its {head_word}: {DIRECTIONS['both']}.",
         }.get(str(first["direction"]), f"The {dependent} attends to its {head_word}.")
-        facts = [*_relation_facts(head, measured[relation].held_out if relation in measured else None)]
+        facts = [*_relation_facts(head, best)]
     return [
         el("h3", short(relation)),
         el("p", "Head ", about.kind(str(first["kind"])).head_link(*head), class_="which"),
@@ -194,20 +191,21 @@ def _example(row: pd.Series, arcs: ArcStrokes, tall: int) -> Html:
     return el("figure", title, drawing(arcs, role=str(row["role"]), label_=label, rows=min(tall, MOST_TOKENS)))
 
 
-def _table(groups: Sequence[Group], about: Context) -> Html:
-    rows = [
-        (
-            capital(about.kind(str(row["kind"])).head_name(row["layer"], row["head"])),
-            short(group.relation), plain(row["outcome"]), share(float(row["value"])),
-            plain(row["document"])[:12], plain(row["segment"]),
-        )
-        for group in groups
+def example_rows(about: Context) -> list[Row]:
+    """Return where each example comes from."""
+    return [
+        {
+            "head": capital(about.kind(str(row["kind"])).head_name(row["layer"], row["head"])),
+            "relation": short(group.relation),
+            "outcome": plain(row["outcome"]),
+            "value": float(row["value"]),
+            "document": plain(row["document"])[:12],
+            "segment": row["segment"],
+        }
+        for group in groups_of(about.run)
         for row in group.rows
-    ]  # fmt: skip
-    return Table(
-        summary=f"Table: {count(len(rows), 'example')} and where they come from",
-        header=("head", "relation", "outcome", "weight, %", "document", "segment"),
-        rows=tuple(rows),
-        name="table-arcs",
-        words=(1, 2),
-    ).html()
+    ]
+
+
+PAGE = Page(__name__, lambda _: (), uses=(hide_special, open_groups, folded_groups, example_rows))
+PARTS = PAGE.parts(group="syntax", figures=(FIGURE,), explained=("syntax_best", "coref"))
