@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from scipy.stats import hypergeom
 
-from headscope.analyses.stats.figures import FIGURES, PANELS, example_panels, has_examples
+from headscope.analyses.stats.figures import FIGURES, PANELS, example_panels
 from headscope.analyses.stats.norm_roles import NormRoles, card_lines, norm_facts, norm_rows, norms_known
 from headscope.analyses.stats.page_rows import (
     example_rows,
@@ -334,7 +334,7 @@ PAGE = Page(
     uses=(
         NormRoles,
         *PANELS,
-        *(norm_rows, norms_known, example_panels, has_examples, kinds_by_topic, layer_rows),
+        *(norm_rows, norms_known, example_panels, kinds_by_topic, layer_rows),
         *(layer_columns, role_rows, example_rows, paper_rows, is_papers_model, papers_source),
     ),
 )  # fmt: skip

@@ -79,26 +79,14 @@ def example_panels(about: Context) -> Html | None:
     return el("div", pictures, class_="panels examples") if pictures else None
 
 
-def has_examples(about: Context) -> bool:
-    """Return True if the run kept examples of roles."""
-    return bool(role_examples(about))
-
-
 def role_examples(about: Context) -> list[pd.Series]:
     """Return the clearest example of each role, by kind and in the order of the roles."""
     table = about.run.tables.get("examples")
     if table is None:
         return []
-    kinds = [kind.name for kind in about.kinds]
-    return sorted(
-        (row for _, row in table[table["behavior"] != "shared"].iterrows()),
-        key=lambda row: (
-            kinds.index(row["kind"]),
-            SHOWN.index(row["behavior"]) if row["behavior"] in SHOWN else len(SHOWN),
-            row["layer"],
-            row["head"],
-        ),
-    )
+    order = {name: index for names in (SHOWN, [kind.name for kind in about.kinds]) for index, name in enumerate(names)}
+    rows = [row for _, row in table[table["behavior"] != "shared"].iterrows()]
+    return sorted(rows, key=lambda row: (order[row["kind"]], order[row["behavior"]], row["layer"], row["head"]))
 
 
 def _placed(about: Context, name: str, draw: Drawing, label: str, **more: str) -> list[Html]:

@@ -46,15 +46,14 @@ def layer_columns(about: Context) -> dict[str, dict[str, dict[str, tuple[str, st
     return {topic: first | {titles[name]: columns[name] for name in of_topic(topic)} for topic in get_args(Topic)}
 
 
-def layer_rows(about: Context, kind: Kind) -> list[Row]:
+def layer_rows(_: Context, kind: Kind) -> Sequence[Row]:
     """Return the mean over the heads of each layer, of every statistic."""
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
     for layer in range(1, kind.layers + 1):
-        row: dict[str, Any] = {"layer": kind.layer_name(layer)}
+        rows.append({"layer": kind.layer_name(layer)})
         for name in NAMES:
             cell = kind.cell(name, layer)
-            row |= {name: cell, f"{name} uniform": cell.uniform, f"{name} n": cell.n if cell.exists else None}
-        rows.append(row)
+            rows[-1] |= {name: cell, f"{name} uniform": cell.uniform, f"{name} n": cell.n if cell.exists else None}
     return rows
 
 
@@ -63,36 +62,27 @@ def role_rows(about: Context) -> list[Row]:
     rows: list[Row] = []
     for kind in about.kinds:
         grid = np.array(kind.roles, dtype=object).reshape(kind.layers, kind.heads_per_layer)
+        name = kind.name if kind.prefix else None
         for role, label in about.words.roles.items():
             by_layer = (grid == role).sum(1)
-            layers = [f"{layer} ({number})" for layer, number in enumerate(by_layer.tolist(), 1) if number]
+            layers = ", ".join(f"{layer} ({heads})" for layer, heads in enumerate(by_layer.tolist(), 1) if heads)
             if layers:
-                rows.append(
-                    {
-                        "kind": kind.name if len(about.kinds) > 1 else None,
-                        "role": capital(label),
-                        "heads": by_layer.sum(),
-                        "layers": ", ".join(layers),
-                    }
-                )
+                rows.append({"kind": name, "role": capital(label), "heads": by_layer.sum(), "layers": layers})
     return rows
 
 
 def example_rows(about: Context) -> list[Row]:
     """Return where the examples of the roles come from, and the value of the role's statistic there."""
-    rows: list[Row] = []
-    for row in role_examples(about):
-        behavior = str(row["behavior"])
-        rows.append(
-            {
-                "head": capital(about.kind(row["kind"]).head_name(row["layer"], row["head"])),
-                "role": capital(about.words.roles.get(behavior, behavior)),
-                "value": (number(row["value"]), ROLES[behavior].example if behavior in ROLES else behavior),
-                "document": plain(row["document"])[:12],
-                "segment": row["segment"],
-            }
-        )
-    return rows
+    return [
+        {
+            "head": capital(about.kind(row["kind"]).head_name(row["layer"], row["head"])),
+            "role": capital(about.words.roles[row["behavior"]]),
+            "value": (number(row["value"]), ROLES[row["behavior"]].example),
+            "document": plain(row["document"])[:12],
+            "segment": row["segment"],
+        }
+        for row in role_examples(about)
+    ]
 
 
 def is_papers_model(about: Context) -> bool:
