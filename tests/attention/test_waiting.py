@@ -5,7 +5,7 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.analyses.coref.accumulator import CoreferenceAccumulator
+from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.stats.sums import StatsAccumulator

@@ -14,9 +14,9 @@ from headscope.analyses.behaviors.catalog import NAMES, Delimiter
 from headscope.analyses.behaviors.layout import best_table, heads_table
 from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
-from headscope.analyses.coref.accumulator import CoreferenceAccumulator
-from headscope.analyses.coref.gap.accumulator import GapAccumulator
-from headscope.analyses.coref.gap.gap_segments import GapQuestion
+from headscope.analyses.coref.gap_rows import GapQuestion
+from headscope.analyses.coref.gap_sums import GapAccumulator
+from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.distribution.examples import ExampleAccumulator
 from headscope.analyses.distribution.sums import DistributionAccumulator

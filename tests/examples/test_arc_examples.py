@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.analyses.coref.mention_table import FIELD, mention_table
-from headscope.analyses.coref.questions import coreference_questions
+from headscope.analyses.coref.mentions import FIELD, coreference_questions, mention_table
 from headscope.analyses.syntax.questions import syntax_questions
 from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.attention.scan import scan

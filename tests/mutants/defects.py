@@ -179,7 +179,7 @@ DEFECTS = [
     _in("analyses/distances/divergence.py",
         "(p * torch.log(p / middle) + q * torch.log(q / middle)).sum(-1) / 2",
         "(p * torch.log(p / middle) + q * torch.log(q / middle)).sum(-1)", "analyses/distances/test_divergence.py"),
-    _in("analyses/coref/antecedents.py", "min(leftmost.get(entity, head), head)",
+    _in("analyses/coref/mentions.py", "min(leftmost.get(entity, head), head)",
         "max(leftmost.get(entity, head), head)", "analyses/coref/test_antecedents.py"),
     _in("analyses/norms/facts.py",
         "return self.sink_share > SINK_SHARE", "return self.sink_share < SINK_SHARE",
@@ -187,7 +187,7 @@ DEFECTS = [
     _in("analyses/syntax/relations.py",
         "return self.q < SIGNIFICANT and self.margin >= LEAST_SHARE", "return self.q < SIGNIFICANT",
         "analyses/syntax/test_relations.py"),
-    _in("analyses/coref/gap/gap_segments.py", "return self.a[1] - 1, self.b[1] - 1",
+    _in("analyses/coref/gap_rows.py", "return self.a[1] - 1, self.b[1] - 1",
         "return self.a[0], self.b[1] - 1", "analyses/coref/test_gap.py"),
     # analyses: those of the newer questions
     _in("analyses/explanation/row_block.py",

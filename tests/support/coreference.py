@@ -8,9 +8,9 @@ import pandas as pd
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from headscope.analyses.coref.accumulator import CoreferenceSums
-from headscope.analyses.coref.gap.accumulator import GapSums
-from headscope.analyses.coref.mention_table import FIELD, mention_table
+from headscope.analyses.coref.gap_sums import GapSums
+from headscope.analyses.coref.mentions import FIELD, mention_table
+from headscope.analyses.coref.sums import CoreferenceSums
 from headscope.encoding.segment import Segment
 from support.inputs import made_up_segments
 

@@ -40,9 +40,9 @@ def without_intervals():
     return with_parts(run, syntax_best=best)
 
 
-def with_manifest(**treebank):
+def with_manifest(*, corpus="treebank", **values):
     run = mock_inputs.section_4(2, 3)
-    return with_parts(run, manifest={**run.manifest, "treebank": {**run.manifest["treebank"], **treebank}})
+    return with_parts(run, manifest={**run.manifest, corpus: {**run.manifest[corpus], **values}})
 
 
 def only_baseline(name):
@@ -124,8 +124,30 @@ def without_roles():
     return with_parts(run, roles=run.roles.assign(role="mixed"))
 
 
+def control_of_one_seed():
+    run = changed("coref", where="model == 'control' and seed > 0", model="left out")
+    return with_parts(run, coref_differences=run.tables["coref_differences"].query("than != 'control' or seed == 0"))
+
+
+def differing(value, *, where=""):
+    """A run in which the differences of accuracies of antecedents have this value and a narrow interval."""
+    return changed("coref_differences", where=where, difference=value, ci_low=value - 0.01, ci_high=value + 0.01)
+
+
 RUNS = {
     "arc_examples": [lambda: mock_inputs.section_4(2, 3)],
+    "coref": [
+        lambda: mock_inputs.section_4(2, 3),
+        lambda: mock_inputs.section_4(2, 3, documents=4),
+        lambda: with_parts(mock_inputs.section_4(2, 3), coref=None, coref_heads=None),
+        lambda: changed("coref", where="selection == 'held-out'", accuracy=np.nan),
+        lambda: differing(0.0),
+        lambda: differing(0.3),
+        control_of_one_seed,
+        lambda: with_manifest(
+            corpus="coreference", head_rule={"from": "trees"}, unmatched_brackets=1, unmatched_named=["a) is not open"]
+        ),
+    ],
     "distances": [
         lambda: nearest(of_clusters()),
         lambda: nearest(of_clusters(kinds=mock_inputs.two_kinds(), stability=[0.9, 0.3, 0.3])),

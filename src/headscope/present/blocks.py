@@ -143,6 +143,8 @@ class TableBlock:
         unfolded: True if it has no fold.
         class_: class of the table. If it has one, or no fold, rows that have the same text in the field `group` stand
             below that text, rows whose field `weak` is true are gray, and cells have small print.
+        terminal: True if a terminal shows it after the first table; if no table has it, a terminal shows all unfolded
+            tables, or else the first folded one.
     """
 
     name: str
@@ -154,6 +156,7 @@ class TableBlock:
     opened: bool = False
     unfolded: bool = False
     class_: str | None = None
+    terminal: bool = False
 
     def shown_columns(self, rows: Sequence[Row]) -> Mapping[str, Mapping[str, tuple[str, str]]]:
         """Return the columns, by group, in which any row has a value."""

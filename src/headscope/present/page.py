@@ -125,14 +125,18 @@ class Page:
                 yield block.kind.ending, partial(block.draw, CHARTS[block.form], about)
 
     def terminal(self, run: Study) -> Iterator[Grid | str]:
-        """Yield the sentences, the unfolded tables or else the first folded one, and the definitions, as text."""
+        """Yield the sentences, the tables for a terminal (`TableBlock.terminal`), and the definitions, as text."""
         about = Context.of(run)
         filled = self.filled(run)
         for each in self.findings(about):
             yield f"  {each.text}" if each.goes_on else f"- {each.text}"
         blocks = filled.each(TableBlock)
         tables = [(block, table) for block in blocks if (table := terminal_table(block, about)) is not None]
-        for index, (_, (title, grid)) in enumerate([each for each in tables if each[0].unfolded] or tables[:1]):
+        if any(block.terminal for block, _ in tables):
+            chosen = [each for index, each in enumerate(tables) if index == 0 or each[0].terminal]
+        else:
+            chosen = [each for each in tables if each[0].unfolded] or tables[:1]
+        for index, (_, (title, grid)) in enumerate(chosen):
             yield ""
             yield from () if index else _captions_above_table(filled)
             yield title

@@ -31,7 +31,7 @@ from headscope.report_kit.numbers import (
 )
 from headscope.report_kit.pictures.strip import strip
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell, Runs
+from headscope.report_kit.tables.cells import NO_NUMBER, Cell, Runs
 from headscope.report_kit.tables.page_parts import folded, numbered, page_table, scrolled
 from headscope.report_kit.tables.page_rows import Table, unit
 from headscope.report_kit.tables.terminal import Grid
@@ -73,7 +73,9 @@ def _emphasized(cell: Cell, is_strong: bool, spread: float = nan) -> CellText:
     return CellText(value, below, html=el("b", value) + el("small", below) if is_strong and below else None)
 
 
-def _head(head: HeadRef, below: str = "") -> CellText:
+def _head(head: HeadRef | str, below: str = "") -> CellText:
+    if isinstance(head, str):
+        return CellText(head, below)
     small = el("small", below, class_="often") if below else Html()
     return CellText(head.text, below, html=head.link + small)
 
@@ -82,11 +84,23 @@ def _short(value: float) -> str:
     return rounded(value, whole_from=100.0)
 
 
+def _pictured(value: Cell | Runs | str, *, role: str = "mixed", strong: bool = False) -> CellText:
+    if isinstance(value, str):
+        return CellText(value, class_="picture")
+    if isinstance(value, Runs):
+        text, drawn = _runs(value), strip(NO_NUMBER, control=value, role=role)
+    else:
+        text, drawn = CellText(share(value.value), ends(value)), strip(value, role=role)
+    below = el("small", text.below, class_="beside") if text.below else Html()
+    html = el("b" if strong else "span", text.text) + " " + below + drawn
+    return CellText(text.text, text.below, html=html, class_="picture")
+
+
 FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
     {
         "text": lambda value: CellText(plain(value), class_="words way"),
-        # text with details below it
-        "detail": lambda value: CellText(*value),
+        # text with details below it, or a linked head
+        "detail": lambda value: _head(*value),
         "head": lambda head: CellText(head.text),
         # a head linked to its card, with details below it
         "head_link": lambda value: _head(*value),
@@ -138,6 +152,8 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         "correlation": _of_cell(correlation),
         "correlation_ends": lambda cell: CellText(ends(cell, correlation, missing=DASH)),
         "three_digits": lambda value: CellText(formatted(float(value), "#.3g")),
+        # an accuracy with its interval beside it and its picture below it
+        "pictured": lambda value: _pictured(value[0], **value[1]),
     }
 )
 """How a field is written: name of the form -> its function."""
@@ -180,20 +196,26 @@ def _grouped(block: TableBlock, about: Context) -> Html | None:
     rows = block.rows(about)
     if not rows:
         return None
-    columns = {title: column for group in block.shown_columns(rows).values() for title, column in group.items()}
+    shown = block.shown_columns(rows)
+    columns = [column for group in shown.values() for column in group.items()]
     groups: dict[str, list[Html]] = {}
     for row in rows:
-        cells = [_cell(row, *column) for column in columns.values()]
+        cells = [_cell(row, *column) for _, column in columns]
         groups.setdefault(row.get("group") or "", []).append(
             el("tr", _row_title(cells[0]), map(_html_cell, cells[1:]), class_="weak" if row.get("weak") else None)
         )
-    words = [title for title, (_, form) in columns.items() if form in _WORDS]
-    table = page_table(list(columns), groups, name=block.name, class_=block.class_, words=words)
+    words, pictures = ([title for title, (_, form) in columns if form in forms] for forms in (_WORDS, ("pictured",)))
+    spans = [el("th", title, colspan=len(group), scope="colgroup" if title else None) for title, group in shown.items()]
+    table = page_table(
+        [title for title, _ in columns], groups, name=block.name, class_=block.class_, words=words, pictures=pictures,
+        above=el("tr", spans) if len(shown) > 1 else None,
+    )  # fmt: skip
     return scrolled(table, block.summary) if block.unfolded else folded(table, block.summary)
 
 
 def _row_title(cell: CellText) -> Html:
-    return el("th", _shown(cell), el("small", cell.below) if cell.below else None, scope="row")
+    below = el("small", cell.below) if cell.below else None
+    return el("th", [cell.text, below] if cell.html is None else cell.html, scope="row")
 
 
 def _html_cell(cell: CellText) -> Html:
@@ -224,7 +246,11 @@ def terminal_table(block: TableBlock, about: Context) -> tuple[str, Grid] | None
 
 def _terminal(cell: CellText, form: str) -> str:
     """Return a cell for a terminal, where small print is left out but for the intervals that matter most."""
-    text = f"{cell.text} ({cell.below})" if cell.below and form in ("emphasized", "offset_share") else cell.text
+    text = (
+        f"{cell.text} ({cell.below})"
+        if cell.below and form in ("emphasized", "offset_share", "pictured")
+        else cell.text
+    )
     return text.replace(DASH, HYPHEN).replace("−", HYPHEN)
 
 

@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.coref.accumulator import CoreferenceAccumulator
-from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, mention_table
+from headscope.analyses.coref.mentions import FIELD, MENTION_TYPES, mention_table
+from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan

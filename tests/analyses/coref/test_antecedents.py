@@ -4,9 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.coref.antecedents import candidate_words, first_headed, mention_order
-from headscope.analyses.coref.mention_table import MENTION_TYPES, mention_table
-from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
+from headscope.analyses.coref.mentions import MENTION_TYPES, candidate_words, first_headed, mention_order, mention_table
+from headscope.analyses.coref.windows import MentionCounts, coreference_segments
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.encoding.encoder import Encoder
 from support.coreference import word_tokenizer

@@ -3,10 +3,17 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.coref.accumulator import CoreferenceAccumulator
-from headscope.analyses.coref.baselines import BASELINES, baseline_hits, choices
-from headscope.analyses.coref.mention_rules.agreement import agreement, describe, features_of, lexicon
-from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, mention_table
+from headscope.analyses.coref.baselines import (
+    BASELINES,
+    agreement,
+    baseline_hits,
+    choices,
+    describe,
+    features_of,
+    lexicon,
+)
+from headscope.analyses.coref.mentions import FIELD, MENTION_TYPES, mention_table
+from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.attention.scan import scan
 from support.coreference import segments_with_mentions
 from support.hand_made import HandMadeSource, random_map

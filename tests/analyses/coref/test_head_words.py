@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from headscope.analyses.coref.mention_rules.head_rule import rule_agreement, rule_head
-from headscope.analyses.coref.mention_rules.head_words import MentionWords
+from headscope.analyses.coref.head_rule import rule_agreement, rule_head
+from headscope.analyses.coref.head_words import MentionWords
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.conllu import read_conllu
 from support.shared_data import data

@@ -8,13 +8,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.coref.baselines import BASELINES, baseline_hits, choices
-from headscope.analyses.coref.mention_rules.agreement import agreement, features_of
-from headscope.analyses.coref.mention_rules.head_rule import rule_agreement
-from headscope.analyses.coref.mention_rules.head_words import MentionWords
-from headscope.analyses.coref.mention_table import MENTION_TYPES, mention_table
-from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
-from headscope.analyses.coref.scored_mentions import ScoredMentions
+from headscope.analyses.coref.baselines import BASELINES, agreement, baseline_hits, choices, features_of
+from headscope.analyses.coref.head_rule import rule_agreement
+from headscope.analyses.coref.head_words import MentionWords
+from headscope.analyses.coref.mentions import MENTION_TYPES, mention_table
+from headscope.analyses.coref.sums import ScoredMentions
+from headscope.analyses.coref.windows import MentionCounts, coreference_segments
 from headscope.attention.words.word_attention import WordAxis
 from headscope.attention.words.word_rows import WordRows
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
@@ -108,7 +107,7 @@ def test_hits_are_those_of_a_loop_over_mentions_and_heads(batch, strict, at_once
                     expected[item, each, [0, kind]] += 1
     queries = ScoredMentions.of(tables, strict=strict).at_places(rows_of(len(tables), 12))
 
-    import headscope.analyses.coref.scored_mentions as module
+    import headscope.analyses.coref.sums as module
 
     before, module._WEIGHTS_AT_ONCE = module._WEIGHTS_AT_ONCE, at_once * 36
     try:

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.coref.accumulator import CoreferenceSums
-from headscope.analyses.coref.gap.accumulator import GapSums
-from headscope.analyses.coref.result_tables import CoreferenceResult, gap_table
+from headscope.analyses.coref.compute import CoreferenceResult, gap_table
+from headscope.analyses.coref.gap_sums import GapSums
+from headscope.analyses.coref.sums import CoreferenceSums
 from headscope.analyses.coref.tables import COREF, COREF_DIFFERENCES, COREF_HEADS, GAP
 
 GROUPS = 24

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.analyses.coref.mention_table import mention_table
+from headscope.analyses.coref.mentions import mention_table
 from headscope.analyses.explanation.annotation import annotation_of, kept_fields
 from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.contexts import contexts_of, token_counts

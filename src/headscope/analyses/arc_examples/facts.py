@@ -9,7 +9,7 @@ from functools import partial
 import pandas as pd
 
 from headscope.analyses.arc_examples.arc_drawing import drawing
-from headscope.analyses.coref.antecedent_results import Antecedents, antecedents_of
+from headscope.analyses.coref.results import Antecedents, antecedents_of
 from headscope.analyses.for_report import arc_examples
 from headscope.analyses.syntax.relations import Best, relations_of
 from headscope.attention.head_id import head_label

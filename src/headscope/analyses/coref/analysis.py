@@ -24,7 +24,7 @@ ANALYSIS = Analysis(
         Stage(
             name="gap",
             cost=3,
-            measure="gap.measure:GapMeasurement",
+            measure="measure:GapMeasurement",
             tables="tables:GAP_TABLES",
             corpora=("gap",),
             requested_as="coref",
@@ -41,6 +41,8 @@ ANALYSIS = Analysis(
             "gender. Without --coref the synthetic documents are read."
         ),
     ),
+    report="facts:PARTS",
+    terminal="facts:PAGE",
     head_measures=(
         HeadMeasures(table="coref_heads", values=("accuracy",), by=("mention_type",), where={"model": "trained"}),
     ),
@@ -49,5 +51,5 @@ ANALYSIS = Analysis(
         CorpusCount(corpus="coreference", number="counted", unit="mention", says="{} with an antecedent"),
         CorpusCount(corpus="gap", number="used", unit="row", says="{} of GAP"),
     ),
-    paper={"table-2": "in_paper:table_2"},
+    paper={"table-2": "results:table_2"},
 )

@@ -1,14 +1,17 @@
 """Baselines that choose an antecedent without attention, among the same candidates (section 4.3)."""
 
+import json
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from types import SimpleNamespace
 
 import numpy as np
+from jaxtyping import Bool, UInt8
 from numpy.typing import NDArray
 
-from headscope.analyses.coref.antecedents import candidate_words, first_headed
-from headscope.analyses.coref.mention_rules.agreement import agreement, features_of
-from headscope.analyses.coref.mention_table import MentionTable
+from headscope.analyses.coref.mentions import MENTION_TYPES, MentionTable, candidate_words, first_headed
 
 BASELINES = ("nearest", "head match", "head match, else nearest", "rules")
 
@@ -83,3 +86,114 @@ def _agreeing(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
         indices = table.scored[rows]
         answers[rows] = _rightmost(candidate_words(first, indices, table.heads[indices]))
     return answers
+
+
+# A feature is a set of possible values, one bit each.
+NUMBERS, GENDERS, PERSONS = "sp", "mfn", "123"
+_PROPER = MENTION_TYPES.index("proper")
+_PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
+_SINGULAR_ENDINGS = ("ss", "us", "is", "'s", "’s")
+
+
+@cache
+def lexicon() -> SimpleNamespace:
+    """Return the lower-cased words of `data/agreement.json`, which is read once.
+
+    Returns:
+        `pronouns`: number, gender and person of each, as letters. Genders of `titles`, of `persons` (singular nouns for
+        people), `plurals` (irregular ones, and plural titles) and first `names`. Sets of `things` (singular nouns), of
+        `singular_s` (singular words that end in s), and of first words of a mention that determine its number,
+        `plural_words` and `singular_words`.
+    """
+    text = resources.files("headscope").joinpath("data/agreement.json").read_text(encoding="utf-8")
+    lists = {name: words for name, words in json.loads(text).items() if name != "about"}
+    pronouns = {word: tuple(code.split()) for word, code in lists.pop("pronouns").items()}
+    genders = {
+        name: {word: gender for gender, words in words_by_gender.items() for word in words}
+        for name, words_by_gender in lists.items()
+        if isinstance(words_by_gender, dict)
+    }
+    sets = {name: frozenset(words) for name, words in lists.items() if isinstance(words, list)}
+    return SimpleNamespace(pronouns=pronouns, **genders, **sets)
+
+
+def describe(words: Sequence[str], head: int, *, named: bool) -> tuple[str, str, str]:
+    """Return the possible numbers, genders and persons of a mention, as letters.
+
+    A pronoun has the features in the list. Other mentions are third person; `and` before the head or right after it
+    makes a mention plural; else number follows the list, the mention's first word, and the ending -s. Gender follows a
+    title, the head noun (a plural as its singular), then a first name.
+
+    Args:
+        words: words of the mention.
+        head: position of its head word in them.
+        named: True if the mention is a name.
+    """
+    known = lexicon()
+    lowered = [word.lower() for word in words]
+    noun = lowered[head]
+    if not named and noun in known.pronouns:  # `US` is a name
+        numbers, genders, persons = known.pronouns[noun]
+        return numbers, genders, persons
+    if "and" in lowered[: head + 2]:
+        return "p", GENDERS, "3"
+    return _number(lowered, noun, named=named), _gender(lowered, head, named=named), "3"
+
+
+def features_of(words: Sequence[str], table: MentionTable) -> UInt8[np.ndarray, "mention 3"]:
+    """Return the number, gender and person of a window's mentions as sets of bits."""
+    features = np.zeros((len(table), 3), dtype=np.uint8)
+    named = (table.types == _PROPER).tolist()
+    known: dict[tuple[int, int, int, bool], tuple[int, ...]] = {}  # several entities may have the same words
+    for index, row in enumerate(zip(table.starts.tolist(), table.ends.tolist(), table.heads.tolist(), named)):
+        if row not in known:
+            start, end, head, name = row
+            letter_sets = describe(words[start:end], head - start, named=name)
+            known[row] = tuple(
+                sum(1 << values.index(letter) for letter in letters)
+                for values, letters in zip((NUMBERS, GENDERS, PERSONS), letter_sets)
+            )
+        features[index] = known[row]
+    return features
+
+
+def agreement(
+    mentions: UInt8[np.ndarray, "mention 3"], others: UInt8[np.ndarray, "other 3"]
+) -> Bool[np.ndarray, "mention other"]:
+    """Mark the pairs that have a number, a gender and a person in common, `[mention, other]`."""
+    agrees: NDArray[np.bool_] = ((mentions[:, None] & others[None]) != 0).all(2)
+    return agrees
+
+
+def _number(lowered: list[str], noun: str, *, named: bool) -> str:
+    known = lexicon()
+    rules = (
+        ("p", noun in known.plurals or lowered[0] in known.plurals),
+        ("s", noun in known.persons or noun in known.things or noun in known.singular_s),
+        ("p", lowered[0] in known.plural_words),
+        ("s", lowered[0] in known.singular_words or not noun.endswith("s") or noun.endswith(_SINGULAR_ENDINGS)),
+    )
+    if number := next((number for number, applies in rules if applies), None):
+        return number
+    # `Hastings` may be singular, `the Hastings` are plural.
+    return NUMBERS if named and lowered[0] != "the" else "p"
+
+
+def _gender(lowered: list[str], head: int, *, named: bool) -> str:
+    known = lexicon()
+    noun = lowered[head]
+    if named:
+        tables = (known.titles, known.names)
+        genders = [table[word] for table in tables for word in lowered[: head + 1] if word in table]
+        # In `Dr Mary Malone` the title leaves the gender open, and the name determines it.
+        if genders:
+            return next((gender for gender in genders if gender != "mf"), "mf")
+    # the noun, and its possible singulars
+    forms = [noun, *(noun.removesuffix(end) + more for end, more in _PLURALS if noun.endswith(end))]
+    for form in forms:
+        for table in (known.plurals, known.persons):
+            if form in table:
+                return str(table[form])
+        if form in known.things:
+            return "n"
+    return GENDERS

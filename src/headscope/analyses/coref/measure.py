@@ -1,4 +1,4 @@
-"""The stage of section 4.3: which head finds antecedents."""
+"""The stages of section 4.3: which head finds antecedents, and which of two names in a row of GAP."""
 
 from collections.abc import Iterator
 from functools import cached_property, partial
@@ -7,12 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.coref.accumulator import CoreferenceAccumulator
-from headscope.analyses.coref.mention_rules.head_rule import rule_agreement
-from headscope.analyses.coref.mention_windows import MentionCounts
-from headscope.analyses.coref.questions import coreference_questions
-from headscope.analyses.coref.result_tables import CoreferenceResult
-from headscope.analyses.coref.run_windows import MentionWindows, WindowReader
+from headscope.analyses.coref.compute import CoreferenceResult, gap_table
+from headscope.analyses.coref.gap_rows import GapCounts, gap_segments
+from headscope.analyses.coref.gap_sums import GapAccumulator
+from headscope.analyses.coref.head_rule import rule_agreement
+from headscope.analyses.coref.mentions import coreference_questions
+from headscope.analyses.coref.sums import CoreferenceAccumulator
+from headscope.analyses.coref.windows import MentionCounts, MentionWindows
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.model.model_source import TileSource
@@ -24,7 +25,7 @@ from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS, ArcExample
 from headscope.examples.example_inputs import example_inputs
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.segment_cache import SegmentCache
-from headscope.scans.scan_declaration import Scan, ScanSums
+from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums
 from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.control_documents import ControlDocuments
@@ -41,8 +42,8 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
 
     def __init__(self, run: ModelRun, **more: Any) -> None:
         super().__init__(run, **more)
-        assert run.corpora.coreference is not None
-        self.corpus, self.windows = run.corpora.coreference, WindowReader(run)
+        self.windows = MentionWindows(run, self._trained)
+        self.corpus = self.windows.corpus
         self.counts, self.known = MentionCounts(), KnownPieces(run.encoder, "coreference corpus")
         self._segment_cache = SegmentCache()
 
@@ -55,13 +56,10 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the windows by the trained model, and the scans by its controls."""
         controls, options = self.run.controls, self.run.options
-
-        def sums() -> CoreferenceAccumulator:
-            return CoreferenceAccumulator(self.run.layout, pooling=options.pooling, strict=options.strict)
-
-        yield Scan(MentionWindows(self.windows, self._trained), [sums()], label="coreference heads")
+        sums = partial(CoreferenceAccumulator, self.run.layout, pooling=options.pooling, strict=options.strict)
+        yield Scan(self.windows, [sums()], label="coreference heads")
         for number in range(controls):
-            corpus = MentionWindows(self.windows, partial(self._control, number))
+            corpus = MentionWindows(self.run, partial(self._control, number))
             label = f"coreference, control {number + 1} of {controls}"
             yield Scan(corpus, [sums()], f"control-{number}", label=label)
 
@@ -76,7 +74,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
             raise InputError(_nothing(self.corpus.name, self.counts))
         trained = sums.of(CoreferenceAccumulator)
         result = CoreferenceResult(trained.compute(), seed=seed)
-        systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
+        results, gaps = [result], [result.differences()]
         for number in range(self.run.controls):
             control = sums.of(CoreferenceAccumulator, f"control-{number}")
             # The documents of a control may have no scored mention.
@@ -84,23 +82,29 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
                 continue
             same = self.control_documents.paired(trained, control)
             control_result = CoreferenceResult(control.compute(), model="control", control_seed=number, seed=seed)
-            systems.append(control_result.systems())
-            heads.append(control_result.heads())
+            results.append(control_result)
             gaps.append(CoreferenceResult(same.compute(), seed=seed).against(control_result))
         facts = self._facts()
-        # One document gives no held-out rows, and concatenating an empty table would turn the others' counts into
-        # floats.
+        # One document gives no held-out rows, and an empty table would turn the others' counts into floats.
         nonempty = [gap for gap in gaps if len(gap)]
+        brackets = facts["unmatched_brackets"]
         return StageResult(
             name="coref",
             tables={
-                "coref": pd.concat(systems, ignore_index=True),
-                "coref_heads": pd.concat(heads, ignore_index=True),
+                "coref": pd.concat([each.systems() for each in results], ignore_index=True),
+                "coref_heads": pd.concat([each.heads() for each in results], ignore_index=True),
                 "coref_differences": pd.concat(nonempty or gaps, ignore_index=True),
                 "coref_examples": self._examples(result),
             },
             facts={"coreference": facts},
-            notes=(*_notes(facts), *filter(None, [self.known.note()])),
+            notes=(
+                *notes_on(
+                    "coreference",
+                    too_few(facts["documents"], here="it has"),
+                    unmatched_line(brackets, facts["unmatched_named"]) if brackets else None,
+                ),
+                *filter(None, [self.known.note()]),
+            ),
             state=trained.state(),
         )
 
@@ -118,10 +122,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
         best = result.best()
         wanted = [] if best is None else [WantedHead("coreference", *best, "mention->antecedent")]
         special, pooling = self.run.encoder.vocabulary.special_names, self.run.options.pooling
-
-        def empty() -> ArcExamples:
-            return ArcExamples(wanted, coreference_questions, special=special, pooling=pooling)
-
+        empty = partial(ArcExamples, wanted, coreference_questions, special=special, pooling=pooling)
         return (collect(self._short_windows, empty) if wanted else empty()).table()
 
     def _short_windows(self) -> TileSource:
@@ -168,10 +169,73 @@ def _nothing(name: str, counts: MentionCounts) -> str:
     )
 
 
-def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
-    number = facts["unmatched_brackets"]
-    return notes_on(
-        "coreference",
-        too_few(facts["documents"], here="it has"),
-        unmatched_line(number, facts["unmatched_named"]) if number else None,
-    )
+class GapRows(ScanCorpus):
+    """The rows of GAP given to a run.
+
+    Args:
+        run: a `ModelRun` with GAP files.
+
+    Attributes:
+        rows: the files.
+        counts, known: counts of used and lost rows, and unknown tokens in them; filled as rows are read.
+    """
+
+    def __init__(self, run: ModelRun) -> None:
+        assert run.corpora.gap is not None
+        self.run, self.rows = run, run.corpora.gap
+        self.counts, self.known = GapCounts(), KnownPieces(run.encoder, "GAP")
+
+    def source(self) -> TileSource:
+        """Return the stream of tiles over the rows."""
+        options = self.run.options
+        segments = gap_segments(
+            self.rows.read(limit=options.max_inputs, seed=options.seed),
+            self.run.encoder,
+            max_length=options.max_length,
+            counts=self.counts,
+        )
+        return self.run.over(self.known.watch(segments))
+
+    def documents_read(self, inputs: int) -> int:
+        """Return the number of rows: each is an input."""
+        return inputs
+
+    @property
+    def limit(self) -> int | None:
+        """The largest number of rows."""
+        return self.run.options.max_inputs
+
+
+class GapMeasurement(Measurement[ModelRun]):
+    """The accuracy with which every head resolves the pronoun of a row of GAP, by gender."""
+
+    def __init__(self, run: ModelRun, **more: Any) -> None:
+        super().__init__(run, **more)
+        self.corpus = GapRows(run)
+
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the rows."""
+        yield Scan(self.corpus, [GapAccumulator(self.run.layout, pooling=self.run.options.pooling)], label="GAP")
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the table.
+
+        Raises:
+            InputError: no row fits into an input.
+        """
+        counts, name, heads = self.corpus.counts, self.corpus.rows.name, sums.of(GapAccumulator)
+        if not counts.used:
+            raise InputError(f"no row of {name} fits into --max-length {self.run.options.max_length} tokens; raise it")
+        facts = {
+            "name": name,
+            "kinds": [part.kind for part in heads.layout],
+            **{key: getattr(counts, key) for key in ("rows", "used", "shortened")},
+            "lost": dict(sorted(counts.lost.items())),
+        }
+        return StageResult(
+            name="gap",
+            tables={"gap": gap_table(heads.compute(), seed=self.run.options.seed)},
+            facts={"gap": facts},
+            notes=tuple(filter(None, [self.corpus.known.note()])),
+            state=heads.state(),
+        )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import cached_property
 
-from headscope.analyses.coref.run_windows import MentionWindows, WindowReader
+from headscope.analyses.coref.windows import MentionWindows
 from headscope.analyses.explanation.catalog import Catalog
 from headscope.analyses.explanation.contexts import contexts_of, token_counts
 from headscope.analyses.explanation.example_tables import example_records
@@ -61,9 +61,9 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             yield Scan(corpus, [self._sample(ANNOTATED_ROWS)], TREEBANK, label="explanation: treebank")
         # GAP files alone are not a corpus of entities.
         if run.corpora.coreference is not None and run.options.coref:
-            windows = WindowReader(run)
-            mentions = MentionWindows(windows, windows.source)
-            yield Scan(mentions, [self._sample(ANNOTATED_ROWS)], COREFERENCE, label="explanation: coreference")
+            yield Scan(
+                MentionWindows(run), [self._sample(ANNOTATED_ROWS)], COREFERENCE, label="explanation: coreference"
+            )
 
     def _sample(self, most: int = MOST_ROWS) -> RowSampleAccumulator:
         return RowSampleAccumulator(self.run.layout, seed=self.run.options.seed, most=most)

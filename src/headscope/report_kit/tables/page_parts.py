@@ -17,6 +17,7 @@ def page_table(
     name: str,
     class_: str | None = None,
     words: Collection[str] = (),
+    pictures: Collection[str] = (),
     above: Html | None = None,
 ) -> Html:
     """Return a table of the page.
@@ -27,10 +28,13 @@ def page_table(
         name: its id in the page.
         class_: its class.
         words: titles of text columns.
+        pictures: titles of columns of numbers with a `strip`, whose scale stands below the title.
         above: a line above the titles.
     """
     header = [
-        el("th", title, scope="col", class_="words" if title in words else None)
+        el("th", title, scale(), scope="col", class_="picture")
+        if title in pictures
+        else el("th", title, scope="col", class_="words" if title in words else None)
         if title
         else el("td", scale(), class_="picture")
         for title in titles

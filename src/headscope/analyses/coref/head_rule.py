@@ -1,15 +1,23 @@
 """The head word of an English phrase by rule, for text without trees, and the accuracy of the rule."""
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import resources
 
-from headscope.analyses.coref.mention_rules import english_words as english
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.corpora.trees.tree import depths
 
-_NEVER_NOUN = english.PREPOSITIONS | english.FUNCTION_WORDS
-_NO_NOUN = _NEVER_NOUN | english.ARTICLES | english.POSSESSIVES | english.QUANTITIES | english.ADJECTIVES
-_STOPS = english.COMMAS | english.PREPOSITIONS | english.RELATIVES
+_FILE = resources.files("headscope").joinpath("data/english_words.json")
+LISTS = {name: frozenset(words) for name, words in json.loads(_FILE.read_text(encoding="utf-8")).items()}
+"""Closed lists of English words, all in lower case: function words; frequent adjectives and participles that cannot be
+recognized by their ending; nouns that end like these; subject pronouns, which after a noun begin a relative clause
+whose relative pronoun is left out (`the man I saw`)."""
+_ENDINGS = tuple(LISTS["adjective_endings"])
+_NEVER_NOUN = LISTS["prepositions"] | LISTS["function_words"]
+_NO_NOUN = _NEVER_NOUN.union(*(LISTS[name] for name in ("articles", "possessives", "quantities", "adjectives")))
+_STOPS = LISTS["commas"] | LISTS["prepositions"] | LISTS["relatives"]
+_JOINING = LISTS["clitics"] | LISTS["conjunctions"]
 _PHRASES = frozenset(("nsubj", "obj", "obl", "nmod"))
 _MOST_WORDS = 200  # words of a noun phrase; in one long chain of words, each would form a phrase with all that follow
 LEADING = frozenset(("case", "punct", "cc", "mark"))
@@ -21,7 +29,7 @@ def rule_head(words: Sequence[str]) -> int:
     The head is the last word before the first comma (or bracket, dash, colon), preposition, relative pronoun or
     participle that follows the first noun-like word; without one, the last word. A subject pronoun counts as the
     relative pronoun that is omitted before it (`the man I saw`). Punctuation and a final `'s` are not words. A word is
-    noun-like if it is in none of the lists of `english_words` and does not end like an adjective or a participle, or
+    noun-like if it is in none of the lists of `LISTS` and does not end like an adjective or a participle, or
     if it is a number, quantity, pronoun or adjective followed by `of` or a relative pronoun (`one of the men`, `those
     who left`). A form in -ing ends the phrase only if another word follows it.
 
@@ -29,7 +37,7 @@ def rule_head(words: Sequence[str]) -> int:
         words: words of the phrase, at least one.
     """
     word_positions = [at for at, word in enumerate(words) if any(map(str.isalnum, word))]
-    while len(word_positions) > 1 and words[word_positions[-1]].lower() in english.CLITICS:
+    while len(word_positions) > 1 and words[word_positions[-1]].lower() in LISTS["clitics"]:
         word_positions.pop()
     if not word_positions:
         return len(words) - 1
@@ -37,10 +45,10 @@ def rule_head(words: Sequence[str]) -> int:
     for at in range(word_positions[0], word_positions[-1] + 1):
         word, lower = words[at], words[at].lower()
         following = words[at + 1].lower() if at < word_positions[-1] else ""
-        left_out = lower in english.SUBJECTS and words[at - 1].lower() not in english.CONJUNCTIONS
+        left_out = lower in LISTS["subjects"] and words[at - 1].lower() not in LISTS["conjunctions"]
         if noun and (lower in _STOPS or left_out or _is_participle(word, following)):
             return head
-        if at in word_positions and lower not in english.CLITICS and lower not in english.CONJUNCTIONS:
+        if at in word_positions and lower not in _JOINING:
             head = at
             noun = noun or _is_noun_like(word, following)
     return word_positions[-1]
@@ -98,8 +106,8 @@ def _leads(sentence: AnnotatedSentence, at: int, noun: int) -> bool:
 
 def _is_noun_like(word: str, following: str) -> bool:
     lower = word.lower()
-    describes = word.endswith(english.ADJECTIVE_ENDINGS) and lower not in english.NOUNS_LIKE_ADJECTIVES
-    if following == "of" or following in english.RELATIVES:
+    describes = word.endswith(_ENDINGS) and lower not in LISTS["nouns_like_adjectives"]
+    if following == "of" or following in LISTS["relatives"]:
         return lower not in _NEVER_NOUN and not (describes and lower.endswith("ly"))
     if not word[0].isalpha() or lower in _NO_NOUN or _is_participle(word, following or word):
         return False
@@ -108,7 +116,7 @@ def _is_noun_like(word: str, following: str) -> bool:
 
 def _is_participle(word: str, following: str) -> bool:
     """Return True if a word looks like a participle; a name (`Fred`, `Browning`) does not."""
-    if not word[:1].islower() or word in english.NOT_PARTICIPLES:
+    if not word[:1].islower() or word in LISTS["not_participles"]:
         return False
     ends = (word.endswith("ed") and len(word) > 4) or (word.endswith("ing") and len(word) > 5 and following)
-    return bool(ends) or word in english.PARTICIPLES
+    return bool(ends) or word in LISTS["participles"]

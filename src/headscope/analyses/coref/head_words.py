@@ -5,8 +5,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal
 
-from headscope.analyses.coref.mention_rules import english_words as english
-from headscope.analyses.coref.mention_rules.head_rule import LEADING, rule_head
+from headscope.analyses.coref.head_rule import LEADING, LISTS, rule_head
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.tree import depths
 
@@ -57,7 +56,7 @@ class MentionWords:
         """Return the type of the head word of a mention; `head` is its position in the document.
 
         By the tag if there is one: a pronoun or determiner, a proper noun, anything else. Without tags: a word of a
-        closed list is a pronoun (`english_words.PRONOUNS`; `US` only if the other words are in capitals); a
+        closed list is a pronoun (`pronouns`; `US` only if the other words are in capitals); a
         capitalized word is proper, unless the capital may be due to the beginning of a sentence or quotation or to a
         line of capitals: then the word must be capitalized elsewhere in the document without such a reason.
         """
@@ -67,7 +66,7 @@ class MentionWords:
         if tag not in _NO_TAGS:
             return "pronoun" if tag in _PRONOUN_TAGS else "proper" if tag in _PROPER_TAGS else "nominal"
         word = sentence.words[at]
-        if word.lower() in english.PRONOUNS and (word != "US" or self._about(number)[1]):
+        if word.lower() in LISTS["pronouns"] and (word != "US" or self._about(number)[1]):
             return "pronoun"
         if not word[:1].isupper():
             return "nominal"

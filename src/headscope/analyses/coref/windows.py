@@ -1,20 +1,31 @@
-"""Documents with mentions of entities, split into windows, and the counts of scored and lost mentions."""
+"""Documents with mentions of entities, split into windows, with counts of scored and lost mentions."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.coref.antecedents import with_antecedent
-from headscope.analyses.coref.mention_rules.head_words import MentionWords
-from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, Mentions, MentionTable, mention_table
+from headscope.analyses.coref.head_words import MentionWords
+from headscope.analyses.coref.mentions import (
+    FIELD,
+    MENTION_TYPES,
+    Mentions,
+    MentionTable,
+    mention_table,
+    with_antecedent,
+)
+from headscope.attention.model.model_source import TileSource
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.mentions.unmatched import MOST_NAMED
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.document_windows import Window, WindowCounts, cut_windows
+from headscope.encoding.packing.max_inputs import draw_inputs
 from headscope.encoding.segment import NO_WORD, Segment
+from headscope.prepare.model_run import ModelRun
+from headscope.scans.scan_declaration import ScanCorpus
 
 CROSSES, NO_PIECE, NO_ANTECEDENT, AFTER_FIRST, NOT_DRAWN = (
     "crosses a window's edge",
@@ -72,22 +83,15 @@ class DocumentMentions(Mentions):
         """
         mentions = sorted(document.mentions, key=lambda mention: (mention.start, -mention.end))
         words = MentionWords(document)
-        heads = np.array([words.head(m) for m in mentions], dtype=np.int64)
-        types = [MENTION_TYPES.index(words.type(head)) for head in heads.tolist()]
         # Entities are numbered, because an array of names would hold every name at the length of the longest.
         numbers = {name: number for number, name in enumerate(sorted({m.entity for m in mentions}))}
-        entities = np.array([numbers[m.entity] for m in mentions], dtype=np.int64)
-        sizes = np.bincount(entities, minlength=len(numbers))
-        allowed = np.ones(len(mentions), dtype=bool) if singletons else sizes[entities] > 1
-        return cls(
-            starts=np.array([m.start for m in mentions], dtype=np.int64),
-            ends=np.array([m.end for m in mentions], dtype=np.int64),
-            heads=heads,
-            entities=entities,
-            types=np.array(types, dtype=np.int64),
-            allowed=allowed,
-            answerable=with_antecedent(heads, entities, np.ones(len(mentions), dtype=bool)),
-        )
+        rows = [(m.start, m.end, words.head(m), numbers[m.entity]) for m in mentions]
+        starts, ends, heads, entities = np.array(rows, dtype=np.int64).reshape(-1, 4).T.copy()
+        types = np.array([MENTION_TYPES.index(words.type(head)) for head in heads.tolist()], dtype=np.int64)
+        every = np.ones(len(mentions), dtype=bool)
+        allowed = every if singletons else np.bincount(entities, minlength=len(numbers))[entities] > 1
+        answerable = with_antecedent(heads, entities, every)
+        return cls(starts, ends, heads, entities, types, allowed, answerable)
 
     def inside(self, window: Window) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the mentions that are entirely inside a window, and whether their head word has a piece in it.
@@ -108,15 +112,10 @@ class DocumentMentions(Mentions):
 
     def table(self, window: Window, indices: NDArray[np.int64]) -> MentionTable:
         """Return some of a window's mentions, selected by their indices among the document's mentions."""
-        return mention_table(
-            starts=self.starts[indices] - window.start,
-            ends=self.ends[indices] - window.start,
-            heads=self.heads[indices] - window.start,
-            entities=self.entities[indices],
-            types=self.types[indices],
-            words=window.words,
-            allowed=self.allowed[indices],
-        )
+        positions, others = ("starts", "ends", "heads"), ("entities", "types", "allowed")
+        columns = {name: getattr(self, name)[indices] - window.start for name in positions}
+        columns |= {name: getattr(self, name)[indices] for name in others}
+        return mention_table(**columns, words=window.words)
 
 
 def coreference_segments(
@@ -172,3 +171,56 @@ def coreference_segments(
         if first_only:
             reason[mentions.starts >= end] = AFTER_FIRST
         counts.lost.update(str(why) for why in reason[mentions.answerable] if why)
+
+
+class MentionWindows(ScanCorpus):
+    """The windows of a run's coreference corpus, cut as often as they are needed.
+
+    Args:
+        run: run with such a corpus.
+        read: function that opens the stream of their tiles; by default the trained model reads them.
+    """
+
+    def __init__(self, run: ModelRun, read: Callable[[], TileSource] | None = None) -> None:
+        assert run.corpora.coreference is not None
+        self.run, self.corpus = run, run.corpora.coreference
+        self._read = read or (lambda: run.over(self.segments(MentionCounts())))
+        self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
+
+    def segments(self, counts: MentionCounts, *, max_length: int | None = None) -> Iterator[Segment]:
+        """Yield the windows in which a mention is scored, or a random draw of them if inputs are limited.
+
+        Args:
+            counts: counts of documents and mentions to fill.
+            max_length: largest number of tokens in a window; the run's when None.
+        """
+        options, length = self.run.options, max_length or self.run.options.max_length
+        how: dict[str, Any] = {"first_only": options.windows == "first", "singletons": options.singletons}
+
+        def cut(**more: Any) -> Iterator[Segment]:
+            return coreference_segments(self.corpus.read(), self.run.encoder, max_length=length, **how, **more)
+
+        if options.max_inputs is not None and length not in self._drawn:
+            # The draw is made once, for the trained model and all controls.
+            windows = [(segment.document, segment.index) for segment in cut()]
+            self._drawn[length] = draw_inputs(windows, limit=options.max_inputs, seed=options.seed)
+        return cut(counts=counts, drawn=self._drawn.get(length))
+
+    def source(self) -> TileSource:
+        """Return the stream of tiles."""
+        return self._read()
+
+    def documents_read(self, inputs: int) -> int:
+        """Return the approximate number of documents in a number of windows, which follows from that of words."""
+        windows = max(1, self.corpus.words * 4 // (3 * self.run.options.max_length))
+        return min(self.corpus.documents, self.corpus.documents * inputs // windows)
+
+    @property
+    def total(self) -> int | None:
+        """Number of documents."""
+        return self.corpus.documents
+
+    @property
+    def limit(self) -> int | None:
+        """Largest number of windows."""
+        return self.run.options.max_inputs

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.coref.accumulator import CoreferenceSums
 from headscope.analyses.coref.baselines import BASELINES
-from headscope.analyses.coref.gap.accumulator import GAP_MEASURES, GapSums
-from headscope.analyses.coref.gap.gap_segments import GAP_BASELINES, GENDERS
-from headscope.analyses.coref.mention_table import MENTION_TYPES
+from headscope.analyses.coref.gap_rows import GAP_BASELINES, GENDERS
+from headscope.analyses.coref.gap_sums import GAP_MEASURES, GapSums
+from headscope.analyses.coref.mentions import MENTION_TYPES
+from headscope.analyses.coref.sums import CoreferenceSums
 from headscope.analyses.coref.tables import COREF, COREF_DIFFERENCES, COREF_HEADS, GAP
 from headscope.statistics.inference.confidence import Interval, ends_of, ratio_interval
 from headscope.statistics.inference.cross_fitted import cross_fitted_difference

@@ -8,22 +8,19 @@ every name of every row, whereas GAP's own scorer lets a system mark none or bot
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.coref.gap.gap_segments import FIELD, GAP_BASELINES, GENDERS, GapQuestion
-from headscope.attention.host_copy import HostCopy, OnHost
+from headscope.analyses.coref.gap_rows import FIELD, GAP_BASELINES, GENDERS, GapQuestion
+from headscope.analyses.coref.sums import WordAccumulator
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words.word_attention import check_pooling
 from headscope.attention.words.word_rows import WordRows, places_of_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.sending import sent
-from headscope.models.anatomy import KindLayout
-from headscope.statistics.sums.accumulator import Accumulator, Span
 from headscope.statistics.sums.kept import Declared, counted, summed
 
 GAP_MEASURES = ("accuracy", "f1")
@@ -67,31 +64,14 @@ class GapSums:
         return 2 * right.astype(np.float64), true + self.rows
 
 
-class GapAccumulator(Accumulator):
+class GapAccumulator(WordAccumulator):
     """Counts, for every head, the rows of GAP in which it marks a true name.
 
     Segments carry a `GapQuestion` in `fields["gap"]`; those without one are not counted.
 
     Args:
-        layout: the kinds of attention; cross attention is left out.
-        pooling: attention from a split word: `mean`, `first` or `max` (`attention.words.word_attention`).
-
-    Raises:
-        ValueError: `pooling` is not known.
+        layout, pooling: as in `WordAccumulator`.
     """
-
-    needs: ClassVar[frozenset[str]] = frozenset({"weights"})
-    span: ClassVar[Span] = "layer"
-    parameters: ClassVar[tuple[str, ...]] = ("pooling",)
-
-    def __init__(self, layout: Sequence[KindLayout], *, pooling: str = "mean") -> None:
-        self.pooling = pooling
-        check_pooling(pooling)
-        self._questions: list[GapQuestion | None] = []
-        self._rows: dict[str, tuple[WordRows, Tensor]] = {}
-        self._layer_marks: dict[str, list[Tensor]] = {}
-        self._marks: dict[str, OnHost] = {}
-        super().__init__([part for part in layout if part.kind != "cross"])
 
     def declare(self) -> Declared:
         """Declare the counts of rows, and of those in which each head and each baseline marks a true name."""
@@ -105,8 +85,8 @@ class GapAccumulator(Accumulator):
 
     def begin(self, batch: Batch) -> None:
         """Collect the batch's questions."""
-        self._questions = [segment.fields.get(FIELD) for segment in batch.segments]
-        self._rows, self._layer_marks = {}, {part.kind: [] for part in self.layout}
+        super().begin(batch)
+        self._questions: list[GapQuestion | None] = [segment.fields.get(FIELD) for segment in batch.segments]
 
     def update(self, tile: AttentionTile) -> None:
         """Compute from one layer which name every head marks."""
@@ -119,15 +99,11 @@ class GapAccumulator(Accumulator):
         weights = rows.attention(tile, pooling=self.pooling).sum(2)
         index = names.clamp(min=0)[:, None].expand(-1, weights.shape[1], -1)
         scores = weights.gather(2, index).masked_fill((names < 0)[:, None], 0)
-        self._layer_marks[tile.kind].append(scores[..., 1] > scores[..., 0])
-
-    def hand_over(self, copy: HostCopy) -> None:
-        """Have the batch's answers copied to the host."""
-        self._marks = copy.add_layers(self._layer_marks)
+        self._layers[tile.kind].append(scores[..., 1] > scores[..., 0])
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to their rows."""
-        marks_by_kind = {kind: handle.array for kind, handle in self._marks.items()}
+        marks_by_kind = {kind: handle.array for kind, handle in self._answers.items()}
         for item, (segment, question) in enumerate(zip(batch.segments, self._questions)):
             if question is None:
                 continue
@@ -141,21 +117,13 @@ class GapAccumulator(Accumulator):
                 baselines=question.baselines()[:, None] * genders,
                 **{name: value[..., None] * genders for name, value in right.items()},
             )
-        self._rows, self._layer_marks, self._marks = {}, {}, {}
+        self._rows = {}
 
     def compute(self) -> tuple[GapSums, ...]:
         """Return the counts by group of rows."""
         stacked = self.sums.stacked()
-        return tuple(
-            GapSums(
-                kind=part.kind,
-                right=stacked[f"n_right.{part.kind}"],
-                baselines=stacked["baselines"],
-                true=stacked["n_true"],
-                rows=stacked["n_rows"],
-            )
-            for part in self.layout
-        )
+        numbers = stacked["baselines"], stacked["n_true"], stacked["n_rows"]
+        return tuple(GapSums(part.kind, stacked[f"n_right.{part.kind}"], *numbers) for part in self.layout)
 
 
 def _locate(tile: AttentionTile, questions: Sequence[GapQuestion | None]) -> tuple[WordRows, Tensor]:

@@ -1,1 +1,0 @@
-"""GAP: a pronoun and two names."""

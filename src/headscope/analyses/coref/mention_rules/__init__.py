@@ -1,1 +1,0 @@
-"""Mentions of English without trees: head words, types, number, gender and person."""

@@ -1,0 +1,154 @@
+"""Table 2 as read from a run: the selected heads and the baselines by type of mention; for a paper and for searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isnan
+
+import pandas as pd
+
+from headscope.attention.head_id import head_label
+from headscope.report_kit.head_functions import BestHead, FunctionScores, HeadFunction
+from headscope.report_kit.relation_names import COREFERENCE, short
+from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
+from headscope.report_kit.tables.paper_columns import interval_columns, percent_column, words_column
+from headscope.report_kit.words import capital
+from headscope.study.paper_table import PaperTable
+from headscope.study.study import Study
+
+TYPES = {"all": "all mentions", "pronoun": "pronouns", "proper": "proper names", "nominal": "nominals"}
+SYSTEMS = {
+    "nearest": "Nearest candidate",
+    "head match": "Same head word",
+    "head match, else nearest": "Same head word, else nearest",
+    "rules": "Four rules",
+    "random": "Random",
+    "first": "First name",
+}
+ANTECEDENT = HeadFunction(
+    name=COREFERENCE,
+    label=short(COREFERENCE),
+    description="an earlier mention of the same entity",
+    search_words=("coreference", "coref", "antecedent", "pronoun", "anaphora", "mention", "entity"),
+    role=COREFERENCE,
+    is_relation=True,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectedHead(ChosenHead):
+    """A head selected for all mentions, with its accuracy by type of mention.
+
+    Attributes:
+        q: q of the test of the selection against the simple baselines; NaN where nothing was tested.
+        cells: accuracy by type of mention; for held-out selection, on documents that did not select the head.
+    """
+
+    q: float
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class Antecedents:
+    """Table 2; results that a run did not measure are None or missing.
+
+    Attributes:
+        counts: number of mentions by type.
+        held_out, same_data: the head selected on other documents, and on the same.
+        systems: accuracy by baseline and type.
+        control: accuracy of heads selected with random weights, by type.
+    """
+
+    counts: Mapping[str, int]
+    held_out: SelectedHead | None
+    same_data: SelectedHead | None
+    systems: Mapping[str, Mapping[str, Cell]]
+    control: Mapping[str, Runs]
+
+
+def antecedents_of(run: Study) -> Antecedents | None:
+    """Return table 2, or None where the run has no coreference."""
+    table = run.tables.get("coref")
+    if table is None:
+        return None
+    is_head = table["system"] == "head"
+    systems: dict[str, dict[str, Cell]] = {}
+    for row in records(table[~is_head]):
+        systems.setdefault(str(row["system"]), {})[str(row["mention_type"])] = cell_of(row)
+    by_type = table[is_head].groupby("mention_type", sort=False)
+    control = {str(name): runs(records(rows), "control") for name, rows in by_type}
+    return Antecedents(
+        counts={str(name): int(rows["n_mentions"].max()) for name, rows in table.groupby("mention_type", sort=False)},
+        held_out=_selected(table[is_head], "held-out"),
+        same_data=_selected(table[is_head], "same-data"),
+        systems=systems,
+        control={name: spread for name, spread in control.items() if spread is not None},
+    )
+
+
+def _selected(table: pd.DataFrame, selection: str) -> SelectedHead | None:
+    is_selected = (table["model"] == "trained") & (table["selection"] == selection) & table["layer"].notna()
+    row_by_type = {str(row["mention_type"]): row for row in records(table[is_selected])}
+    if not row_by_type:
+        return None
+    main = row_by_type.get("all") or next(iter(row_by_type.values()))
+    cells = {name: cell_of(row) for name, row in row_by_type.items()}
+    return SelectedHead(**chosen_head(main), q=number(main.get("q_value")), cells=cells)
+
+
+def antecedent_scores(run: Study) -> list[FunctionScores]:
+    """Return the accuracies of every head, as a function of heads; empty where the run has no coreference."""
+    antecedents, table = antecedents_of(run), run.tables.get("coref_heads")
+    if antecedents is None:
+        return []
+    rows = None if table is None else table[(table["model"] == "trained") & (table["mention_type"] == "all")]
+    heads = None if rows is None or rows.empty else rows.rename(columns={"accuracy": "value"})
+    best = {}
+    if chosen := antecedents.held_out:
+        at = run.roles[["kind", "layer", "head"]].eq((chosen.kind, chosen.layer, chosen.head)).all(axis=1)
+        finds = any(COREFERENCE in list(relations) for relations in run.roles.loc[at, "finds"])
+        value, tested = chosen.cells.get("all"), not isnan(chosen.q)
+        best[chosen.kind] = BestHead(layer=chosen.layer, head=chosen.head, value=value, tested=tested, passes=finds)
+    nearest = antecedents.systems.get("nearest", {}).get("all")
+    return [
+        FunctionScores(
+            function=ANTECEDENT,
+            n_cases=antecedents.counts.get("all", 0),
+            baseline=float("nan") if nearest is None else nearest.value,
+            best=best,
+            heads=heads,
+        )
+    ]
+
+
+def table_2(run: Study) -> PaperTable | None:
+    """Return table 2 for a paper; None where the run has no coreference."""
+    antecedents = antecedents_of(run)
+    if antecedents is None or not antecedents.counts:
+        return None
+    types = [(name, TYPES.get(name, name), n) for name, n in antecedents.counts.items()]
+    columns = (words_column("system", "system"), *(percent_column(capital(title), name) for name, title, _ in types))
+    caption = (
+        "Mentions for which a right antecedent is picked, in percent, with 95% intervals over documents. Head: the "
+        "earlier mention whose head word gets most attention; held out: chosen by halves of the documents and scored "
+        f"on the others. Mentions: {', '.join(f'{title} {n:,}' for _, title, n in types)}."
+    )
+    rows: list[dict[str, object]] = []
+    for names, cells in _paper_rows(antecedents):
+        rows.append(dict(names))
+        for name, _, n in types:
+            rows[-1] |= {**interval_columns(name, cells.get(name)), f"{name}_n_mentions": n}
+    return PaperTable("table-2", caption, pd.DataFrame(rows), columns)
+
+
+def _paper_rows(antecedents: Antecedents) -> Iterator[tuple[dict[str, str], Mapping[str, Cell]]]:
+    """Yield the names and accuracies of the selected heads and the baselines."""
+    selected = (("held-out", "held out", antecedents.held_out), ("same-data", "same documents", antecedents.same_data))
+    for selection, how, best in selected:
+        if best is not None:
+            label = head_label(best.layer, best.head)
+            name = label if best.kind == "encoder" else f"{best.kind} {label}"
+            yield {"system": f"Head {name}, {how}", "head": name, "selection": selection}, best.cells
+    for name, cells in antecedents.systems.items():
+        yield {"system": SYSTEMS.get(name, name), "head": "", "selection": ""}, cells
