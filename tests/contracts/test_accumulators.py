@@ -32,8 +32,8 @@ from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
 from headscope.analyses.norms.compute import norm_table
 from headscope.analyses.norms.sums import NormAccumulator
-from headscope.analyses.pca.accumulator import PcaAccumulator
-from headscope.analyses.pca.measure import map_table, pca_table
+from headscope.analyses.pca.compute import map_table, pca_table
+from headscope.analyses.pca.sums import PcaAccumulator
 from headscope.analyses.stats.compute import stats_table
 from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
 from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator

@@ -205,7 +205,7 @@ DEFECTS = [
         "list(merged.values())", "analyses/explanation/test_sentence.py"),
     _in("analyses/importance/accumulator.py", "torch.where(counted, weights, 0.0).mul_(signed)", "signed",
         "analyses/importance/test_accumulator.py"),
-    _in("analyses/pca/principal.py", "covariance -= mean[:, :, None] * mean[:, None, :]", "pass",
+    _in("analyses/pca/directions.py", "covariance -= mean[:, :, None] * mean[:, None, :]", "pass",
         "analyses/pca/test_principal.py"),
     _in("analyses/distribution/deciles.py", "np.minimum(low, least), np.maximum(high, most)", "low, high",
         "analyses/distribution/test_deciles.py"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.pca.accumulator import SIDES
+from headscope.analyses.pca.sums import SIDES
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE, SHARE_NAMES, TOKENS
 from support.measured import with_parts
 from support.stand_ins import table_of

@@ -8,6 +8,7 @@ from support.measured import with_parts
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_norms import with_norms
+from support.mock_pca import with_pca
 from support.mock_probes import SCORES, probe_facts, with_probes
 from support.mock_syntax import with_treebank
 
@@ -169,6 +170,7 @@ RUNS = {
         lambda: with_norms(mock_inputs.encoder(6, 1), resting=0.1),
         lambda: with_norms(mock_inputs.t5()),
     ],
+    "pca": [lambda: with_pca(mock_inputs.encoder(2, 3))],
     "probes": [
         probed,
         lambda: probed(run=mock_inputs.t5()),

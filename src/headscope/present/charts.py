@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from headscope.attention.head_id import head_label
 from headscope.figures.axes import log_axis
 from headscope.figures.finders import EDGE_COLOR, write_beside
-from headscope.figures.head_points import draw_points
+from headscope.figures.head_points import draw_points, panel_column, side_by_side
 from headscope.figures.label_places import Box, WantedLabel, place_labels
-from headscope.figures.style import SOFT, figure_of, house_style, new_figure
-from headscope.present.blocks import Row
+from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
+from headscope.present.blocks import Row, has_value
 
 _MOST_NAMED, _NAME_SIZE = 8, 8.0
 
@@ -86,5 +86,32 @@ def _name_heads(
             write_beside(ax, label, position, (x, y), on_page[index]).set_gid(f"name--{kind}--{label.text}")
 
 
-CHARTS: Mapping[str, Callable[..., matplotlib.figure.Figure]] = MappingProxyType({"scatter": scatter})
+@house_style()
+def head_panels(
+    rows: Sequence[Row], *, kind: str, name: str, roles: pd.DataFrame | None, panels: Mapping[str, str]
+) -> matplotlib.figure.Figure:
+    """Draw a panel for each field that any head has: a point for each head, layer after layer, at its value.
+
+    Args:
+        rows: heads with `head` and the fields.
+        kind: `encoder`, `decoder` or `cross`.
+        name: name of the chart, used in the page's ids.
+        roles: `kind layer head role`, for colors and shapes.
+        panels: title of each field's panel.
+    """
+    known = [field for field in panels if any(has_value(row.get(field)) for row in rows)]
+    figure, axes = panel_column(len(known), height=1.4)
+    for ax, field in zip(axes, known):
+        shown = [row for row in rows if has_value(row.get(field))]
+        heads = [(row["head"].layer, row["head"].head) for row in shown]
+        x, y = side_by_side(ax, heads), np.array([row[field] for row in shown])
+        draw_points(ax, heads, x, y, kind=kind, name=f"{name.removeprefix('figure-')}-{field}", roles=roles)
+        ax.set_ylim(0, None)
+        ax.set_title(panels[field], loc="left", fontsize=10, color=INK)
+    return figure
+
+
+CHARTS: Mapping[str, Callable[..., matplotlib.figure.Figure]] = MappingProxyType(
+    {"scatter": scatter, "head_panels": head_panels}
+)
 """The forms of charts by name."""

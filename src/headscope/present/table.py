@@ -154,6 +154,7 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         "three_digits": lambda value: CellText(formatted(float(value), "#.3g")),
         # an accuracy with its interval beside it and its picture below it
         "pictured": lambda value: _pictured(value[0], **value[1]),
+        "tenths": _of_cell(lambda value: f"{value:.1f}"),
     }
 )
 """How a field is written: name of the form -> its function."""

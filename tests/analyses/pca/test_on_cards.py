@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from headscope.analyses.pca.on_cards import MANY_HEADS, MOST_TOKENS, pca_cards
+from headscope.analyses.pca.facts import MANY_HEADS, MOST_TOKENS, pca_cards
 from headscope.report_kit.kinds import kinds_of
 from headscope.views.markup import json_text
 from support import mock_inputs
@@ -85,7 +85,7 @@ def test_vectors_of_one_number_lie_on_a_line(run):
 
 def test_maps_of_many_heads_stay_small():
     """A page of 1,024 heads opens at once; up to 512 heads the maps are less than a megabyte."""
-    from headscope.analyses.pca.sample_sizes import tokens_for
+    from headscope.analyses.pca.sums import tokens_for
     from headscope.models.anatomy import KindLayout
 
     assert told(with_pca(mock_inputs.encoder(2, MANY_HEADS // 2 + 1), tokens=2)) is None

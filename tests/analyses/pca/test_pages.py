@@ -7,13 +7,12 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.for_report import measures_of
-from headscope.analyses.pca.in_terminal import render_results
-from headscope.analyses.pca.section import FIGURE, pca_section
+from headscope.analyses.pca.facts import PAGE, PARTS
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
-from headscope.analyses.stage_result import StageResult
 from support import mock_inputs
 from support.measured import about, with_parts
 
+(FIGURE,) = PARTS.figures
 SIDES = ("query", "key", "output")
 
 
@@ -32,7 +31,7 @@ def run():
 
 
 def test_the_page_s_table_has_every_head_s_directions(run):
-    (section,) = pca_section(about(run))
+    (section,) = PARTS.sections(about(run))
     table = re.search(r'<table id="table-pca-encoder">.*?</table>', str(section.html), re.DOTALL).group()
     lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)]
     own = run.tables.get("pca").set_index(["layer", "head", "vectors", "statistic"])["value"]
@@ -60,13 +59,13 @@ def test_the_grid_and_the_terminal_have_the_effective_dimensions(run):
     measures = {one.name: one for one in measures_of(about(run))}
     assert list(measures) == [f"pca.{side}.{EFFECTIVE}" for side in SIDES]
     assert measures[f"pca.key.{EFFECTIVE}"].values["encoder"][4] == own[2, 2, "key", EFFECTIVE]
-    result = StageResult(name="pca", tables={"pca": run.tables.get("pca")})
-    grid, _ = render_results(result)
-    assert grid.rows[4][2].startswith(f"{own[2, 2, 'key', EFFECTIVE]:.1f} (")
+    _, _, grid, *_ = PAGE.terminal(run)
+    lines = {line[0]: dict(zip(grid.titles, line, strict=True)) for line in grid.rows}
+    assert lines["2-2"]["keys: directions"] == f"{own[2, 2, 'key', EFFECTIVE]:.1f}"
 
 
 def test_a_run_without_directions_says_nothing():
     bare = about(mock_inputs.encoder(2, 3))
-    assert pca_section(bare) == []
+    assert PARTS.sections(bare) == []
     assert FIGURE.drawings(bare) == {}
     assert list(measures_of(bare)) == []

@@ -6,12 +6,18 @@ import torch
 from sklearn.decomposition import PCA
 
 from headscope.analyses.distribution.row_tokens import PADDING
-from headscope.analyses.pca import sample_sizes
-from headscope.analyses.pca.accumulator import SIDES, PcaAccumulator
-from headscope.analyses.pca.measure import _lacking, map_table, pca_table
-from headscope.analyses.pca.moments import Moment, Moments, moment_of
-from headscope.analyses.pca.principal import MOST, principal_directions
-from headscope.analyses.pca.sample_sizes import FEWEST_TOKENS, MOST_TOKENS, layers_apart, numbers_of, tokens_for
+from headscope.analyses.pca import sums as sample_sizes
+from headscope.analyses.pca.compute import _lacking, map_table, pca_table
+from headscope.analyses.pca.directions import MOST, Moment, Moments, moment_of, principal_directions
+from headscope.analyses.pca.sums import (
+    FEWEST_TOKENS,
+    MOST_TOKENS,
+    SIDES,
+    PcaAccumulator,
+    layers_apart,
+    numbers_of,
+    tokens_for,
+)
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource

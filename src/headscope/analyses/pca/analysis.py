@@ -10,7 +10,7 @@ ANALYSIS = Analysis(
         Stage(
             name="pca",
             cost=0,
-            measure="measure:PcaMeasurement",
+            measure="compute:PcaMeasurement",
             corpora=("text",),
             # 3: columns and values have the field's names.
             # 4: a column of counts is named after the thing that it counts.
@@ -31,6 +31,8 @@ ANALYSIS = Analysis(
             "head uses, how much of the variance lies along the first, and where tokens lie along the first two."
         ),
     ),
+    report="facts:PARTS",
+    terminal="facts:PAGE",
     head_measures=(
         HeadMeasures(table="pca", by=("vectors", "statistic"), topic="Directions", labels="tables:HEAD_LABELS"),
     ),

@@ -1,7 +1,7 @@
 """The tables of principal directions, and of the map along the first two."""
 
-from headscope.analyses.pca.accumulator import KEY, ROW, SIDES
-from headscope.analyses.pca.principal import MOST
+from headscope.analyses.pca.directions import MOST
+from headscope.analyses.pca.sums import KEY, ROW, SIDES
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.tables.columns import (

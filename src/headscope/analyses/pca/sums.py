@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.distribution.row_tokens import ids_around
-from headscope.analyses.pca.moments import Moments, moment_of
-from headscope.analyses.pca.principal import Principal, principal_directions
-from headscope.analyses.pca.sample_sizes import layers_apart, numbers_of, tokens_for
+from headscope.analyses.pca.directions import Moments, Principal, moment_of, principal_directions
 from headscope.attention.tile import AttentionTile, HeadVectors
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
@@ -22,6 +20,42 @@ from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.hash_sample import SAMPLED, HashSample, SegmentName
 from headscope.statistics.sums.kept import Declared
 from headscope.statistics.sums.row_selection import keys_of_batch, token_hashes
+
+MOST_TOKENS, FEWEST_TOKENS = 100, 24
+MOST_BYTES, FEWEST_LAYERS = 15_000_000, 8
+_HEADS_TIMES_TOKENS = 12_288
+
+
+def tokens_for(layout: Sequence[KindLayout]) -> int:
+    """Return the number of tokens in the sample: 100, fewer for more than 122 heads, 24 for 512 heads or more.
+
+    Their vectors, three of width 64 in float16, take at most 5 MB for up to 512 heads.
+    """
+    heads = sum(part.layers * part.heads for part in layout)
+    return min(MOST_TOKENS, max(FEWEST_TOKENS, _HEADS_TIMES_TOKENS // max(1, heads)))
+
+
+def numbers_of(heads: int, width: int) -> int:
+    """Return the number of values in the moments of heads' vectors: sums, and a triangle of products."""
+    return heads * (width + width * (width + 1) // 2)
+
+
+def layers_apart(layout: Sequence[KindLayout], kind: str, numbers: int) -> int:
+    """Return the step between a kind's measured layers, counted from the last.
+
+    The step is 1 if the sums take at most 15 MB. Otherwise the number of measured layers is the largest that fits, at
+    least 8.
+
+    Args:
+        layout: the kinds of attention and their sizes.
+        kind: kind of attention.
+        numbers: number of float64 values per layer.
+    """
+    (layers,) = (part.layers for part in layout if part.kind == kind)
+    share = MOST_BYTES * layers / sum(part.layers for part in layout)
+    allowed = max(FEWEST_LAYERS, int(share // (8 * numbers)))
+    return -(-layers // allowed)
+
 
 SIDES = ("query", "key", "output")
 BEFORE, AFTER = 5, 5
@@ -106,17 +140,13 @@ class PcaAccumulator(Accumulator):
         vectors = tile.vectors
         if vectors is None or not self._is_measured(tile, vectors):
             return
-        rows = tile.rows
-        sides = {"query": vectors.queries, "output": vectors.outputs}
-        is_content = tile.queries.content[:, rows]
-        for side, values in sides.items():
-            self._moments.add((side, tile.kind, tile.layer), moment_of(values, is_content))
-            self._candidates_of(tile, ROW).take(f"{side}.{tile.layer}", values, rows=rows)
+        sides = [("query", vectors.queries, ROW, tile.rows), ("output", vectors.outputs, ROW, tile.rows)]
         if tile.start == 0:
-            values = vectors.keys
-            self._moments.add((SIDES[1], tile.kind, tile.layer), moment_of(values, tile.keys.content))
-            axis = ROW if tile.square else KEY
-            self._candidates_of(tile, axis).take(f"{SIDES[1]}.{tile.layer}", values, rows=slice(0, values.shape[2]))
+            sides.append(("key", vectors.keys, ROW if tile.square else KEY, slice(0, vectors.keys.shape[2])))
+        for side, values, axis, rows in sides:
+            info = tile.keys if side == "key" else tile.queries
+            self._moments.add((side, tile.kind, tile.layer), moment_of(values, info.content[:, rows]))
+            self._candidates_of(tile, axis).take(f"{side}.{tile.layer}", values, rows=rows)
 
     def end(self, batch: Batch) -> None:
         """Offer the tokens of the batch to the samples, now that all layers' vectors are known."""
@@ -131,7 +161,7 @@ class PcaAccumulator(Accumulator):
             directions = {
                 (side, layer): principal_directions(moment)
                 for layer, side in product(range(part.layers), SIDES)
-                if (moment := self._moments.of((side, part.kind, layer))) is not None
+                if (moment := self._moments.get((side, part.kind, layer))) is not None
             }
             samples, vectors = {}, {}
             for axis in _axes(part.kind):

@@ -1,4 +1,4 @@
-"""Sums of vectors and of their products, for covariances (a store of an accumulator)."""
+"""Sums of vectors and of their products (a store of an accumulator), and the principal directions that follow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,30 +45,23 @@ class Moment:
         return Moment(self.n + other.n, self.sums + other.sums, self.products + other.products)
 
 
-class Moments:
+class Moments(dict[VectorsOfLayer, Moment]):
     """The moments of every layer's vectors; their widths are known only after the first vectors."""
-
-    def __init__(self) -> None:
-        self._moments: dict[VectorsOfLayer, Moment] = {}
 
     def add(self, layer: VectorsOfLayer, moment: Moment) -> None:
         """Add a moment to that of a layer's vectors."""
-        self._moments[layer] = self._moments[layer] + moment if layer in self._moments else moment
-
-    def of(self, layer: VectorsOfLayer) -> Moment | None:
-        """Return the moment of a layer's vectors; None where there are none."""
-        return self._moments.get(layer)
+        self[layer] = self[layer] + moment if layer in self else moment
 
     def merge(self, other: "Moments") -> None:
         """Add the moments of another instance."""
-        for layer, moment in other._moments.items():
+        for layer, moment in other.items():
             self.add(layer, moment)
 
     def state(self) -> State:
         """Return the sums, by layer."""
         return {
             f"{side}.{kind}.{layer}.{name}": np.asarray(numbers)
-            for (side, kind, layer), moment in self._moments.items()
+            for (side, kind, layer), moment in self.items()
             for name, numbers in vars(moment).items()
         }
 
@@ -77,7 +70,7 @@ class Moments:
         for prefix in (name.removesuffix(".n") for name in state if name.endswith(".n")):
             side, kind, layer = prefix.split(".")
             sums, products = (np.array(state[f"{prefix}.{name}"]) for name in ("sums", "products"))
-            self._moments[side, kind, int(layer)] = Moment(int(state[f"{prefix}.n"].item()), sums, products)
+            self[side, kind, int(layer)] = Moment(int(state[f"{prefix}.n"].item()), sums, products)
 
 
 def moment_of(vectors: Tensor, is_content: Tensor) -> Moment:
@@ -100,3 +93,59 @@ def moment_of(vectors: Tensor, is_content: Tensor) -> Moment:
         products += by_head.transpose(1, 2) @ by_head
     above = np.triu_indices(width)
     return Moment(len(item), sums.cpu().numpy(), products.cpu().numpy()[:, above[0], above[1]])
+
+
+MOST = 8
+"""Largest number of directions reported."""
+
+
+@dataclass(frozen=True)
+class Principal:
+    """The principal directions of some vectors of a layer.
+
+    Attributes:
+        n: number of vectors of each head.
+        mean: `[head, width]`.
+        directions: unit vectors by falling variance, `[head, width, direction]`; the largest entry of each is positive.
+            Their number is `MOST`, or the width of the vectors.
+        shares: share of the variance along each, `[head, direction]`; NaN where the variance is zero.
+        effective: `(sum l)^2 / sum l^2` of the variances l along all directions, `[head]`, from 1 to the width; NaN
+            where the variance is zero.
+    """
+
+    n: int
+    mean: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    effective: NDArray[np.float64]
+
+    def coordinates(self, vectors: NDArray[np.float16], *, number: int = 2) -> NDArray[np.float64]:
+        """Project vectors `[token, head, width]` on the first directions, `[token, head, number]`."""
+        centered = vectors.astype(np.float64) - self.mean
+        return np.asarray(np.einsum("thw,hwd->thd", centered, self.directions[..., :number]))
+
+
+def principal_directions(moment: Moment) -> Principal:
+    """Compute the principal directions of every head."""
+    heads, width = moment.sums.shape
+    mean = moment.sums / max(1, moment.n)
+    covariance = np.zeros((heads, width, width))
+    above = np.triu_indices(width)
+    covariance[:, above[0], above[1]] = moment.products / max(1, moment.n)
+    covariance[:, above[1], above[0]] = covariance[:, above[0], above[1]]
+    scale = covariance.trace(axis1=1, axis2=2)
+    covariance -= mean[:, :, None] * mean[:, None, :]
+    values, vectors = np.linalg.eigh(covariance)
+    # Equal vectors leave a rounding error of 1e-16 of their length.
+    values = np.where(values > 1e-13 * scale[:, None], values, 0.0)[:, ::-1]
+    vectors = vectors[:, :, ::-1][:, :, :MOST]
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(1)[:, None], axis=1)
+    whole = values.sum(1)
+    varies = np.where(whole > 0, whole, np.nan)
+    return Principal(
+        n=moment.n,
+        mean=mean,
+        directions=vectors * np.where(largest < 0, -1.0, 1.0),
+        shares=values[:, :MOST] / varies[:, None],
+        effective=whole**2 / np.where(whole > 0, (values**2).sum(1), np.nan),
+    )

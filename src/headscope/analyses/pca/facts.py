@@ -1,23 +1,28 @@
-"""Principal directions on the cards of the atlas: maps of tokens along the first two directions."""
+"""Principal directions: the effective dimension of every head's vectors, and maps of tokens on the atlas's cards."""
 
 from __future__ import annotations
 
-from math import isnan
+from collections.abc import Mapping
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.pca.accumulator import KEY, ROW
-from headscope.analyses.pca.tables import SHARE_NAMES
+from headscope.analyses.pca.sums import KEY, ROW
+from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
+from headscope.present.blocks import Row
+from headscope.present.page import Page
 from headscope.report_kit.card_words import CardWords
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.tables.cells import records
+from headscope.report_kit.linked_sentences import numbered
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import number, rows_by_head
 from headscope.study.study import Study
 
 ORDER = ("output", "query", "key")
-"""The order of the sides; the output comes first."""
+"""The order of the sides on a card."""
 MOST_TOKENS = 100
 """Largest number of tokens on a map."""
 MANY_HEADS = 512
@@ -32,6 +37,21 @@ CLASSES = {
     "cls": "first token",
     "sep": "separator",
 }
+
+
+def head_rows(about: Context, kind: Kind) -> list[Row]:
+    """Return a row for each head: the effective dimension of its vectors, and the shares of the first directions."""
+    table = about.run.tables.get("pca")
+    if table is None or not kind.has_values(table):
+        return []
+    rows: list[Row] = []
+    for head, cells in rows_by_head(table[table["kind"] == kind.name], "vectors", "statistic"):
+        row = {
+            side if statistic == EFFECTIVE else f"{side}_{statistic}": number(cell["value"])
+            for (side, statistic), cell in cells.items()
+        }
+        rows.append({"head": numbered(kind.name, *head), "few_output": -row.get("output", np.nan), **row})
+    return rows
 
 
 def pca_cards(run: Study, kind: Kind) -> dict[str, Any]:
@@ -52,10 +72,10 @@ def pca_cards(run: Study, kind: Kind) -> dict[str, Any]:
         return {"pca": None}
     words = CardWords()
     tokens_by_axis = _tokens(tokens[(tokens["kind"] == kind.name) & (tokens["token"] <= MOST_TOKENS)], words)
-    shares = _shares(run.tables.get("pca"), kind)
+    rows = {kind.head_index(row["head"].layer, row["head"].head): row for row in head_rows(Context.of(run), kind)}
     sides = []
     for side in ORDER:
-        heads = _heads(map_rows[map_rows["vectors"] == side], shares.get(side, {}), kind)
+        heads = _heads(map_rows[map_rows["vectors"] == side], side, rows, kind)
         if any(heads):
             axis = KEY if side == "key" and KEY in tokens_by_axis else ROW
             sides.append({"side": side, "axis": axis, "heads": heads})
@@ -75,28 +95,17 @@ def _tokens(table: pd.DataFrame, words: CardWords) -> dict[str, list[list[Any]]]
     return by_axis
 
 
-def _shares(table: pd.DataFrame | None, kind: Kind) -> dict[str, dict[int, list[float | None]]]:
-    """Return the shares of the first two directions, by side and the head's index."""
-    by_side: dict[str, dict[int, list[float | None]]] = {}
-    if table is None:
-        return by_side
-    shown = {name: number for number, name in enumerate(SHARE_NAMES[:2])}
-    for row in records(table[(table["kind"] == kind.name) & table["statistic"].isin(shown)]):
-        head_index, value = kind.head_index(row["layer"], row["head"]), row["value"]
-        pair = by_side.setdefault(row["vectors"], {}).setdefault(head_index, [None, None])
-        pair[shown[row["statistic"]]] = None if isnan(value) else round(value, 3)
-    return by_side
-
-
-def _heads(table: pd.DataFrame, shares: dict[int, list[float | None]], kind: Kind) -> list[dict[str, Any] | None]:
+def _heads(table: pd.DataFrame, side: str, rows: Mapping[int, Row], kind: Kind) -> list[dict[str, Any] | None]:
     maps: list[dict[str, Any] | None] = [None] * kind.size
-    for head_index, rows in table.assign(head_index=kind.head_indices(table)).groupby("head_index"):
-        ordered = rows.sort_values("token")
+    for at, tokens in table.assign(index=kind.head_indices(table)).groupby("index"):
+        index = int(str(at))
+        shares = [rows.get(index, {}).get(f"{side}_{name}", nan) for name in SHARE_NAMES[:2]]
+        ordered = tokens.sort_values("token")
         x, y, length = (ordered[name].fillna(0.0).to_numpy(float) for name in ("first", "second", "length"))
         # Both axes have the same scale.
         furthest = max(float(np.abs(x).max()), float(np.abs(y).max()))
-        maps[int(str(head_index))] = {
-            "shares": shares.get(int(str(head_index)), [None, None]),
+        maps[index] = {
+            "shares": [None if isnan(share) else round(share, 3) for share in shares],
             "x": _stepped(x, furthest, STEPS),
             "y": _stepped(y, furthest, STEPS),
             "length": _stepped(length, float(length.max()), LONGEST),
@@ -108,3 +117,12 @@ def _stepped(values: NDArray[np.float64], furthest: float, steps: int) -> list[i
     """Return values as whole steps; a value of size `furthest` is `steps` away from 0."""
     whole: list[int] = np.rint(values * (steps / furthest if furthest > 0 else 0.0)).astype(int).tolist()
     return whole
+
+
+PAGE = Page(__name__, lambda _: (), uses=(head_rows,))
+PARTS = PAGE.parts(
+    group="what",
+    explained=("pca",),
+    cards=pca_cards,
+    needed={"pca": ("pca_map", "run headscope report again with --include pca")},
+)

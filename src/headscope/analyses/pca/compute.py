@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.distribution.row_tokens import PADDING
 from headscope.analyses.measurement import Measurement
-from headscope.analyses.pca.accumulator import BEFORE, PcaAccumulator, PcaResult, SampledTokens
+from headscope.analyses.pca.sums import BEFORE, PcaAccumulator, PcaResult, SampledTokens
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE, SHARE_NAMES, TOKENS
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
@@ -79,11 +79,9 @@ def map_table(results: Sequence[PcaResult]) -> pd.DataFrame:
             vectors = result.vectors.get((side, layer))
             if vectors is None or not len(vectors):
                 continue
-            exact = vectors.astype(np.float64)
-            coordinates = directions.coordinates(vectors)
-            numbers = {"first": coordinates[..., 0], "length": np.linalg.norm(exact, axis=2)}
-            lacking = np.full(coordinates.shape[:2], np.nan)
-            numbers["second"] = coordinates[..., 1] if coordinates.shape[2] > 1 else lacking
+            first, *more = np.moveaxis(directions.coordinates(vectors), 2, 0)
+            second = more[0] if more else np.full_like(first, np.nan)
+            numbers = {"first": first, "second": second, "length": np.linalg.norm(vectors.astype(np.float64), axis=2)}
             columns = {name: _by_head(values.T, result.heads) for name, values in numbers.items()}
             axes = {"token": range(1, len(vectors) + 1)}
             table = head_table(columns, axes, kind=result.kind, vectors=side)
