@@ -119,7 +119,7 @@ def test_table_2_for_a_terminal(coref):
     assert re.fullmatch(r"Head \d-\d, same documents", rows[2][0])
     assert [row[0] for row in rows[3:]] == [
         "Nearest candidate", "Same head word", "Same head word, else nearest", "Four rules",
-        "Best head, random weights, one seed",
+        "Best head, random weights",
     ]  # fmt: skip
     counts = facts(out)
     assert (

@@ -168,8 +168,8 @@ def system_rows(about: Context) -> list[Row]:
         rows.append(_row((SYSTEMS.get(system, plain(system)), ""), cells))
     if table.control:
         seeds = max(runs.seeds for runs in table.control.values())
-        name = f"Best head, random weights, {f'{seeds} seeds' if seeds > 1 else 'one seed'}"
-        rows.append(_row((name, "mean and range" if seeds > 1 else ""), table.control))
+        below = f"mean and range of {seeds} seeds" if seeds > 1 else "one seed"
+        rows.append(_row(("Best head, random weights", below), table.control))
     for system, values in paper_numbers().get("table2", {}).items() if about.run.is_bert_base else ():
         numbers = {name: formatted(number(values.get(name)), ".0f") for name in table.counts}
         name = f"Head {system}" if system[:1].isdigit() else capital(system)
