@@ -34,30 +34,28 @@ def test_the_terminal_shows_the_layers_means_and_the_folder_all(cli, folder, tmp
     ]
     assert len(table) == 2 * 3 * (2 * 4 + 1)
     lines = said.splitlines()
-    assert lines[0].split() == ["layer", "gradient:", "cls", "sep", ".", ",", "other", "w", "x", *lines[0].split()[9:]]
-    assert lines[0].split()[-1] == "gate"
-    table["key_class"] = table["key_class"].fillna("all")
     means = table[table["head"].isna()].set_index(["layer", "measure", "key_class"])["value"]
-    for layer in (1, 2):
-        shown = [float(cell) for cell in lines[layer].split()]
-        expected = [
-            1000 * means[layer, measure, name]
-            for measure in ("gradient", "weight_times_gradient")
-            for name in ("cls", "sep", "period_comma", "other")
-        ]
-        assert shown[0] == layer
-        assert shown[1:] == pytest.approx([*expected, 1000 * means[layer, "gate", "all"]], rel=5e-3)
+    for measure, title in (("gradient", "gradient of the loss by the weight"), ("weight_times_gradient", "weight ×")):
+        (start,) = [at for at, line in enumerate(lines) if line.startswith(f"Table: {title}")]
+        rows = [line.split() for line in lines[start + 1 :] if line[:1].isdigit()][:2]
+        for layer, row in enumerate(rows, 1):
+            shown = [float(value) for value in row[1:13:3]]
+            expected = [1000 * means[layer, measure, name] for name in ("cls", "sep", "period_comma", "other")]
+            assert int(row[0]) == layer
+            assert shown == pytest.approx(expected, rel=5e-3)
+    gate = table[table["head"].isna() & (table["measure"] == "gate")].set_index("layer")["value"]
+    assert float(row[13]) == pytest.approx(1000 * gate[2], rel=5e-3)
     facts = json.loads((out / "manifest.json").read_text())["importance"]
-    assert f"loss mlm: {facts['loss_mean']:.2f} nats a token on average over 24 segments" in said
+    assert f"- The loss is that of masked language modeling: {facts['loss_mean']:.2f} nats a token on average" in said
     assert lines[-1] == f"tables: {out / 'tables'}"
 
 
 def test_a_decoder_has_the_next_token_and_no_separator(cli, folder):
     code, said, _ = cli("importance", *common(folder, "gpt2"), "--max-inputs", 4)
     assert code == 0
-    row = said.splitlines()[1].split()
-    assert [place for place, cell in enumerate(row) if cell == "-"] == [2, 6]
-    assert "loss clm: " in said
+    assert "The first token: mean" not in said.replace("\n", " ")
+    assert "separator" not in said
+    assert "The loss is that of predicting the next token" in said
     assert "note: importance: intervals need at least 10 documents; this run has 4" in said
 
 

@@ -28,8 +28,8 @@ from headscope.analyses.effects.measure import effects_table
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
-from headscope.analyses.importance.accumulator import ImportanceAccumulator
-from headscope.analyses.importance.measure import importance_differences, importance_table
+from headscope.analyses.importance.compute import importance_differences, importance_table
+from headscope.analyses.importance.sums import ImportanceAccumulator
 from headscope.analyses.norms.compute import norm_table
 from headscope.analyses.norms.sums import NormAccumulator
 from headscope.analyses.pca.compute import map_table, pca_table

@@ -203,7 +203,7 @@ DEFECTS = [
         "explained - sum(part.share for part in merged)", "analyses/explanation/test_sentence.py"),
     _in("analyses/explanation/sentence.py", "sorted(merged.values(), key=lambda part: -part.share)",
         "list(merged.values())", "analyses/explanation/test_sentence.py"),
-    _in("analyses/importance/accumulator.py", "torch.where(counted, weights, 0.0).mul_(signed)", "signed",
+    _in("analyses/importance/sums.py", "torch.where(counted, weights, 0.0).mul_(signed)", "signed",
         "analyses/importance/test_accumulator.py"),
     _in("analyses/pca/directions.py", "covariance -= mean[:, :, None] * mean[:, None, :]", "pass",
         "analyses/pca/test_principal.py"),

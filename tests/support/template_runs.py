@@ -7,6 +7,7 @@ from support import mock_inputs
 from support.measured import with_parts
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
+from support.mock_importance import FACTOR, with_importance
 from support.mock_norms import with_norms
 from support.mock_pca import with_pca
 from support.mock_probes import SCORES, probe_facts, with_probes
@@ -162,6 +163,13 @@ RUNS = {
         lambda: of_clusters(effect=np.nan, reason="there is one layer"),
     ],
     "distribution": [lambda: with_distribution(mock_inputs.encoder(2, 3))],
+    "importance": [
+        lambda: with_importance(mock_inputs.encoder()),
+        lambda: with_importance(mock_inputs.encoder(), intervals=False),
+        lambda: with_importance(mock_inputs.encoder(), weighted={**FACTOR, "cls": 5.0}),
+        lambda: with_importance(mock_inputs.encoder(), even={("gradient", "cls")}),
+        lambda: with_importance(mock_inputs.encoder(), even={("weight_times_gradient", "cls")}),
+    ],
     "norms": [
         lambda: with_norms(mock_inputs.encoder(6, 12)),
         lambda: with_norms(mock_inputs.encoder(6, 12), resting=0.24),

@@ -13,6 +13,7 @@ import jinja2
 from headscope.counted import count
 from headscope.report_kit.comparing import Comparison
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, listed, measured
+from headscope.report_kit.loss_words import loss_sentence
 from headscope.report_kit.numbers import (
     accuracy_words,
     formatted,
@@ -25,7 +26,7 @@ from headscope.report_kit.numbers import (
     with_ends,
 )
 from headscope.report_kit.relation_names import found_words, short
-from headscope.report_kit.words import join, join_first, layer_list, plain
+from headscope.report_kit.words import capital, join, join_first, layer_list, plain
 
 CONTINUED = "\x1e"
 """Written by `{{ continued }}`: begins a sentence that adds to the one before it."""
@@ -100,6 +101,11 @@ def _share_of(part: int | Sized, whole: int | Sized, noun: str) -> str:
     return f"{some:,} of {count(of, noun)}"
 
 
+def _interval_columns(field: str, title: str, form: str, *, n: bool = False) -> dict[str, tuple[str, str]]:
+    columns = {title: (field, form), "95% interval": (field, f"{form}_ends")}
+    return {**columns, "n": (field, "n")} if n else columns
+
+
 FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         # `{{ f.heads | heads }}`: 1-3, 2-10 and 4-1, or the first three and the number of the others
@@ -138,8 +144,14 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "correlation": lambda cell: with_ends(cell, two_decimals),
         # a `Cell` of a statistic with its interval: 98% (95% interval 97 to 98)
         "measured": lambda cell, statistic, long=True: "".join(measured(cell, statistic, long=long)),
-        "layers": lambda layers: layer_list(layers, most=MOST_LISTED),
         # the text of a macro, which may name heads
         "macro": Marked,
+        # `{{ f.layers | layers }}`: layer 3, layers 2 to 5, or the first three and the number of the others
+        "layers": lambda layers: layer_list(layers, most=MOST_LISTED),
+        "capital": capital,
+        # `{{ manifest.importance | loss("over", "input") }}`: the task of a loss, its mean and its numbers of targets
+        "loss": loss_sentence,
+        # `{{ "loss" | interval_columns("nats", "nats") }}`: columns of a table with a number, its interval and its n
+        "interval_columns": _interval_columns,
     }
 )

@@ -27,6 +27,7 @@ from headscope.report_kit.numbers import (
     share,
     span,
     table_number,
+    thousandths,
     two_decimals,
 )
 from headscope.report_kit.pictures.strip import strip
@@ -155,6 +156,10 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         # an accuracy with its interval beside it and its picture below it
         "pictured": lambda value: _pictured(value[0], **value[1]),
         "tenths": _of_cell(lambda value: f"{value:.1f}"),
+        # the number of inputs behind a number
+        "n": lambda cell: CellText(f"{cell.n:,}"),
+        "thousandths": _of_cell(thousandths),
+        "thousandths_ends": lambda cell: CellText(ends(cell, thousandths, missing=DASH)),
     }
 )
 """How a field is written: name of the form -> its function."""
@@ -170,12 +175,14 @@ def html_of(block: TableBlock, about: Context) -> Html | None:
 
 
 def folded_table(block: TableBlock, about: Context) -> Table | None:
-    """Return the table as the page folds it; None if it has no rows."""
+    """Return the table as the page folds it; None if it has no rows, or no column besides their names."""
     rows = block.rows(about)
     if not rows:
         return None
     groups = block.shown_columns(rows)
     columns = [column for group in groups.values() for column in group.items()]
+    if len(columns) < 2:
+        return None
     return Table(
         summary=block.summary,
         groups=tuple((title, len(group)) for title, group in groups.items()) if len(groups) > 1 else (),
@@ -226,7 +233,7 @@ def _html_cell(cell: CellText) -> Html:
 
 
 def terminal_table(block: TableBlock, about: Context) -> tuple[str, Grid] | None:
-    """Return a line on the table and its first rows, all rows of an unfolded table; None if it has none."""
+    """Return a line on the table and its first rows, all of an unfolded table or one by layer; None if it has none."""
     rows = block.rows(about)
     if not rows:
         return None
@@ -238,7 +245,7 @@ def terminal_table(block: TableBlock, about: Context) -> tuple[str, Grid] | None
         for title, column in columns.items()
         if column[1] != "strip"
     }
-    first = ordered if block.unfolded else ordered[:TERMINAL_ROWS]
+    first = ordered if block.unfolded or "layer" in columns else ordered[:TERMINAL_ROWS]
     text = [[_terminal(_cell(row, *column), column[1]) for column in columns.values()] for row in first]
     words = [title for title, (_, form) in columns.items() if form in _WORDS]
     notes = [block.summary, block.first, f"{len(first)} of {count(len(rows), 'row')}" if len(first) < len(rows) else ""]

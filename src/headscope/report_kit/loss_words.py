@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headscope.counted import count
-from headscope.encoding.choices import LABELS
+from headscope.encoding.choices import LABELS, LOSS_TASKS
 
 
 def loss_words(facts: Mapping[str, Any], *, how: str, noun: str = "input") -> str:
@@ -17,6 +17,15 @@ def loss_words(facts: Mapping[str, Any], *, how: str, noun: str = "input") -> st
     """
     unit = "text" if facts["loss"] == LABELS else "token"
     return f"{facts['loss_mean']:.2f} nats a {unit} {how} {predicted(facts, noun=noun)}"
+
+
+def loss_sentence(facts: Mapping[str, Any], how: str, noun: str = "input") -> str:
+    """Return a sentence on the task of a loss, its mean and its numbers of segments and targets.
+
+    Args:
+        facts: as for `loss_words`, as are `how` and `noun`.
+    """
+    return f"The loss is that of {LOSS_TASKS[facts['loss']]}: {loss_words(facts, how=how, noun=noun)}."
 
 
 def predicted(facts: Mapping[str, Any], *, noun: str = "input") -> str:

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.importance.accumulator import (
+from headscope.analyses.importance.compute import importance_differences, importance_table
+from headscope.analyses.importance.sums import (
     KEY_CLASSES,
     MEASURES,
     ImportanceAccumulator,
     importance_sums,
     pair_counts,
 )
-from headscope.analyses.importance.measure import importance_differences, importance_table
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource

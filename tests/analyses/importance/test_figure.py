@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from headscope.analyses.importance.figure import MEASURES, NAMES, importance_curves, importance_panel
 from headscope.figures.saving import svg_text
@@ -91,11 +90,3 @@ def test_without_intervals_there_is_no_band():
     table = with_importance(mock_inputs.encoder(), intervals=False).table("importance")
     (ax,) = importance_panel(table, "gradient", kind="encoder").axes
     assert not [c for c in ax.collections if (c.get_gid() or "").startswith("interval--")]
-
-
-def test_another_number_of_axes_is_refused(table):
-    with pytest.raises(ValueError, match="Expected") as refused:
-        importance_curves(table, axes=[[Figure().subplots()]])
-    assert str(refused.value) == (
-        "Expected 1 rows of 2 axes (encoder), got [1]; give one row a kind and in it one axes a measure."
-    )

@@ -1,12 +1,12 @@
 """Gradient importance in the page: sentences that their intervals support, tables read back, and what is missing."""
 
+import re
 from functools import cache
 
 import numpy as np
 import pytest
 
-from headscope.analyses.importance.findings import importance_findings, layer_means
-from headscope.analyses.importance.section import importance_section, loss_line
+from headscope.analyses.importance.facts import PARTS, layer_means
 from headscope.report_kit.numbers import thousandths
 from support import mock_inputs
 from support.measured import about, only, with_parts
@@ -18,8 +18,13 @@ pytestmark = pytest.mark.slow
 
 @cache
 def built(inputs, *, links=False):
-    found = importance_findings(about(inputs))
-    return found, only(importance_section(about(inputs, found=found, links=links)))
+    found = PARTS.findings(about(inputs))
+    markup = only(PARTS.sections(about(inputs, found=found, links=links)))
+    return [each for each in found if each.topic == "importance"], markup
+
+
+def findings(inputs):
+    return [each for each in PARTS.findings(about(inputs)) if each.topic == "importance"]
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +121,8 @@ def test_marginal_intervals_decide_nothing(inputs):
     for low, high in ((0.05, 20), (0.999, 1.001)):
         wide = inputs.tables.get("importance").assign(ci_low=low * value, ci_high=high * value)
         changed = with_parts(inputs, importance=wide)
-        assert importance_findings(about(changed)) == importance_findings(about(inputs)) != []
-    assert importance_findings(about(with_parts(inputs, importance_differences=None))) == []
+        assert findings(changed) == findings(inputs) != []
+    assert findings(with_parts(inputs, importance_differences=None)) == []
 
 
 def test_no_layer_at_rest_no_sentence():
@@ -139,15 +144,15 @@ def test_without_intervals_it_is_said_to_be_untested():
 def test_the_table_of_differences_is_the_frame(inputs):
     _, markup = built(inputs)
     rows = Tables(markup).found["table-importance-differences-encoder"]
-    assert rows[0][1:4] == [f"{name}, gradient, 10⁻³ nats" for name in ("[CLS]", "[SEP]", "Periods and commas")]
-    assert rows[0][4] == "[CLS], weight × gradient, 10⁻³ nats"
+    assert rows[0][1:4] == [f"{name}, gradient" for name in ("[CLS]", "[SEP]", "Periods and commas")]
+    assert rows[0][4] == "[CLS], weight × gradient"
     frame = inputs.tables.get("importance_differences").set_index(["layer", "measure", "key_class"])
     for row in rows[2:]:
         place = 1
         for measure in ("gradient", "weight_times_gradient"):
             for name in ("cls", "sep", "period_comma"):
                 own = frame.loc[int(row[0]), measure, name]
-                read = [float(text.replace("−", "-")) for text in (row[place], *row[place + 1].split(" to "))]
+                read = [float(text.replace("−", "-")) for text in (row[place], *re.split(" to |–", row[place + 1]))]
                 expected = [1000 * own[column] for column in ("difference", "ci_low", "ci_high")]
                 assert read == pytest.approx(expected, rel=5e-3)
                 place += 2
@@ -159,8 +164,10 @@ def test_tables_hold_the_layers_means(inputs):
     tables = Tables(markup).found
     for measure in ("gradient", "weight_times_gradient"):
         rows = tables[f"table-{measure.replace('_', '-')}-encoder"]
-        assert rows[0] == ["", *(f"{n}, 10⁻³ nats" for n in ("[CLS]", "[SEP]", "Periods and commas", "Other tokens"))]
-        assert rows[1] == ["layer", *("mean", "95% interval", "n") * 4]
+        gate = measure != "gradient"
+        titles = ["", "[CLS]", "[SEP]", "Periods and commas", "Other tokens"]
+        assert rows[0] == [*titles, "Gate estimate"][: 5 + gate]
+        assert rows[1] == ["layer", *("mean", "95% interval", "n") * 4, *("mean", "95% interval") * gate]
         table = inputs.tables.get("importance")
         means = table[table["head"].isna() & (table["measure"] == measure)]
         for row in rows[2:]:
@@ -171,6 +178,9 @@ def test_tables_hold_the_layers_means(inputs):
                 ends = [float(end) for end in interval.split("–")]
                 assert ends == pytest.approx([1000 * own[c][name] for c in ("ci_low", "ci_high")], rel=5e-3)
                 assert number == "200"
+            if gate:
+                layer = table[table["head"].isna() & (table["measure"] == "gate") & (table["layer"] == int(row[0]))]
+                assert float(row[-2]) == pytest.approx(1000 * layer["value"].item(), rel=5e-3)
 
 
 def test_the_page_says_which_loss(inputs):
@@ -182,7 +192,6 @@ def test_the_page_says_which_loss(inputs):
     ) in text
     assert markup.count("<svg") == 2
     assert 'href="figures/figure-3.svg"' in markup
-    assert loss_line({}) == ""
 
 
 def test_each_kind_of_attention_has_its_part():
@@ -198,7 +207,7 @@ def test_a_class_that_cannot_occur_has_no_column():
     inputs = with_importance(mock_inputs.decoder(), absent=("sep",))
     _, markup = built(inputs)
     header = Tables(markup).found["table-gradient-decoder"][0]
-    assert header == ["", *(f"{n}, 10⁻³ nats" for n in ("The first token", "Periods and commas", "Other tokens"))]
+    assert header == ["", *("The first token", "Periods and commas", "Other tokens")]
 
 
 def test_a_run_without_gradients_has_no_section():

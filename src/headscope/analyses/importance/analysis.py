@@ -13,7 +13,7 @@ ANALYSIS = Analysis(
             name="importance",
             cost=0,
             passes=1,
-            measure="measure:ImportanceMeasurement",
+            measure="compute:ImportanceMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss", "labels"),
             # 5: columns and values have the field's names.
@@ -34,6 +34,8 @@ ANALYSIS = Analysis(
         ),
         reworded=(LOSS_OF_KIND,),
     ),
+    report="facts:PARTS",
+    terminal="facts:PAGE",
     head_measures=(
         HeadMeasures(
             table="importance",

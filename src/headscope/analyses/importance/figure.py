@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 
+import matplotlib.figure
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from headscope.analyses.importance.tables import SHORT_TITLES, TITLES, UNITS
+from headscope.analyses.importance.tables import CLASS_NAMES, SHORT_TITLES, TITLES, UNITS
 from headscope.figures.axes import layer_axis, log_axis, name_ends, say_absent, say_missing
 from headscope.figures.paper import across, paper_width
 from headscope.figures.series import Series, draw_heads, draw_means
 from headscope.figures.stats_points import kinds_in, panel_title
 from headscope.figures.style import LEAST_MARK, figure_of, house_style, new_figure, role_color
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.pictures.drawing import placed
+from headscope.report_kit.report_parts import Context, Drawing, Figure
+from headscope.report_kit.words import Words
+from headscope.views.markup import Html, el
 
 MEASURES: Mapping[str, tuple[str, str]] = {
     measure: (title, f"mean |{SHORT_TITLES[measure]}|, {UNITS[measure]}") for measure, title in TITLES.items()
@@ -24,51 +31,23 @@ NAMES: Mapping[str, str] = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": ". a
 _STEP = 0.19  # distance between the classes' points, as a fraction of a layer's width
 
 
-def importance_curves(
-    importance: pd.DataFrame, *, names: Mapping[str, str] = NAMES, axes: Sequence[Sequence[Axes]] | None = None
-) -> Figure:
+def importance_curves(importance: pd.DataFrame, *, names: Mapping[str, str] = NAMES) -> matplotlib.figure.Figure:
     """Draw figure 3: for each class of key one point per head and the curve of the layers' means; one row per kind.
 
     Args:
         importance: `tables/importance.parquet`; a missing head is the layer's mean.
         names: names of the classes of key, for a model whose special tokens are not `[CLS]` and `[SEP]`.
-        axes: a row of two axes for each kind in the table (gradient, weight times gradient); created when not given.
-
-    Raises:
-        ValueError: the shape of `axes` is not kinds by two.
     """
     kinds = kinds_in(importance)
     with house_style():
-        if axes is None:
-            deepest = int(importance["layer"].max())
-            width = min(max(0.42 * deepest + 2.2, 4.6), 9.0)
-            columns = across(len(MEASURES), each=2.9)
-            lines = len(kinds) * (len(MEASURES) // columns)
-            figure = new_figure(2 * width, (3.4 if columns > 1 else 2.6) * lines)
-            panels = figure.subplots(lines, columns, squeeze=False)
-            axes = panels.reshape(len(kinds), len(MEASURES)).tolist()
-        elif len(axes) != len(kinds) or any(len(row) != len(MEASURES) for row in axes):
-            raise ValueError(
-                f"Expected {len(kinds)} rows of {len(MEASURES)} axes ({', '.join(kinds)}), got "
-                f"{[len(row) for row in axes]}; give one row a kind and in it one axes a measure."
-            )
-        for kind, row in zip(kinds, axes):
-            for measure, ax in zip(MEASURES, row):
-                title = panel_title(MEASURES[measure][0], kind, kinds)
-                importance_panel(importance, measure, kind=kind, names=names, title=title, ax=ax)
-        return figure_of(axes[0][0])
-
-
-def kind_pages(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Split a table by kind for figures on paper, so that none is higher than a page.
-
-    Returns:
-        The suffix of each file's name with its rows; a single entry with all rows if the width is not fixed.
-    """
-    kinds = kinds_in(table)
-    if paper_width() is None or len(kinds) == 1:
-        return [("", table)]
-    return [(f"-{kind}" if index else "", table[table["kind"] == kind]) for index, kind in enumerate(kinds)]
+        width = min(max(0.42 * int(importance["layer"].max()) + 2.2, 4.6), 9.0)
+        columns = across(len(MEASURES), each=2.9)
+        lines = len(kinds) * (len(MEASURES) // columns)
+        panels = new_figure(2 * width, (3.4 if columns > 1 else 2.6) * lines).subplots(lines, columns, squeeze=False)
+        for (kind, measure), ax in zip(product(kinds, MEASURES), panels.flat, strict=True):
+            title = panel_title(MEASURES[measure][0], kind, kinds)
+            importance_panel(importance, measure, kind=kind, names=names, title=title, ax=ax)
+        return figure_of(panels.flat[0])
 
 
 def importance_panel(
@@ -79,7 +58,7 @@ def importance_panel(
     names: Mapping[str, str] = NAMES,
     title: str | None = None,
     ax: Axes | None = None,
-) -> Figure:
+) -> matplotlib.figure.Figure:
     """Draw one measure of one kind on a logarithmic axis; absent classes are left out, and the panel says so.
 
     Args:
@@ -119,18 +98,52 @@ def importance_panel(
         return figure_of(ax)
 
 
-def class_series(importance: pd.DataFrame, measure: str, key_class: str, *, kind: str) -> Series:
-    """Return one measure of one class of key, without nulls, and without zeros, which have no logarithm."""
+def class_names(words: Words) -> dict[str, str]:
+    """Return the names of the classes of key for this model."""
+    return {key_class: words.fill(name) for key_class, name in CLASS_NAMES.items()}
+
+
+def importance_panels(about: Context, kind: Kind) -> Html | None:
+    """Draw the panels of one kind of attention, one for each measure; None for a run without importance."""
+    pictures = []
+    for measure, (title, _) in MEASURES.items():
+        label = f"{title} of each {kind.name} head by layer and class of token; the table below holds the means."
+        pictures += placed(about, _PANELS, label, ending=f"-{kind.name}-{measure}")
+    return el("div", pictures, class_="panels") if pictures else None
+
+
+def _draw_panels(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    for kind in about.kinds:
+        panel = partial(importance_panel, table, kind=kind.name, names=class_names(about.words))
+        for measure in MEASURES:
+            yield f"-{kind.name}-{measure}", partial(panel, measure)
+
+
+def _draw_curves(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    """Yield figure 3; on paper one figure for each kind of attention, so that none is higher than a page."""
+    kinds = kinds_in(table)
+    if paper_width() is None or len(kinds) == 1:
+        pages = [("", table)]
+    else:
+        pages = [(f"-{kind}" if index else "", table[table["kind"] == kind]) for index, kind in enumerate(kinds)]
+    for ending, rows in pages:
+        yield ending, partial(importance_curves, rows, names=class_names(about.words))
+
+
+FIGURE = Figure(name="figure-3", tables=("importance",), draw=_draw_curves)
+_PANELS = Figure(name="importance", tables=("importance",), draw=_draw_panels)
+
+
+def class_series(importance: pd.DataFrame, measure: str, key_class: str | None, *, kind: str) -> Series:
+    """Return one measure of one class of key (None for all tokens) without nulls and zeros, which have no logarithm."""
+    is_class = importance["key_class"].isna() if key_class is None else importance["key_class"] == key_class
     rows = importance[
-        (importance["kind"] == kind)
-        & (importance["measure"] == measure)
-        & (importance["key_class"] == key_class)
-        & (importance["value"] > 0)
+        is_class & (importance["kind"] == kind) & (importance["measure"] == measure) & (importance["value"] > 0)
     ]
     mean = rows["head"].isna()
     heads = rows[~mean].sort_values(["layer", "head"]).reset_index(drop=True)
     means = rows[mean].sort_values("layer").reset_index(drop=True)
-    return Series(statistic=key_class, kind=kind, heads=heads, means=means)
+    return Series(statistic=key_class or measure, kind=kind, heads=heads, means=means)
 
 
 def _role(key_class: str) -> str:

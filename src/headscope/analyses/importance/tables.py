@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from headscope.analyses.importance.accumulator import GATE, KEY_CLASSES, MEASURES
+from headscope.analyses.importance.sums import GATE, KEY_CLASSES, MEASURES
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, difference, estimate, text
 from headscope.statistics.tables.table_schema import TableSchema

@@ -5,13 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.importance.accumulator import (
-    GATE,
-    KEY_CLASSES,
-    MEASURES,
-    ImportanceAccumulator,
-    ImportanceResult,
-)
+from headscope.analyses.importance.sums import GATE, KEY_CLASSES, MEASURES, ImportanceAccumulator, ImportanceResult
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
