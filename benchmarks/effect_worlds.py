@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cells import LEVEL, Cell, covered, print_cells
-from headscope.analyses.effects.estimates.judge import slope_of
+from headscope.analyses.effects.estimates import slope_of
 from headscope.statistics.inference.confidence import ratio_interval
 from headscope.statistics.inference.estimate import ratio
 from headscope.statistics.inference.significance import false_discovery, p_either_side

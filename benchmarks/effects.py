@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from headscope.analyses.effects.accumulator import EffectsAccumulator
-from headscope.analyses.effects.measure import EffectsMeasurement
+from headscope.analyses.effects.compute import EffectsMeasurement
+from headscope.analyses.effects.sums import EffectsAccumulator
 from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.model.loss_source import lists_together
 from headscope.attention.scan import scan

@@ -20,11 +20,10 @@ from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.distribution.examples import ExampleAccumulator
 from headscope.analyses.distribution.sums import DistributionAccumulator
-from headscope.analyses.effects.accumulator import EffectsAccumulator
-from headscope.analyses.effects.chosen_heads import GateAccumulator
-from headscope.analyses.effects.joint.accumulator import JointAccumulator
-from headscope.analyses.effects.kept.accumulator import KeptAccumulator
-from headscope.analyses.effects.measure import effects_table
+from headscope.analyses.effects.compute import effects_table
+from headscope.analyses.effects.joint.sums import JointAccumulator
+from headscope.analyses.effects.kept.sums import KeptAccumulator
+from headscope.analyses.effects.sums import EffectsAccumulator, GateAccumulator
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator

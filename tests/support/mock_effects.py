@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.effects.estimates.judge import estimates_table
+from headscope.analyses.effects.estimates import estimates_table
 from headscope.analyses.effects.tables import EFFECTS
 from support.measured import with_parts
 from support.stand_ins import table_of

@@ -1,6 +1,6 @@
 """Made-up losses of heads removed together: less than at random by effect, more by the weight off the sink."""
 
-from headscope.analyses.effects.joint.removal_plan import DRAWS, SETS, removed_numbers
+from headscope.analyses.effects.joint.orders import DRAWS, SETS, removed_numbers
 from headscope.analyses.effects.joint.tables import (
     AREA,
     JOINT_AREAS,

@@ -3,11 +3,16 @@
 import numpy as np
 import pandas as pd
 
+from headscope.analyses.effects.estimates import estimates_table
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
+from support.mock_effect_kept import with_effect_kept
+from support.mock_effects import with_effects
+from support.mock_explanation import with_explanation
 from support.mock_importance import FACTOR, with_importance
+from support.mock_joint import with_joint_effects
 from support.mock_norms import with_norms
 from support.mock_pca import with_pca
 from support.mock_probes import SCORES, probe_facts, with_probes
@@ -136,6 +141,48 @@ def differing(value, *, where=""):
     return changed("coref_differences", where=where, difference=value, ci_low=value - 0.01, ci_high=value + 0.01)
 
 
+def all_effects():
+    run = with_effects(with_explanation(with_norms(mock_inputs.encoder(2, 4))), intervention="zero", direct=True)
+    return with_joint_effects(with_effect_kept(run, kept={(1, 2): -0.3, (2, 4): 0.9}))
+
+
+def effects(shape=(2, 4), *, factor=1.0, width=0.002, **estimates):
+    """A run with effects times a factor; estimates are functions of their values."""
+    run = with_norms(with_effects(mock_inputs.decoder(*shape), width=width))
+    rows = run.tables["effects"].copy()
+    rows[["value", "ci_low", "ci_high"]] *= factor
+    for name, change in estimates.items():
+        here = rows["measure"] == name
+        rows.loc[here, "value"] = change(rows.loc[here, "value"].to_numpy())
+    return with_parts(run, effects=rows, effect_estimates=estimates_table(rows))
+
+
+def some_heads_changed(most):
+    """A run in which some heads were changed, those with the largest estimates and a few others."""
+    run = effects((4, 8))
+    rows = run.tables["effects"]
+    changed = (rows["layer"] == 1) & (rows["head"] <= most)
+    kept = rows[changed | rows["measure"].isin(["attribution", "gate"])].reset_index(drop=True)
+    return with_parts(run, effects=kept, effect_estimates=estimates_table(kept))
+
+
+def joint(factor=1.0, *, areas=1.0, **options):
+    """A run with heads removed together, and losses times a factor."""
+    run = with_joint_effects(mock_inputs.decoder(4, 8), **options)
+    tables = {name: run.tables[name].copy() for name in ("joint_curves", "joint_areas")}
+    for rows, times in zip(tables.values(), (factor, areas), strict=True):
+        rows[["value", "ci_low", "ci_high"]] *= times
+    return with_parts(run, **tables)
+
+
+def kept_of_the_model(measure, low, high):
+    """A run in which a number of the whole model has another interval."""
+    run = with_effect_kept(mock_inputs.encoder(2, 4))
+    rows = run.tables["effect_kept"].copy()
+    rows.loc[rows["layer"].isna() & (rows["measure"] == measure), ["ci_low", "ci_high"]] = low, high
+    return with_parts(run, effect_kept=rows)
+
+
 RUNS = {
     "arc_examples": [lambda: mock_inputs.section_4(2, 3)],
     "coref": [
@@ -163,6 +210,26 @@ RUNS = {
         lambda: of_clusters(effect=np.nan, reason="there is one layer"),
     ],
     "distribution": [lambda: with_distribution(mock_inputs.encoder(2, 3))],
+    "effects": [
+        all_effects,
+        lambda: with_effects(mock_inputs.encoder(2, 4), intervals=False),
+        lambda: with_effects(mock_inputs.encoder(2, 4), width=1.0),
+        lambda: with_effects(mock_inputs.t5()),
+        lambda: effects(factor=1e-4),
+        lambda: some_heads_changed(4),
+        lambda: effects((4, 8), attribution=lambda values: 0.0 * values, gate=lambda values: values * (values < 0.2)),
+        lambda: effects((4, 8), attribution=lambda values: values[::-1], gate=lambda values: values[::-1]),
+        lambda: effects((4, 8), width=1e-5),
+        joint,
+        lambda: joint(0.001),
+        lambda: joint(areas=1e-4),
+        lambda: joint(intervals=False),
+        lambda: joint(orders=("effect", "attribution", "gate", "output_norm", "non_sink", "random")),
+        lambda: joint(orders=("effect", "attribution", "gate", "output_norm", "random")),
+        lambda: joint(orders=("effect", "gate", "random")),
+        lambda: kept_of_the_model("added_uniform", -0.01, 0.02),
+        lambda: kept_of_the_model("kept", -2.0, 3.0),
+    ],
     "importance": [
         lambda: with_importance(mock_inputs.encoder()),
         lambda: with_importance(mock_inputs.encoder(), intervals=False),

@@ -106,6 +106,10 @@ def _interval_columns(field: str, title: str, form: str, *, n: bool = False) -> 
     return {**columns, "n": (field, "n")} if n else columns
 
 
+def _minus(text: str) -> str:
+    return text.replace("-", "−")
+
+
 FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         # `{{ f.heads | heads }}`: 1-3, 2-10 and 4-1, or the first three and the number of the others
@@ -135,8 +139,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "offset": offset_words,
         "relation": short,
         "found": found_words,
-        # a divergence, and its interval: 0.092, 0.091 to 0.093
-        "nats": nats,
+        # the interval of a divergence: 0.091 to 0.093
         "span": lambda cell: span(cell.ci_low, cell.ci_high),
         # p = 0.0001
         "p": p_words,
@@ -153,5 +156,15 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "loss": loss_sentence,
         # `{{ "loss" | interval_columns("nats", "nats") }}`: columns of a table with a number, its interval and its n
         "interval_columns": _interval_columns,
+        "length": len,
+        "two_decimals": two_decimals,
+        # a number of nats, 0.092; and the interval of a `Cell` of nats, ` (95% interval 0.091 to 0.093)`
+        "nats": lambda value: _minus(nats(value)),
+        "interval": lambda cell: (
+            _minus(f" (95% interval {span(cell.ci_low, cell.ci_high)})") if cell.has_interval else ""
+        ),
+        # a share as a `Cell`: the ends of its interval, 72 to 77; and the number of cases that it is the share of
+        "percent_ends": lambda cell: _minus(f"{100 * cell.ci_low:.0f} to {100 * cell.ci_high:.0f}"),
+        "hits": lambda cell: round(cell.value * cell.n),
     }
 )

@@ -208,7 +208,8 @@ def _drawn(block: ChartBlock | FigureBlock | HtmlBlock, about: Context, figures:
         drawn, key = el("div", pictures, class_="panels") if pictures else None, None
         file = file_link(about, block.file, "This figure")
     elif isinstance(block, FigureBlock):
-        drawn, key = placed(about, figures[block.name], block.alt, ending=block.ending) or None, None
+        pictures = placed(about, figures[block.name], block.alt, ending=block.ending)
+        drawn, key = el("div", pictures, class_="panels") if pictures else None, None
         file = file_link(about, block.name + block.ending, block.file_label)
     else:
         drawn, key = block.read(about), block.key() if block.key else None

@@ -64,6 +64,14 @@ def _of_cell(write: Callable[[float], str]) -> Callable[[Any], CellText]:
     return lambda value: CellText(write(value.value if isinstance(value, Cell) else float(value)))
 
 
+def _nats(value: float) -> str:
+    return nats(value).replace("-", "−")
+
+
+def _whole(value: float) -> str:
+    return formatted(100 * value, ".0f")
+
+
 def _runs(runs: Runs) -> CellText:
     return CellText(share(runs.mean), joined(runs.lowest, runs.highest) if runs.seeds > 1 else "")
 
@@ -159,6 +167,15 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         # the number of inputs behind a number
         "n": lambda cell: CellText(f"{cell.n:,}"),
         "thousandths": _of_cell(thousandths),
+        # nats of three decimals, more near 0
+        "precise": _of_cell(_nats),
+        "precise_ends": lambda cell: CellText(ends(cell, _nats, between=" to ", missing=DASH)),
+        "two_decimals": _of_cell(two_decimals),
+        # a share in whole percent
+        "whole": _of_cell(_whole),
+        "whole_ends": lambda cell: CellText(ends(cell, _whole, between=" to ", missing=DASH)),
+        # a share as a number of cases: 2 of 4
+        "hits": lambda cell: CellText(f"{round(cell.value * cell.n)} of {cell.n}"),
         "thousandths_ends": lambda cell: CellText(ends(cell, thousandths, missing=DASH)),
     }
 )
@@ -233,7 +250,7 @@ def _html_cell(cell: CellText) -> Html:
 
 
 def terminal_table(block: TableBlock, about: Context) -> tuple[str, Grid] | None:
-    """Return a line on the table and its first rows, all of an unfolded table or one by layer; None if it has none."""
+    """Return a line on the table and its first rows, all of one unfolded or by layer; None as for the page."""
     rows = block.rows(about)
     if not rows:
         return None
@@ -245,6 +262,8 @@ def terminal_table(block: TableBlock, about: Context) -> tuple[str, Grid] | None
         for title, column in columns.items()
         if column[1] != "strip"
     }
+    if len(columns) < 2:
+        return None
     first = ordered if block.unfolded or "layer" in columns else ordered[:TERMINAL_ROWS]
     text = [[_terminal(_cell(row, *column), column[1]) for column in columns.values()] for row in first]
     words = [title for title, (_, form) in columns.items() if form in _WORDS]

@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy import stats
 
-from headscope.analyses.effects.accumulator import EffectsAccumulator
-from headscope.analyses.effects.measure import effects_table
+from headscope.analyses.effects.compute import effects_table
+from headscope.analyses.effects.sums import EffectsAccumulator
 from headscope.attention.scan import scan
 from headscope.statistics.inference.confidence import ratio_interval
 from headscope.statistics.inference.estimate import ratio

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headscope.analyses.effects.card_line import effect_lines
-from headscope.analyses.effects.compared.figure import agreement_figure
-from headscope.analyses.effects.compared.ranks import agreements, measured_heads, shown_ranks
-from headscope.analyses.effects.compared.section import compared_findings, compared_section
+from headscope.analyses.effects.figures import agreement_figure
+from headscope.analyses.effects.head_effects import effect_lines
+from headscope.analyses.effects.ranks import agreements, measured_heads, shown_ranks
 from headscope.report_kit.report_parts import Context
 from headscope.reporting.payload import data_block
 from headscope.study.head_columns import head_columns
 from support import mock_inputs
-from support.measured import about, only, with_parts
+from support.effect_pages import sections, sentences
+from support.measured import only, with_parts
 from support.mock_effect_kept import with_effect_kept
 from support.mock_effects import with_effects
 from support.mock_explanation import with_explanation
@@ -95,7 +95,7 @@ def spread(run, *, width=0.0001, factor=1.0):
 
 
 def apart(run):
-    return [each.text for each in compared_findings(about(run)) if each.text.startswith("Head ")]
+    return [each.text for each in sentences(run, "measures_compared") if each.text.startswith("Head ")]
 
 
 def test_heads_whose_ranks_are_shown_to_lie_apart_are_named(run):
@@ -116,15 +116,15 @@ def test_ranks_that_are_not_shown_are_not_named(run):
 
 def test_no_measure_ranks_effects_that_are_not_shown(run):
     effects = run.table("effects").assign(q_value=0.5)
-    texts = [each.text for each in compared_findings(about(with_parts(run, effects=effects)))]
+    texts = [each.text for each in sentences(with_parts(run, effects=effects), "measures_compared")]
     assert not [text for text in texts if "effect on the loss:" in text or "no other measure" in text]
 
 
 def test_what_is_said_and_drawn(run, heads):
-    said = compared_findings(about(run))
+    said = sentences(run, "measures_compared")
     assert said[0].text.startswith("Gate estimate ranks heads most like the effect on the loss: rank correlation 1.00")
     assert all(len(each.text.split()) <= 25 for each in said)
-    page = Tables(only(compared_section(about(run, found=said))))
+    page = Tables(only(sections(run, "measures-compared")))
     assert said[-1].text in page.text
     figure = agreement_figure(agreements(heads))
     (ax,) = figure.axes
@@ -134,8 +134,8 @@ def test_what_is_said_and_drawn(run, heads):
 
 def test_too_few_measures_are_not_compared():
     inputs = with_effects(mock_inputs.encoder(3, 4), gradient=False)
-    assert compared_findings(about(inputs)) == []
-    assert compared_section(about(inputs)) == []
+    assert sentences(inputs, "measures_compared") == []
+    assert sections(inputs, "measures-compared") == []
 
 
 def test_the_card_says_what_a_head_does_to_the_model():

@@ -3,18 +3,16 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.effects.accumulator import EffectsAccumulator
-from headscope.analyses.effects.in_terminal import render_results
-from headscope.analyses.effects.measure import EffectsMeasurement, effects_table
-from headscope.analyses.effects.section import effect_section
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.effects.compute import EffectsMeasurement, effects_table
+from headscope.analyses.effects.sums import EffectsAccumulator
 from headscope.attention.scan import scan
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.inference.confidence import ratio_interval
 from support import mock_inputs
+from support.effect_pages import sections, terminal
 from support.effects import KeepEffects
-from support.measured import about, only
+from support.measured import only
 from support.mock_effects import added_loss, with_effects
 from support.model_folders import save_tiny_gpt2
 from support.page_tables import Tables
@@ -80,7 +78,7 @@ def test_compensation_is_told_where_heads_wrote_nothing(measured):
 
 def test_the_page_has_a_table_of_them():
     inputs = with_effects(mock_inputs.decoder(2, 4), intervention="zero", direct=True)
-    rows = Tables(only(effect_section(about(inputs)))).found["table-direct-decoder"]
+    rows = Tables(only(sections(inputs, "effects"))).found["table-direct-decoder"]
     names = ["logit lost without it", "direct effect", "compensation", "copying", "copying by weights"]
     assert rows[0] == ["", *names]
     assert len(rows) == 2 + 8
@@ -90,27 +88,17 @@ def test_the_page_has_a_table_of_them():
         values = [float(cell.replace("−", "-")) for cell in row[1::2]]
         expected = [frame.loc[layer, head, name]["value"] for name in (*ON_LOGITS, "ov_copying")]
         assert values == pytest.approx(expected, rel=0.06, abs=5e-4)
-    without = Tables(only(effect_section(about(with_effects(mock_inputs.decoder(2, 4))))))
+    without = Tables(only(sections(with_effects(mock_inputs.decoder(2, 4)), "effects")))
     assert "table-direct-decoder" not in without.found
 
 
 def test_the_terminal_has_them_and_says_what_compensation_needs():
-    inputs = with_effects(mock_inputs.decoder(2, 4), direct=True)
-    tables = {name: inputs.tables.get(name) for name in ("effects", "effect_estimates")}
-    facts = {"effects": inputs.manifest["effects"]}
-    grid, *lines = render_results(StageResult(name="effects", tables=tables, facts=facts))
+    (_, grid, _), lines = terminal(with_effects(mock_inputs.decoder(2, 4), direct=True))
+    names = ("logit lost without it", "direct effect", "copying")
     assert list(grid.titles) == [
-        "head",
-        "added loss",
-        "95%",
-        "q",
-        "KL",
-        "attribution",
-        "logit",
-        "direct",
-        "copying",
-        "ov_copying",
-    ]
+        "head", *(f"{name}: {each}" for name in names for each in ("value", "95% interval")),
+        "copying by weights: value",
+    ]  # fmt: skip
     first = added_loss(1, 1, 4)
-    assert [float(cell) for cell in grid.rows[0][6:]] == pytest.approx([2 * first, 3 * first, 0.1, 0.5])
-    assert "compensation by later layers, direct less logit, is told by --intervention zero" in lines
+    assert [float(value) for value in grid.rows[0][1::2]] == pytest.approx([2 * first, 3 * first, 0.1, 0.5])
+    assert any(line.startswith("Compensation: ") and "--intervention zero" in line for line in lines)

@@ -1,25 +1,16 @@
 """Estimates judged by exact effects: against plain loops, the interval of the slope, and what is said and shown."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
-from headscope.analyses.effects.chosen_heads import chosen_heads
-from headscope.analyses.effects.estimates.figure import estimate_figure
-from headscope.analyses.effects.estimates.findings import estimate_findings
-from headscope.analyses.effects.estimates.judge import estimates_table, judged_of, slope_of
-from headscope.analyses.effects.estimates.lines import estimate_lines
-from headscope.analyses.effects.estimates.section import estimates_section
-from headscope.analyses.effects.estimates.tables import EFFECT_ESTIMATES
-from headscope.analyses.effects.findings import effect_findings
-from headscope.analyses.effects.in_terminal import render_results
-from headscope.analyses.effects.section import effect_section
-from headscope.analyses.effects.tables import EFFECTS
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.effects.estimates import chosen_heads, estimates_table, judged_of, slope_of
+from headscope.analyses.effects.figures import estimate_figure
+from headscope.analyses.effects.tables import EFFECT_ESTIMATES, EFFECTS
 from headscope.statistics.inference.confidence import ratio_interval
 from support import mock_inputs
-from support.measured import about, only, with_parts
+from support.effect_pages import sections, sentences, terminal
+from support.measured import only, with_parts
 from support.mock_effects import with_effects
 from support.page_tables import Tables
 from support.stand_ins import table_of
@@ -118,7 +109,7 @@ def run_of(effects):
 
 def test_what_is_said():
     effects, loss, estimates, q = made_up_effects()
-    said = estimate_findings(about(run_of(effects)))
+    said = sentences(run_of(effects), "effect_estimates")
     (attribution, gate) = judged_of(effects, "decoder")
     assert (attribution.estimate, gate.estimate) == ("attribution", "gate")
     sure = (q < 0.05) & (np.abs(loss) >= 0.01)
@@ -148,15 +139,14 @@ def test_effects_that_are_not_shown_are_not_looked_for():
         effects.loc[of_loss, "value"] *= size
         table = estimates_table(effects)
         assert table["value"].isna().all()
-        assert estimate_findings(about(run_of(effects))) == []
-        assert list(estimate_lines(table, {"decoder": ""})) == []
+        assert sentences(run_of(effects), "effect_estimates") == []
 
 
 def test_several_missed_heads_are_listed():
     effects = made_up_effects()[0]
     of_large = effects["layer"].isin([1, 2]) & effects["head"].isin([2, 3]) & (effects["measure"] == "attribution")
     effects.loc[of_large, "value"] = 0.0
-    texts = [each.text for each in estimate_findings(about(run_of(effects)))]
+    texts = [each.text for each in sentences(run_of(effects), "effect_estimates")]
     assert (
         "Attribution finds 0 of the 3 heads with the largest effects (of the top tenth), the gate estimate 2." in texts
     )
@@ -167,7 +157,7 @@ def test_a_slope_that_may_be_0_is_said_to_tell_nothing():
     effects = made_up_effects()[0]
     of_attribution = effects["measure"] == "attribution"
     effects.loc[of_attribution, "value"] = np.random.default_rng(6).normal(size=of_attribution.sum())
-    (text,) = [each.text for each in estimate_findings(about(run_of(effects))) if "how large" in each.text]
+    (text,) = [each.text for each in sentences(run_of(effects), "effect_estimates") if "how large" in each.text]
     assert text.startswith("Attribution does not say how large effects are: their slope on it is ")
 
 
@@ -176,14 +166,14 @@ def test_a_model_without_estimates_has_no_section():
     table = estimates_table(effects)
     assert len(table) == 0
     assert list(table.columns) == EFFECT_ESTIMATES.names
-    assert estimate_findings(about(run_of(effects))) == []
-    assert estimates_section(about(run_of(effects))) == []
+    assert sentences(run_of(effects), "effect_estimates") == []
+    assert sections(run_of(effects), "effect-estimates") == []
 
 
 def test_the_page_has_a_table_by_layer_and_a_figure():
     effects, *_ = made_up_effects()
     run = run_of(effects)
-    page = Tables(only(estimates_section(about(run, found=estimate_findings(about(run))))))
+    page = Tables(only(sections(run, "effect-estimates")))
     rows = page.found["table-effect-estimates-decoder"]
     assert rows[1] == [
         "heads",
@@ -212,19 +202,6 @@ def test_the_page_has_a_table_by_layer_and_a_figure():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("attribution, nats", "added loss, nats")
 
 
-def test_the_terminal_has_a_line_an_estimate():
-    effects, loss, estimates, q = made_up_effects()
-    lines = list(estimate_lines(estimates_table(effects), {"decoder": ""}))
-    sure = (q < 0.05) & (np.abs(loss) >= 0.01)
-    wrong = sum((np.sign(loss) != np.sign(estimates["attribution"]))[sure])
-    assert lines[0].startswith(
-        "attribution: 1 of the 3 heads with the largest effects found; 1 of them in its lower half; wrong sign for "
-        f"{wrong} of {sure.sum()} heads with an effect; slope of effects "
-    )
-    assert lines[1].startswith("the gate estimate: 2 of the 3 heads with the largest effects found; 1 of them in its ")
-    assert list(estimate_lines(pd.DataFrame(columns=EFFECT_ESTIMATES.names), {"decoder": ""})) == []
-
-
 def some_changed():
     """Of 24 heads 12 are changed: 6 with the largest gates, and 6 of the others, one of which costs a lot."""
     effects, loss, estimates, _ = made_up_effects()
@@ -247,27 +224,20 @@ def test_where_some_heads_were_changed_the_drawn_ones_say_what_is_overlooked():
     assert (row["value"], row["n_heads"]) == (pytest.approx(np.mean(matters)), 6)
     assert cell(table, "attribution", "slope")["n_heads"] == 12
     run = run_of(effects)
-    texts = [each.text for each in estimate_findings(about(run))]
+    texts = [each.text for each in sentences(run, "effect_estimates")]
     assert texts[0] == (
         f"{sum(matters)} of 6 drawn heads with small gate estimates change the loss by 0.01 nats or more."
     )
     assert not any("finds" in text or "misses" in text for text in texts)
-    said = [each.text for each in effect_findings(about(run))]
+    said = [each.text for each in sentences(run, "effects", "effects_aside")]
     assert said[0] == "12 heads of 24 were changed: half with the largest gate estimates, half drawn from the others."
     assert all(len(each.split()) <= 25 for each in (*texts, *said))
-    facts = {"effects": run.manifest["effects"]}
-    tables = {name: run.tables.get(name) for name in ("effects", "effect_estimates")}
-    _, first, *_ = render_results(StageResult(name="effects", tables=tables, facts=facts))
-    assert first == said[0]
+    assert f"- {said[0]}" in terminal(run)[1]
     without = run_of(effects[~effects["measure"].isin(["attribution", "gate"])].reset_index(drop=True))
-    assert effect_findings(about(without))[0].text == "12 heads of 24 were changed: drawn by chance."
-    rows = Tables(only(estimates_section(about(run)))).found["table-effect-estimates-decoder"]
+    assert sentences(without, "effects", "effects_aside")[0].text == "12 heads of 24 were changed: drawn by chance."
+    rows = Tables(only(sections(run, "effect-estimates"))).found["table-effect-estimates-decoder"]
     assert rows[1] == ["heads", "wrong sign", "slope", "95% interval", "overlooked", "slope", "95% interval"]
-    assert len(Tables(only(effect_section(about(run)))).found["table-effects-decoder"]) == 2 + 12
-    (_, line) = estimate_lines(table, {"decoder": ""})
-    assert line.startswith(
-        f"the gate estimate: {sum(matters)} of 6 heads drawn from those with smaller ones cost 0.01 nats or more; "
-    )
+    assert len(Tables(only(sections(run, "effects"))).found["table-effects-decoder"]) == 2 + 12
 
 
 def test_the_heads_that_are_changed_are_those_with_the_largest_gates_and_a_draw_of_the_others():
@@ -309,7 +279,7 @@ def test_sentences_on_kinds_are_short_where_they_have_their_intervals():
     effects = table_of(EFFECTS, rows)
     inputs = with_effects(mock_inputs.t5())
     table = estimates_table(effects)
-    said = estimate_findings(about(with_parts(inputs, effects=effects, effect_estimates=table)))
+    said = sentences(with_parts(inputs, effects=effects, effect_estimates=table), "effect_estimates")
     assert {each.kind for each in said} == {"encoder", "cross"}
     assert sum("95% interval" in each.text for each in said) == 6
     assert all(len(each.text.split()) <= 25 for each in said), [each.text for each in said]

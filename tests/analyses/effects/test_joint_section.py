@@ -3,24 +3,19 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.effects.in_terminal import render_results
-from headscope.analyses.effects.joint.figure import joint_figure
-from headscope.analyses.effects.joint.findings import joint_findings
-from headscope.analyses.effects.joint.rows import curves_in, random_band
-from headscope.analyses.effects.joint.section import joint_section
+from headscope.analyses.effects.joint.facts import curves_in, joint_figure, random_band
 from headscope.analyses.effects.joint.tables import ORDERS
-from headscope.analyses.stage_result import StageResult
-from headscope.report_kit.tables.terminal import Grid
 from support import mock_inputs
+from support.effect_pages import sections, sentences, terminal
 from support.measured import about, with_parts
 from support.mock_joint import with_joint_effects
 from support.page_tables import Tables
 
 
 def said(**how):
-    sentences = joint_findings(about(with_joint_effects(mock_inputs.decoder(4, 8), **how)))
-    assert all(len(each.text.split()) <= 25 for each in sentences)
-    return [each.text for each in sentences]
+    found = sentences(with_joint_effects(mock_inputs.decoder(4, 8), **how), "joint_effects")
+    assert all(len(each.text.split()) <= 25 for each in found)
+    return [each.text for each in found]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +81,7 @@ def scaled(size, *, width=1.0):
             table.loc[here, end] = table["value"] + width * (table[end] - table["value"])
         table.loc[here, ["value", "ci_low", "ci_high"]] *= size
         tables[name] = table
-    return [each.text for each in joint_findings(about(with_parts(run, **tables)))]
+    return [each.text for each in sentences(with_parts(run, **tables), "joint_effects")]
 
 
 def test_where_all_heads_cost_nothing_no_order_is_better_than_another():
@@ -102,8 +97,10 @@ def test_of_six_orders_one_that_is_past_its_interval_by_a_little_is_not_named():
     here = areas["measure"] == "less_random"
     areas.loc[here, ["value", "ci_low", "ci_high"]] = (0.0, -0.1, 0.1)
     areas.loc[here & (areas["order"] == "explained"), ["value", "ci_low", "ci_high"]] = (0.11, 0.01, 0.21)
-    texts = [each.text for each in joint_findings(about(with_parts(run, joint_areas=areas)))]
-    assert texts[1] == "By no measure heads are shown to go at less loss than random heads of the same layers."
+    texts = [each.text for each in sentences(with_parts(run, joint_areas=areas), "joint_effects")]
+    assert (
+        texts[1] == "Heads removed by none of 6 measures are shown to cost less than random heads of the same layers."
+    )
     assert not [text for text in texts if text.startswith("Removed by")]
 
 
@@ -114,7 +111,7 @@ def test_without_intervals_the_loss_of_the_fewest_heads_is_said():
 
 
 def test_the_section_has_its_table_and_figure(inputs):
-    (section,) = joint_section(about(inputs))
+    (section,) = sections(inputs, "joint-effects")
     assert (section.name, section.title) == ("joint-effects", "How many heads can go?")
     assert "The loss is that of masked language modeling: 3.50 nats a token" in section.html
     rows = Tables(section.html).found["table-joint-effects"]
@@ -135,13 +132,13 @@ def test_the_section_has_its_table_and_figure(inputs):
 
 
 def test_no_section_without_its_tables():
-    assert joint_section(about(mock_inputs.decoder(4, 8))) == []
-    assert joint_findings(about(mock_inputs.decoder(4, 8))) == []
+    assert sections(mock_inputs.decoder(4, 8), "joint-effects") == []
+    assert sentences(mock_inputs.decoder(4, 8), "joint_effects") == []
 
 
 def test_a_panel_for_each_order_before_the_random_ones(inputs):
     table = inputs.table("joint_curves")
-    figure = joint_figure(curves_in(table, inputs.table("joint_areas")), random_band(table))
+    figure = joint_figure(curves_in(about(inputs)), random_band(table))
     panels = [ax for ax in figure.axes if ax.get_title(loc="left")]
     assert [ax.get_title(loc="left") for ax in panels] == [
         "effect on the loss",
@@ -163,14 +160,10 @@ def test_a_panel_for_each_order_before_the_random_ones(inputs):
 
 
 def test_in_the_terminal(inputs):
-    names = ("joint_curves", "joint_areas", "joint_sums")
-    result = StageResult(
-        name="joint_effects", tables={name: inputs.table(name) for name in names}, facts=inputs.manifest
-    )
-    grid, *lines = render_results(result)
-    assert isinstance(grid, Grid)
-    assert tuple(grid.titles) == ("heads removed together", "4", "8", "16", "24", "32", "area", "against random", "95%")
+    (grid,), lines = terminal(inputs)
+    titles = [*(f"heads removed: {number}" for number in (4, 8, 16, 24, 32)), "area below: nats"]
+    assert list(grid.titles) == ["order", *titles, "against random: nats", "against random: 95% interval"]
     assert grid.rows[0][-2:] == ["-0.600", "-0.700 to -0.500"]
     assert len(grid.rows) == 7
-    assert lines[0].startswith("8 of 32 heads can go together for 0.025 nats")
-    assert lines[-1].startswith("added loss in nats over 24 inputs, 216 tokens predicted, with so many heads changed")
+    assert lines[0].startswith("- The loss is that of masked language modeling: 3.50 nats a token")
+    assert lines[1].startswith("- 8 of 32 heads can go together for 0.025 nats")

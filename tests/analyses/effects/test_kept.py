@@ -11,9 +11,9 @@ import transformers as tf
 from transformers.models.bert import modeling_bert
 
 from headscope.analyses.effects.kept import hidden_words
-from headscope.analyses.effects.kept.accumulator import REPLACEMENTS, KeptAccumulator, kept_effect
-from headscope.analyses.effects.kept.measure import EffectKeptMeasurement, kept_table
-from headscope.analyses.effects.kept.rows import replaced_of
+from headscope.analyses.effects.kept.compute import EffectKeptMeasurement, kept_table
+from headscope.analyses.effects.kept.facts import replaced_of
+from headscope.analyses.effects.kept.sums import REPLACEMENTS, KeptAccumulator, kept_effect
 from headscope.analyses.effects.kept.tables import ADDED, EFFECT_KEPT, EXPLAINED
 from headscope.analyses.explanation import explain
 from headscope.analyses.explanation.row_context import RowContext, Tokens

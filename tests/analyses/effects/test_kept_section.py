@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.effects.in_terminal import render_results
-from headscope.analyses.effects.kept.figure import kept_figure
-from headscope.analyses.effects.kept.findings import kept_findings, sure_heads
-from headscope.analyses.effects.kept.section import kept_section
-from headscope.analyses.stage_result import StageResult
-from headscope.report_kit.tables.terminal import Grid
+from headscope.analyses.effects.kept.facts import kept_figure, sure_heads
 from headscope.reporting.every_finding import all_findings, headline
+from headscope.study.study import Study
 from support import mock_inputs
+from support.effect_pages import sections, sentences, terminal
 from support.measured import about, with_parts
 from support.mock_effect_kept import with_effect_kept
 from support.mock_explanation import with_explanation
@@ -26,24 +23,24 @@ def inputs():
 
 
 def said(inputs):
-    return kept_findings(about(inputs))
+    return sentences(inputs, "effect_kept")
 
 
 def test_what_is_said(inputs):
     # The mock explains 0.9 to 0.77 of every head: less than half of one of them, here.
     table = inputs.table("explanation").copy()
     table.loc[(table["layer"] == 2) & (table["head"] == 4), "explained"] = 0.3
-    sentences = said(with_parts(inputs, explanation=table))
-    assert [each.text for each in sentences] == [
+    found = said(with_parts(inputs, explanation=table))
+    assert [each.text for each in found] == [
         "With every head’s attention replaced by its explanation the model loses 0.216 nats; with uniform attention "
         "5.400.",
         "Explanations keep 96% of the effect of attention (95% interval 95 to 97); positions alone lose 2.700 nats.",
         "Over half of the attention of 2 heads is explained, but less than half of the effect kept: 1-2 and 2-1.",
         "Less than half of the attention of 1 head is explained, but over half of the effect kept: 2-4.",
     ]
-    assert [each.goes_on for each in sentences] == [False, True, False, False]
-    assert {each.topic for each in sentences} == {"effect_kept"}
-    assert all(len(each.text.split()) <= 25 for each in sentences)
+    assert [each.goes_on for each in found] == [False, True, False, False]
+    assert {each.topic for each in found} == {"effect_kept"}
+    assert all(len(each.text.split()) <= 25 for each in found)
 
 
 def test_it_is_a_headline_beside_the_explanation(inputs):
@@ -52,8 +49,8 @@ def test_it_is_a_headline_beside_the_explanation(inputs):
 
 
 def test_without_intervals_the_losses_are_said_and_nothing_is_named():
-    sentences = said(with_effect_kept(mock_inputs.encoder(2, 4), kept=IDLE, intervals=False))
-    assert [each.text for each in sentences] == [
+    found = said(with_effect_kept(mock_inputs.encoder(2, 4), kept=IDLE, intervals=False))
+    assert [each.text for each in found] == [
         "With every head’s attention replaced by its explanation the model loses 0.216 nats; with uniform attention "
         "5.400.",
         "Positions alone in place of all attention lose 2.700 nats.",
@@ -61,9 +58,9 @@ def test_without_intervals_the_losses_are_said_and_nothing_is_named():
 
 
 def test_the_section_has_its_table_and_figure(inputs):
-    (section,) = kept_section(about(inputs))
+    (section,) = sections(inputs, "effect-kept")
     assert (section.name, section.title) == ("effect-kept", "Is the explanation the cause?")
-    assert "The loss is that of masked language modeling: 4.44 nats a token with all heads as they are" in section.html
+    assert "The loss is that of masked language modeling: 4.44 nats a token with all heads unchanged" in section.html
     rows = Tables(section.html).found["table-effect-kept-encoder"][2:]
     assert [row[0] for row in rows][:3] == ["layer 1", "layer 2", "1-2"]
     assert rows[-1][0] == "1-1"  # uniform attention costs it least
@@ -73,7 +70,7 @@ def test_the_section_has_its_table_and_figure(inputs):
 
 
 def test_no_section_without_its_table():
-    assert kept_section(about(mock_inputs.encoder(2, 4))) == []
+    assert sections(mock_inputs.encoder(2, 4), "effect-kept") == []
     assert said(mock_inputs.encoder(2, 4)) == []
 
 
@@ -88,10 +85,10 @@ def test_a_point_for_each_head_whose_effect_is_sure(inputs):
 
 
 def test_in_the_terminal(inputs):
-    result = StageResult(name="effect_kept", tables={"effect_kept": inputs.table("effect_kept")}, facts=inputs.manifest)
-    grid, *lines = render_results(result)
-    assert isinstance(grid, Grid)
-    assert len(grid.rows) == 8 + 2 + 1
-    assert grid.rows[-1] == ["all heads", "5.400", "0.216", "2.700", "96", "95 to 97"]
-    assert lines[0].startswith("With every head’s attention replaced by its explanation")
-    assert lines[-1].startswith("loss mlm: 4.44 nats a token with attention as it is, over 48 inputs")
+    tables = {"effect_kept": inputs.table("effect_kept")}
+    (grid,), lines = terminal(Study(inputs.manifest, tables))
+    assert len(grid.rows) == 8 + 2
+    assert [row[0] for row in grid.rows[:3]] == ["layer 1", "layer 2", "1-2"]
+    assert grid.rows[2] == ["1-2", "0.033", "0.043", "0.017", "-30", "-40 to -20"]
+    assert lines[0].startswith("- The loss is that of masked language modeling: 4.44 nats a token")
+    assert lines[1].startswith("- With every head’s attention replaced by its explanation")

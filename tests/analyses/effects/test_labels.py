@@ -9,7 +9,7 @@ import torch
 import transformers as tf
 
 import headscope as hs
-from headscope.analyses.effects.in_report import PARTS
+from headscope.analyses.effects.facts import PARTS
 from headscope.attention.head_id import HeadId
 from headscope.attention.model.examination import examine
 from headscope.declarations.run_options import RunOptions
@@ -128,9 +128,10 @@ def test_a_table_in_memory_gives_the_same(classifiers, table):
 def test_the_report_says_what_is_predicted(classifiers, table, tmp_path):
     stages = {"stages": ("stats", "effects"), "controls": 0, "joint_inputs": 2}
     write_run(prepare(options(classifiers["bert"], table, **stages)), tmp_path)
-    page = "".join(section.html for section in PARTS.sections(about(open_study(tmp_path))))
+    study = open_study(tmp_path)
+    page = "".join(section.html for section in PARTS.sections(about(study, found=PARTS.findings(about(study)))))
     assert "The loss is that of predicting the given labels:" in page
-    assert "nats a text with all heads as they are, over 14 inputs, 14 classes predicted" in page
+    assert "nats a text with all heads unchanged, over 14 inputs, 14 classes predicted" in page
 
 
 def refusal(run_options):

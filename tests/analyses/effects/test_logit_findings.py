@@ -2,10 +2,9 @@
 
 import pytest
 
-from headscope.analyses.effects.logit_findings import logit_findings
-from headscope.analyses.effects.section import effect_section
 from support import mock_inputs
-from support.measured import about, only, with_parts
+from support.effect_pages import sections, sentences
+from support.measured import only, with_parts
 from support.mock_effects import with_effects
 from support.page_tables import Tables
 
@@ -15,7 +14,7 @@ def decoder(**more):
 
 
 def texts(inputs):
-    return [each.text for each in logit_findings(about(inputs))]
+    return [each.text for each in sentences(inputs, "logits")]
 
 
 def changed(inputs, measure, head, *, by):
@@ -27,7 +26,7 @@ def changed(inputs, measure, head, *, by):
 
 
 def test_who_copies_and_who_suppresses():
-    found = logit_findings(about(changed(decoder(), "copying", 3, by=0.2)))
+    found = sentences(changed(decoder(), "copying", 3, by=0.2), "logits")
     assert [each.text for each in found] == [
         "Head 1-3 copies: it adds 0.300 (95% interval 0.298 to 0.302) to the logit of the token that it looks at most.",
         "4 heads of 8 copy in this way (false discovery rate 5%).",
@@ -77,12 +76,12 @@ def test_without_effects_on_logits_the_page_says_why():
     plain = with_effects(mock_inputs.encoder(2, 4))
     assert texts(plain) == []
     assert texts(mock_inputs.encoder(2, 4)) == []
-    page = Tables(only(effect_section(about(plain))))
+    page = Tables(only(sections(plain, "effects")))
     assert "Effects on single logits are not known here: direct effects are of decoders alone." in page.text
 
 
 def test_the_section_has_the_sentences():
     inputs = decoder()
-    page = Tables(only(effect_section(about(inputs, found=logit_findings(about(inputs))))))
+    page = Tables(only(sections(inputs, "effects")))
     assert "4 heads of 8 copy in this way" in page.text
     assert "are not known here" not in page.text

@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 import transformers as tf
 
-from headscope.analyses.effects.accumulator import EffectsAccumulator
-from headscope.analyses.effects.effects_text import FITS, effect_batch_size
-from headscope.analyses.effects.forecast import documents_needed
-from headscope.analyses.effects.measure import EffectsMeasurement, effects_table
+from headscope.analyses.effects.compute import EffectsMeasurement, effects_table
+from headscope.analyses.effects.effects_text import FITS, documents_needed, effect_batch_size
+from headscope.analyses.effects.sums import EffectsAccumulator
 from headscope.analyses.effects.tables import EFFECTS
 from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.model.examination import examine

@@ -9,14 +9,14 @@ import torch
 import transformers as tf
 
 import headscope as hs
-from headscope.analyses.effects.section import effect_section
 from headscope.attention.head_id import HeadId
 from headscope.attention.model.examination import examine
 from headscope.encoding.encoder import Encoder
 from headscope.errors import OptionError
 from support import mock_inputs
 from support.by_hook import hooked
-from support.measured import about, only, with_parts
+from support.effect_pages import sections
+from support.measured import only, with_parts
 from support.mock_effects import with_effects
 from support.model_folders import save_tiny_llama
 from support.page_tables import Tables
@@ -138,6 +138,6 @@ def test_the_page_has_it_beside_the_loss():
     table = inputs.tables.get("effects")
     scored = table[table["measure"] == "loss"].assign(measure="my_score", value=0.5, ci_low=0.4, ci_high=0.6)
     inputs = with_parts(inputs, effects=pd.concat([table, scored], ignore_index=True))
-    rows = Tables(only(effect_section(about(inputs)))).found["table-effects-encoder"]
+    rows = Tables(only(sections(inputs, "effects"))).found["table-effects-encoder"]
     assert rows[0][-1] == "change of my_score"
     assert all(row[-3:-1] == ["0.500", "0.400 to 0.600"] for row in rows[2:])

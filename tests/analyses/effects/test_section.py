@@ -4,19 +4,16 @@ import numpy as np
 import pytest
 
 from headscope.analyses.effects.figures import effect_figure
-from headscope.analyses.effects.findings import added_losses, effect_findings
-from headscope.analyses.effects.in_terminal import render_results
-from headscope.analyses.effects.section import effect_section, loss_line
-from headscope.analyses.stage_result import StageResult
-from headscope.report_kit.tables.terminal import Grid
+from headscope.analyses.effects.head_effects import added_losses
 from support import mock_inputs
-from support.measured import about, only, with_parts
+from support.effect_pages import sections, sentences, terminal
+from support.measured import only, with_parts
 from support.mock_effects import added_loss, with_effects
 from support.page_tables import Tables
 
 
 def findings(inputs):
-    return effect_findings(about(inputs))
+    return sentences(inputs, "effects", "effects_aside")
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +25,11 @@ def test_what_is_said(inputs):
     said = findings(inputs)
     assert [each.text for each in said] == [
         "Without head 1-1 the loss rises most: by 0.200 nats (95% interval 0.198 to 0.202).",
-        "Each head in turn wrote its mean over tokens of the same class, taken on other documents.",
         "6 heads of 8 change the loss: 1-1, 1-2, 1-3 and 3 more; 2 do not (within 0.01 nats).",
         "Heads that change nothing alone may do so together: heads that do the same make up for each other.",
         "The loss falls without 2-4.",
     ]
-    assert [each.goes_on for each in said] == [False, True, False, True, False]
+    assert [each.goes_on for each in said] == [False, False, True, False]
     assert {each.topic for each in said} == {"effects"}
     assert all(len(each.text.split()) <= 25 for each in said)
 
@@ -44,9 +40,10 @@ def test_other_interventions_have_words_of_their_own():
         ("uniform", "With uniform attention in head 1-1", "Each head in turn attended to all tokens alike."),
         ("sink", "With all attention of head 1-1 on a sink", "Each head in turn attended to a sink token alone."),
     ):  # fmt: skip
-        said = findings(with_effects(mock_inputs.encoder(2, 4), intervention=intervention))
+        run = with_effects(mock_inputs.encoder(2, 4), intervention=intervention)
+        said = findings(run)
         assert said[0].text.startswith(start)
-        assert said[1].text == end
+        assert end in [each.text for each in sentences(run, "effects_loss")]
         assert all(len(each.text.split()) <= 25 for each in said)
     last = findings(with_effects(mock_inputs.encoder(2, 4), intervention="sink"))[-1]
     assert last.text == "The loss falls with all attention on a sink in 2-4."
@@ -54,16 +51,13 @@ def test_other_interventions_have_words_of_their_own():
 
 def test_where_nothing_is_shown_nothing_is_claimed():
     said = [each.text for each in findings(with_effects(mock_inputs.encoder(2, 4), width=1.0))]
-    assert said == [
-        "No head of 8 is shown to change the loss: 8 are undecided.",
-        "Each head in turn wrote its mean over tokens of the same class, taken on other documents.",
-    ]
+    assert said == ["No head of 8 is shown to change the loss: 8 are undecided."]
 
 
 def test_one_head_is_spoken_of_as_one():
     said = [each.text for each in findings(with_effects(mock_inputs.encoder(2, 4), width=0.15))]
     assert said[0] == "Without head 1-1 the loss rises by 0.200 nats (95% interval 0.050 to 0.350)."
-    assert said[2] == "1 head of 8 changes the loss: 1-1; 7 are undecided."
+    assert said[1] == "1 head of 8 changes the loss: 1-1; 7 are undecided."
 
 
 def test_an_effect_that_is_shown_and_tiny_is_not_named():
@@ -84,7 +78,7 @@ def test_every_head_changes_the_loss_or_does_not_or_is_undecided():
     table.loc[loss, ["value", "ci_low", "ci_high"]] = ends
     table.loc[loss, "q_value"] = [0.001, 0.001, *[0.5] * 6]
     said = [each.text for each in findings(with_parts(inputs, effects=table))]
-    assert said[2] == "2 heads of 8 change the loss: 1-1 and 1-2; 1 does not (within 0.01 nats), 5 are undecided."
+    assert said[1] == "2 heads of 8 change the loss: 1-1 and 1-2; 1 does not (within 0.01 nats), 5 are undecided."
 
 
 def test_few_documents_are_said_to_be_few():
@@ -101,15 +95,12 @@ def test_kinds_are_told_apart():
 
 def test_a_run_without_effects_has_no_section():
     plain = mock_inputs.encoder(2, 3)
-    assert effect_section(about(plain)) == []
+    assert sections(plain, "effects") == []
     assert findings(plain) == []
-    assert loss_line({}) == ""
 
 
 def test_the_table_is_the_frame(inputs):
-    found = findings(inputs)
-    markup = only(effect_section(about(inputs, found=found)))
-    page = Tables(markup)
+    page = Tables(only(sections(inputs, "effects")))
     rows = page.found["table-effects-encoder"]
     assert rows[1] == ["head", "nats", "95% interval", "q", "nats", "95% interval"]
     frame = inputs.tables.get("effects").set_index(["layer", "head", "measure"])
@@ -121,7 +112,7 @@ def test_the_table_is_the_frame(inputs):
         expected = [loss["value"], loss["ci_low"], loss["ci_high"], divergence["value"]]
         assert read == pytest.approx(expected, rel=0.06, abs=5e-4)
         assert row[3] == "0.001"
-    assert "The loss is that of masked language modeling: 3.46 nats a token with all heads as they are" in page.text
+    assert "The loss is that of masked language modeling: 3.46 nats a token with all heads unchanged" in page.text
     assert "Without head 1-1 the loss rises most" in page.text
 
 
@@ -143,37 +134,25 @@ def test_the_figure_has_a_point_a_head_at_its_effect(inputs):
 
 
 def test_in_the_terminal_the_largest_come_first(inputs):
-    tables = {name: inputs.tables.get(name) for name in ("effects", "effect_estimates")}
-    facts = {"effects": inputs.manifest["effects"]}
-    grid, how, line, *judged, estimates, none, needed = render_results(
-        StageResult(name="effects", tables=tables, facts=facts)
-    )
-    assert isinstance(grid, Grid)
+    (grid, _), lines = terminal(inputs)
     assert [row[0] for row in grid.rows][:3] == ["1-1", "1-2", "1-3"]
-    assert grid.rows[0] == ["1-1", "0.200", "0.198 to 0.202", "0.001", "0.067", "0.160"]
-    assert how == "Each head in turn wrote its mean over tokens of the same class, taken on other documents."
-    assert line.startswith(
-        "loss mlm: 3.46 nats a token with all heads as they are, over 96 inputs, 864 tokens predicted"
+    assert grid.rows[0] == ["1-1", "0.200", "0.198 to 0.202", "0.001", "0.067", "0.065 to 0.069"]
+    assert lines[0] == (
+        "- The loss is that of masked language modeling: 3.46 nats a token with all heads unchanged, over 96 inputs, "
+        "864 tokens predicted."
     )
-    assert [each.partition(":")[0] for each in judged] == ["attribution", "the gate estimate"]
-    assert estimates == (
-        "attribution: the first-order estimate of the added loss, by the gradient of what the head writes"
-    )
-    assert none == "no direct effects on logits: direct effects are of decoders alone"
-    assert needed == "about 91 documents show an effect of 0.01 nats of the median head"
-    without = {"effects": {**facts["effects"], "documents_needed": None}}
-    assert len(list(render_results(StageResult(name="effects", tables=tables, facts=without)))) == 7
+    assert lines[2] == "  Detecting an effect of 0.01 nats takes about 91 documents."
+    assert "- Effects on single logits are not known here: direct effects are of decoders alone." in lines
+    facts = {**inputs.manifest["effects"], "documents_needed": None}
+    _, without = terminal(with_parts(inputs, manifest={**inputs.manifest, "effects": facts}))
+    assert not [line for line in without if "Detecting" in line]
 
 
-def test_a_model_without_a_gradient_says_why_in_the_terminal():
+def test_a_model_without_a_gradient_says_why():
     inputs = with_effects(mock_inputs.encoder(2, 4), gradient=False)
-    tables = {name: inputs.tables.get(name) for name in ("effects", "effect_estimates")}
-    facts = {"effects": inputs.manifest["effects"]}
-    grid, *lines = render_results(StageResult(name="effects", tables=tables, facts=facts))
-    assert grid.titles[-1] == "KL"
-    assert "no first-order estimates: no gradient passes through its QuantLinear" in lines
-    page = Tables(only(effect_section(about(inputs)))).text
-    assert "First-order estimates are not known here: no gradient passes through its QuantLinear." in page
+    line = "First-order estimates are not known here: no gradient passes through its QuantLinear."
+    assert f"  {line}" in terminal(inputs)[1]
+    assert line in Tables(only(sections(inputs, "effects"))).text
 
 
 def test_a_table_without_its_kind_has_no_finding():

@@ -15,8 +15,7 @@ ANALYSIS = Analysis(
     stages=(
         _stage(
             name="effects",
-            measure="measure:EffectsMeasurement",
-            tables="all_tables:TABLES",
+            measure="compute:EffectsMeasurement",
             options=(*(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "effect_heads"), SCORE_HASH),
             # 2: effects on logits, direct effects and copying.
             # 3: a test that keeps its level where documents are heavy-tailed.
@@ -28,7 +27,7 @@ ANALYSIS = Analysis(
         ),
         _stage(
             name="joint_effects",
-            measure="joint.measure:JointEffectsMeasurement",
+            measure="joint.compute:JointEffectsMeasurement",
             tables="joint.tables:JOINT_TABLES",
             options=(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "joint_inputs"),
             after=("norms", "explanation", "effects"),
@@ -38,7 +37,7 @@ ANALYSIS = Analysis(
         ),
         _stage(
             name="effect_kept",
-            measure="kept.measure:EffectKeptMeasurement",
+            measure="kept.compute:EffectKeptMeasurement",
             tables="kept.tables:KEPT_TABLES",
             options=(*TEXT_INPUTS, "loss", "labels", "effect_inputs"),
             after=("explanation",),
@@ -57,6 +56,8 @@ ANALYSIS = Analysis(
         ),
         reworded=(LOSS_OF_KIND,),
     ),
+    report="facts:PARTS",
+    terminal="facts:PAGE",
     head_measures=(
         HeadMeasures(
             table="effects", by=("measure",), topic="What the model loses without it", labels="tables:HEAD_LABELS"

@@ -1,16 +1,20 @@
 """Inputs of a run that the model with its prediction head reads while attention heads are changed one by one."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from headscope.analyses.effects.forecast import Forecast
+import torch
+
 from headscope.attention.interventions.direct_effect import LogitPath
 from headscope.attention.interventions.effect_source import EffectSource, Scope
 from headscope.attention.interventions.intervention import Fit, Heads
+from headscope.attention.interventions.outcome import MEASURES, HeadEffects
 from headscope.attention.interventions.replacement import Mean, Sink, Uniform, Zero
 from headscope.attention.interventions.resampled import Resample
 from headscope.attention.model.loss_source import LossCounts
+from headscope.counted import count
 from headscope.encoding import shards
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.segment import Segment
@@ -19,8 +23,9 @@ from headscope.models.loading.load_model import LoadedModel
 from headscope.prepare.input_sizes import auto_batch_size, gradient_batch_size, gradient_fits
 from headscope.prepare.loss_model import ask_of_run, loss_model
 from headscope.prepare.model_run import ModelRun
-from headscope.scans.progress import Watcher
+from headscope.scans.progress import Watcher, note_early
 from headscope.scans.scan_declaration import ScanCorpus
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 _NUMBERS_AT_ONCE = 1 << 27  # four copies of a batch's token scores: 512 MiB of float32
 FITS: Mapping[str, Fit] = {
@@ -163,3 +168,65 @@ def effect_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) ->
     vocabulary = int(loaded.model.get_input_embeddings().weight.shape[0])
     fitting = _NUMBERS_AT_ONCE // (4 * max_length * vocabulary)
     return max(1, min(auto_batch_size(max_length, anatomy, loaded), fitting))
+
+
+_REACH = 1.96 + 0.84
+"""Distance of an effect from 0, in standard errors, at which a test at 5% finds it in 80% of runs."""
+
+
+class Forecast:
+    """Forecasts the total time to a watcher once, after the first batch.
+
+    Args:
+        watch: watcher that receives the forecast; None for no forecast.
+        inputs: number of inputs.
+        what: name of the measured quantity.
+    """
+
+    def __init__(self, watch: Watcher | None, inputs: int, *, what: str = "effects") -> None:
+        self._watch, self._inputs, self._what, self._told = watch, inputs, what, False
+
+    def __call__(self, source: EffectSource, effects: Sequence[HeadEffects], seconds: float) -> None:
+        """Forecast the total time from a batch; later batches are ignored.
+
+        Args:
+            source: source that knows the number of passes per input.
+            effects: effects of the batch, by layer.
+            seconds: duration of the batch.
+        """
+        if self._told:
+            return
+        self._told = True
+        minutes = seconds * self._inputs / len(effects[0].loss) / 60
+        needed = documents_needed(_median_spread(effects))
+        more = "" if needed is None else f"; about {count(needed, 'document')} show an effect of {LEAST_LOSS:g} nats"
+        back = f" and {count(source.backward, 'backward pass', 'backward passes')}" if source.backward else ""
+        note_early(
+            self._watch,
+            f"{self._what} take {source.passes:,.1f} forward passes{back} of {count(self._inputs, 'input')}, about "
+            f"{minutes:,.1f} minutes by the first batch{more}",
+        )
+
+
+def documents_needed(spread: float, *, effect: float = LEAST_LOSS) -> int | None:
+    """Return the number of documents with which a test at 5% finds an effect in 80% of runs.
+
+    Args:
+        spread: standard deviation of the effect over documents, nats.
+        effect: effect to be found, nats.
+
+    Returns:
+        The number of documents; None where the spread is not known.
+    """
+    if not math.isfinite(spread):
+        return None
+    return max(2, math.ceil((_REACH * spread / effect) ** 2))
+
+
+def _median_spread(effects: Sequence[HeadEffects]) -> float:
+    """Return the standard deviation of the added loss over inputs, the median over heads; NaN for one input or without
+    heads."""
+    added = [layer.heads[:, :, 0, MEASURES.index("loss")] for layer in effects if layer.heads is not None]
+    if not added or len(added[0]) < 2:
+        return math.nan
+    return float(torch.cat([each.std(0) for each in added]).nanmedian())

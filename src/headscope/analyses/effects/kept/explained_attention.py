@@ -112,7 +112,7 @@ class ExplainedAttention:
                     sink=answer.sink is not None,
                 )
                 at = torch.from_numpy(block.rows + of_rows.start).to(weights.device)
-                weights[item, :, at, of_keys] = _like(predicted[..., :-1], weights)
+                weights[item, :, at, of_keys] = torch.from_numpy(predicted[..., :-1]).to(weights)
         return weights
 
     def _blocks(self, item: int, rows: LayerRows, visible: NDArray[np.bool_]) -> Iterator[_Block]:
@@ -174,7 +174,3 @@ def _span(tokens: SegmentInfo, item: int) -> slice:
     """Return the slice of an input's tokens in the batch, without padding."""
     first = int(tokens.valid[item].long().argmax())
     return slice(first, first + int(tokens.lengths[item]))
-
-
-def _like(predicted: NDArray[np.float64], weights: Tensor) -> Tensor:
-    return torch.from_numpy(predicted).to(device=weights.device, dtype=weights.dtype)

@@ -53,11 +53,6 @@ class Agreement:
     ci_low: float
     ci_high: float
 
-    @property
-    def has_interval(self) -> bool:
-        """True if there are enough heads for an interval."""
-        return bool(np.isfinite(self.ci_low))
-
 
 def measured_heads(run: Study, kind: Kind) -> pd.DataFrame:
     """Return the measures of the heads of a kind that a run has, one column for each label.

@@ -14,7 +14,7 @@ from headscope.statistics.inference.confidence import Interval, Scale, ratio_int
 from headscope.statistics.inference.estimate import ratio
 from headscope.statistics.inference.significance import p_either_side
 from headscope.statistics.sums.accumulator import Accumulator
-from headscope.statistics.sums.kept import Declared, counted, largest, summed
+from headscope.statistics.sums.kept import Declared, counted, largest, summed, total
 
 LOSS, DIVERGENCE = "loss", "kl"
 SCORE = "score"
@@ -145,3 +145,26 @@ def _sums(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[Any
         yield DIRECT[0], direct, n_direct, "real"
         yield COMPENSATION, direct - logit, counts, "real"
         yield DIRECT[1], copying, n_copying, "real"
+
+
+class GateAccumulator(Accumulator):
+    """Sums the absolute gate estimate of every head over inputs.
+
+    Args:
+        layout: kinds of attention and their sizes.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"effects"})
+
+    def declare(self) -> Declared:
+        """Declare the sums."""
+        return {GATE: total("layer", "head")}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Add the estimates of a layer's heads."""
+        if tile.start == 0 and tile.effects is not None and tile.effects.gate is not None:
+            self.add(tile, gate=tile.effects.gate.abs().nan_to_num(0.0, 0.0, 0.0))
+
+    def compute(self) -> dict[str, NDArray[np.float64]]:
+        """Return the sums over inputs by kind of attention, `[layer, head]`; 0 for a model without a gradient."""
+        return {part.kind: self.totals[f"{GATE}.{part.kind}"] for part in self.layout}

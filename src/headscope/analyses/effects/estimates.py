@@ -1,19 +1,28 @@
-"""Compare first-order estimates with exact effects: recall of the largest, slope, and signs, overall and by layer."""
+"""First-order estimates: choose heads by them, and compare them with exact effects: recall, slope, and signs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata, theilslopes
 
-from headscope.analyses.effects.accumulator import GATE
-from headscope.analyses.effects.chosen_heads import number_of_largest
-from headscope.analyses.effects.estimates.tables import EFFECT_ESTIMATES, MISSED, OVERLOOKED, RECALL, SLOPE, WRONG_SIGNS
-from headscope.analyses.effects.tables import ESTIMATES
+from headscope.analyses.effects.sums import GATE
+from headscope.analyses.effects.tables import (
+    EFFECT_ESTIMATES,
+    ESTIMATES,
+    MISSED,
+    OVERLOOKED,
+    RECALL,
+    SLOPE,
+    WRONG_SIGNS,
+)
+from headscope.attention.interventions.block_plan import Layer
+from headscope.attention.interventions.intervention import Heads
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, ends_of, ratio_interval
 from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.statistics.inference.worth_saying import LEAST_LOSS
@@ -196,3 +205,34 @@ def _share(hits: NDArray[np.bool_]) -> dict[str, float]:
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
     ranks: NDArray[np.int64] = rankdata(-np.abs(values), method="ordinal").astype(np.int64)
     return ranks
+
+
+def chosen_heads(estimates: dict[str, NDArray[np.float64]], number: int, *, seed: int) -> Heads:
+    """Choose heads: one half has the largest estimates, the other half is drawn by hash.
+
+    Args:
+        estimates: estimates by kind of attention, `[layer, head]`.
+        number: number of heads; all heads if the model has fewer.
+        seed: seed of the random draw.
+    """
+    estimate_of = {
+        ((kind, layer), head): float(values[layer, head])
+        for kind, values in estimates.items()
+        for layer, head in np.ndindex(*values.shape)
+    }
+    lot_of = {
+        ((kind, layer), head): blake2b(f"{seed}/{kind}/{layer}/{head}/effects".encode(), digest_size=8).digest()
+        for (kind, layer), head in estimate_of
+    }
+    by_estimate = sorted(estimate_of, key=lambda each: (-estimate_of[each], lot_of[each]))
+    largest = number_of_largest(min(number, len(by_estimate)))
+    others = sorted(by_estimate[largest:], key=lambda each: lot_of[each])
+    by_layer: dict[Layer, list[int]] = {}
+    for layer, head in sorted([*by_estimate[:largest], *others[: number - largest]], key=lambda each: each[1]):
+        by_layer.setdefault(layer, []).append(head)
+    return by_layer
+
+
+def number_of_largest(number: int) -> int:
+    """Return the number of heads with the largest estimates among the chosen heads."""
+    return -(-number // 2)

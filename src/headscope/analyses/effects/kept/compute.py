@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.effects.effects_text import FITS, EffectsText
-from headscope.analyses.effects.kept.accumulator import REPLACEMENTS, KeptAccumulator, KeptEffect, KeptResult
 from headscope.analyses.effects.kept.explained_attention import Explained, ExplainedAttention, RowPredictor
 from headscope.analyses.effects.kept.hidden_words import (
     HIDDEN_INPUTS,
@@ -17,6 +16,7 @@ from headscope.analyses.effects.kept.hidden_words import (
     fitted_again,
     hidden_inputs,
 )
+from headscope.analyses.effects.kept.sums import REPLACEMENTS, KeptAccumulator, KeptEffect, KeptResult
 from headscope.analyses.effects.kept.tables import ADDED, EFFECT_KEPT, KEPT, OVER_POSITIONS
 from headscope.analyses.explanation.fitted import EXPLAINED, POSITIONS, FittedHeads, Predictor
 from headscope.analyses.explanation.row_context import Tokens

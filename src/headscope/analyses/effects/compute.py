@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.effects.accumulator import COMPENSATION, LOSS, SCORE, EffectResult, EffectsAccumulator
-from headscope.analyses.effects.chosen_heads import GateAccumulator, chosen_heads
-from headscope.analyses.effects.effects_text import FITS, EffectsText
-from headscope.analyses.effects.estimates.judge import estimates_table
-from headscope.analyses.effects.forecast import documents_needed
+from headscope.analyses.effects.effects_text import FITS, EffectsText, documents_needed
+from headscope.analyses.effects.estimates import chosen_heads, estimates_table
+from headscope.analyses.effects.sums import COMPENSATION, LOSS, SCORE, EffectResult, EffectsAccumulator, GateAccumulator
 from headscope.analyses.effects.tables import EFFECTS, NAMES
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on

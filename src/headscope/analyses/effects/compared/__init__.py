@@ -1,1 +1,0 @@
-"""Do different measures of a head's worth agree?"""

@@ -1,1 +1,0 @@
-"""Can a first-order estimate replace the measured effect of a head?"""
