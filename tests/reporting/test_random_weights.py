@@ -270,6 +270,24 @@ def _the_intervention(world):
     return world.study.manifest["effects"]["intervention"] == "mean"
 
 
+@says(r"The loss is that of .*: (\S+) nats a (?:token|text) .* predicted\.")
+def _the_loss(world, loss):
+    stages = ("importance", "effects", "joint_effects", "effect_kept")
+    means = [world.study.manifest[stage]["loss_mean"] for stage in stages if stage in world.study.manifest]
+    return any(near(loss, mean) for mean in means)
+
+
+@says(r"Detecting an effect of 0\.01 nats takes about ([\d,]+) documents?\.")
+def _documents_needed(world, number):
+    return int(number.replace(",", "")) == world.study.manifest["effects"]["documents_needed"]
+
+
+@says(r"(Effects on single logits are|Copying by weights is|First-order estimates are) not known here: (.*)\.")
+def _not_measured(world, what, why):
+    name = {"E": "no_direct", "C": "no_ov", "F": "no_gradient"}[what[0]]
+    return why == world.study.manifest["effects"][name]
+
+
 @says(r"Heads that change nothing alone may do so together: heads that do the same make up for each other\.")
 def _it_says_what_may_be(world):
     return True

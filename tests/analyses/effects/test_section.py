@@ -102,7 +102,7 @@ def test_a_run_without_effects_has_no_section():
 def test_the_table_is_the_frame(inputs):
     page = Tables(only(sections(inputs, "effects")))
     rows = page.found["table-effects-encoder"]
-    assert rows[1] == ["head", "nats", "95% interval", "q", "nats", "95% interval"]
+    assert rows[1] == ["head", "nats", "95% interval", "q", "nats", "95% interval", "attribution", "gate"]
     frame = inputs.tables.get("effects").set_index(["layer", "head", "measure"])
     assert len(rows) == 2 + 8
     for row in rows[2:]:
@@ -136,7 +136,7 @@ def test_the_figure_has_a_point_a_head_at_its_effect(inputs):
 def test_in_the_terminal_the_largest_come_first(inputs):
     (grid, _), lines = terminal(inputs)
     assert [row[0] for row in grid.rows][:3] == ["1-1", "1-2", "1-3"]
-    assert grid.rows[0] == ["1-1", "0.200", "0.198 to 0.202", "0.001", "0.067", "0.065 to 0.069"]
+    assert grid.rows[0] == ["1-1", "0.200", "0.198 to 0.202", "0.001", "0.067", "0.065 to 0.069", "0.160", "0.210"]
     assert lines[0] == (
         "- The loss is that of masked language modeling: 3.46 nats a token with all heads unchanged, over 96 inputs, "
         "864 tokens predicted."
