@@ -12,8 +12,8 @@ import time
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
+from headscope.analyses.explanation.compute import ExplanationMeasurement
 from headscope.analyses.explanation.kept_rows import MOST_ROWS
-from headscope.analyses.explanation.measure import ExplanationMeasurement
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.corpora.demo import demo_text

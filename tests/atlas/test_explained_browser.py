@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from headscope.analyses.explanation.in_terminal import head_cells
 from headscope.reporting.report_page import render_report
 from headscope.reporting.study_words import STUDY_WORDS
 from headscope.study.study import open_study
@@ -106,7 +105,7 @@ def test_a_head_has_the_same_first_line_in_all_places(visit_file, studies, sites
             check(label, f"{where} list", rows_of.get(label, ""), name)
             cell.click()
     for row in table.to_dict("records"):
-        label, *_, sentence = head_cells(row, missing="-")
+        label, sentence = f"{row['layer']}-{row['head']}", row["sentence"].rpartition("; ")[0]
         (line,) = study.heads[(study.heads["layer"] == row["layer"]) & (study.heads["head"] == row["head"])]["summary"]
         check(label, "terminal", line.lower(), sentence.lower())
     assert not wrong, "\n".join(wrong)

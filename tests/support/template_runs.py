@@ -183,6 +183,14 @@ def kept_of_the_model(measure, low, high):
     return with_parts(run, effect_kept=rows)
 
 
+def explained(where="", **values):
+    """A run with explained heads in three corpora, some rows of which have other values."""
+    run = with_explanation(mock_inputs.section_4(2, 3), annotated=("treebank", "coreference"))
+    table = run.tables["explanation"].copy()
+    table.loc[table.query(where).index if where else table.index, list(values)] = list(values.values())
+    return with_parts(run, explanation=table)
+
+
 RUNS = {
     "arc_examples": [lambda: mock_inputs.section_4(2, 3)],
     "coref": [
@@ -229,6 +237,14 @@ RUNS = {
         lambda: joint(orders=("effect", "gate", "random")),
         lambda: kept_of_the_model("added_uniform", -0.01, 0.02),
         lambda: kept_of_the_model("kept", -2.0, 3.0),
+    ],
+    "explanation": [
+        explained,
+        lambda: explained(explained=np.nan),
+        lambda: explained(to_explain=0.0),
+        lambda: explained("layer == 1", to_explain=0.0),
+        lambda: explained("layer == 1 and head == 1 and model == 'trained'", explained=0.1, ci_low=0.05, ci_high=0.15),
+        lambda: with_parts(explained(), explanation=explained().tables["explanation"].query("model == 'trained'")),
     ],
     "importance": [
         lambda: with_importance(mock_inputs.encoder()),

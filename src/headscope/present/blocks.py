@@ -145,6 +145,7 @@ class TableBlock:
             below that text, rows whose field `weak` is true are gray, and cells have small print.
         terminal: True if a terminal shows it after the first table; if no table has it, a terminal shows all unfolded
             tables, or else the first folded one.
+        complete: True if a terminal shows all of its rows; it is then a table for a terminal.
     """
 
     name: str
@@ -157,6 +158,7 @@ class TableBlock:
     unfolded: bool = False
     class_: str | None = None
     terminal: bool = False
+    complete: bool = False
 
     def shown_columns(self, rows: Sequence[Row]) -> Mapping[str, Mapping[str, tuple[str, str]]]:
         """Return the columns, by group, in which any row has a value."""

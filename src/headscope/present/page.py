@@ -18,6 +18,7 @@ from headscope.present.blocks import (
     HtmlBlock,
     NoteBlock,
     PageBlocks,
+    Row,
     TableBlock,
 )
 from headscope.present.charts import CHARTS
@@ -46,12 +47,14 @@ class Page:
         facts: yields the claims that a run supports; empty for a run without the analysis's tables.
         uses: functions that the template names, and classes of facts of other modules.
         figures: figures that the template names, besides its charts.
+        finds: function that returns True if a row of a table has words that a user looks for; None without a search.
     """
 
     module: str
     facts: Callable[[Context], Iterable[Fact]]
     uses: tuple[Callable[..., Any] | type[Fact], ...] = ()
     figures: tuple[Figure, ...] = ()
+    finds: Callable[[Row, str], bool] | None = None
 
     @cached_property
     def template(self) -> Template:
@@ -124,16 +127,23 @@ class Page:
             if block.name == name and block.rows(about):
                 yield block.kind.ending, partial(block.draw, CHARTS[block.form], about)
 
-    def terminal(self, run: Study) -> Iterator[Grid | str]:
-        """Yield the sentences, the tables for a terminal (`TableBlock.terminal`), and the definitions, as text."""
+    def terminal(self, run: Study, *, find: str | None = None) -> Iterator[Grid | str]:
+        """Yield the sentences, the tables for a terminal (`TableBlock.terminal`), and the definitions.
+
+        Args:
+            run: the run.
+            find: words; only rows of tables that have them are shown. None for all rows.
+        """
         about = Context.of(run)
         filled = self.filled(run)
         for each in self.findings(about):
             yield f"  {each.text}" if each.goes_on else f"- {each.text}"
+        finds = self.finds
+        keep = None if find is None or finds is None else lambda row: finds(row, find)
         blocks = filled.each(TableBlock)
-        tables = [(block, table) for block in blocks if (table := terminal_table(block, about)) is not None]
-        if any(block.terminal for block, _ in tables):
-            chosen = [each for index, each in enumerate(tables) if index == 0 or each[0].terminal]
+        tables = [(block, table) for block in blocks if (table := terminal_table(block, about, keep=keep)) is not None]
+        if any(block.terminal or block.complete for block, _ in tables):
+            chosen = [each for index, each in enumerate(tables) if index == 0 or each[0].terminal or each[0].complete]
         else:
             chosen = [each for each in tables if each[0].unfolded] or tables[:1]
         for index, (_, (title, grid)) in enumerate(chosen):

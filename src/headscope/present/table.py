@@ -123,6 +123,7 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         "emphasized": lambda value: _emphasized(*value),
         "ends": lambda cell: CellText(ends(cell, missing=DASH)),
         "ends_to": lambda cell: CellText(ends(cell, between=" to ", missing=DASH)),
+        "two_decimals": _of_cell(two_decimals),
         "decimal_ends": lambda cell: CellText(ends(cell, two_decimals, between=" to ", missing=DASH)),
         # a share of an offset, with the offset below it
         "offset_share": lambda value: CellText(share(value[0].value), offset_words(value[1])),
@@ -170,7 +171,6 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         # nats of three decimals, more near 0
         "precise": _of_cell(_nats),
         "precise_ends": lambda cell: CellText(ends(cell, _nats, between=" to ", missing=DASH)),
-        "two_decimals": _of_cell(two_decimals),
         # a share in whole percent
         "whole": _of_cell(_whole),
         "whole_ends": lambda cell: CellText(ends(cell, _whole, between=" to ", missing=DASH)),
@@ -249,8 +249,16 @@ def _html_cell(cell: CellText) -> Html:
     return el("td", cell.text, class_=cell.class_) if cell.class_ else numbered(cell.text, cell.below)
 
 
-def terminal_table(block: TableBlock, about: Context) -> tuple[str, Grid] | None:
-    """Return a line on the table and its first rows, all of one unfolded or by layer; None as for the page."""
+def terminal_table(
+    block: TableBlock, about: Context, *, keep: Callable[[Row], bool] | None = None
+) -> tuple[str, Grid] | None:
+    """Return a line on the table and its first rows, all of one unfolded or by layer; None as for the page.
+
+    Args:
+        block: the table.
+        about: report context of the run.
+        keep: function that returns True for rows that are shown; all if not given.
+    """
     rows = block.rows(about)
     if not rows:
         return None
@@ -264,7 +272,8 @@ def terminal_table(block: TableBlock, about: Context) -> tuple[str, Grid] | None
     }
     if len(columns) < 2:
         return None
-    first = ordered if block.unfolded or "layer" in columns else ordered[:TERMINAL_ROWS]
+    kept = ordered if keep is None else [row for row in ordered if keep(row)]
+    first = kept if block.unfolded or block.complete or "layer" in columns else kept[:TERMINAL_ROWS]
     text = [[_terminal(_cell(row, *column), column[1]) for column in columns.values()] for row in first]
     words = [title for title, (_, form) in columns.items() if form in _WORDS]
     notes = [block.summary, block.first, f"{len(first)} of {count(len(rows), 'row')}" if len(first) < len(rows) else ""]

@@ -8,10 +8,10 @@ import pytest
 from headscope.analyses.coref.mentions import mention_table
 from headscope.analyses.explanation.annotation import annotation_of, kept_fields
 from headscope.analyses.explanation.catalog import FEATURES
+from headscope.analyses.explanation.compute import ExplanationMeasurement
 from headscope.analyses.explanation.contexts import contexts_of, token_counts
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import head_rows
-from headscope.analyses.explanation.measure import ExplanationMeasurement
 from headscope.analyses.explanation.named_words import WordNames
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
 from headscope.analyses.explanation.sample import row_sample

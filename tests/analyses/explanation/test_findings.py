@@ -3,13 +3,10 @@
 import pandas as pd
 import pytest
 
+from headscope.analyses.explanation.cards import head_sentences
 from headscope.analyses.explanation.catalog import GROUPS
-from headscope.analyses.explanation.colors import COLORS, color_of
-from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
-from headscope.analyses.explanation.in_terminal import render_results
-from headscope.analyses.explanation.looks import stacked
-from headscope.analyses.explanation.section import explanation_section
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.explanation.facts import PAGE
+from headscope.analyses.explanation.looks import COLORS, color_of, stacked
 from headscope.reporting.every_finding import all_findings, headline
 from headscope.reporting.payload import data_block
 from support import mock_inputs
@@ -23,7 +20,7 @@ def explained():
 
 
 def test_the_finding_names_the_median_and_random_weights(explained):
-    finding, condition = explanation_findings(explained)
+    finding, condition = PAGE.findings(explained)
     shares = sorted(explained_share(layer, head) for layer in range(1, 5) for head in range(1, 9))
     median = 100 * (shares[15] + shares[16]) / 2
     assert finding.text == (
@@ -32,7 +29,7 @@ def test_the_finding_names_the_median_and_random_weights(explained):
     # Heads one point apart, with intervals of two points on either side: none is shown to be explained least.
     assert condition.text == "This is the median of 32 heads, on documents to which the rules were not fitted."
     first = headline(all_findings(explained))
-    assert first[0].topic == TOPIC
+    assert first[0].topic == "explanation"
     assert condition not in first
 
 
@@ -46,7 +43,7 @@ def changed(context, chosen, **values):
 def test_heads_are_named_as_explained_least_where_no_other_head_could_be(explained):
     texts = [
         each.text
-        for each in explanation_findings(
+        for each in PAGE.findings(
             changed(
                 explained,
                 lambda table: (table["layer"] == 2) & (table["head"] < 3) & (table["model"] == "trained"),
@@ -62,12 +59,11 @@ def test_heads_are_named_as_explained_least_where_no_other_head_could_be(explain
 def test_heads_that_attend_uniformly_have_nothing_to_explain(explained):
     """A tenth of a ten-thousandth of a nat is explained by any noise, of random weights above all."""
     (text,) = [
-        each.text
-        for each in explanation_findings(changed(explained, lambda table: table["layer"] > 0, to_explain=0.0001))
+        each.text for each in PAGE.findings(changed(explained, lambda table: table["layer"] > 0, to_explain=0.0001))
     ]
     assert text == ("No head differs from uniform attention by 0.01 nats or more, so that there is nothing to explain.")
     some = changed(explained, lambda table: table["layer"] > 2, to_explain=0.0001)
-    first, second, third = (each.text for each in explanation_findings(some))
+    first, second, third = (each.text for each in PAGE.findings(some))
     median = (explained_share(1, 8) + explained_share(2, 1)) / 2
     assert first.startswith(f"Simple rules predict {100 * median:.0f}% ")
     assert second == "This is the median of 16 heads, on documents to which the rules were not fitted."
@@ -88,7 +84,7 @@ def test_each_head_has_its_sentence_in_the_pages_data(explained):
 
 def test_a_run_without_explanations_says_nothing_of_them():
     plain = about(mock_inputs.section_4(4, 8))
-    assert explanation_findings(plain) == []
+    assert PAGE.findings(plain) == []
     assert not any("explained" in name for name, _ in data_block(plain.run)["kinds"][0]["summaries"])
 
 
@@ -103,23 +99,26 @@ def test_every_group_has_a_color_that_is_stacked():
     assert {color_of(group) for group in (*GROUPS, "own")} == set(COLORS)
 
 
+def page_of(run):
+    """The sentences of a run, and the markup of its section."""
+    sentences = PAGE.findings(about(run))
+    (section,) = PAGE.sections(about(run, found=sentences))
+    return [each.text for each in sentences], str(section.html)
+
+
 def test_the_page_and_the_terminal_have_each_corpus():
     run = with_explanation(mock_inputs.section_4(4, 8), annotated=("treebank", "coreference"))
-    (section,) = explanation_section(about(run))
-    html = str(section.html)
-    for corpus in ("", "-treebank", "-coreference"):
-        assert f'<table id="table-explanation-encoder{corpus}">' in html
-    lines = list(render_results(StageResult(name="explanation", tables=dict(run.tables))))
-    medians = [line for line in lines if isinstance(line, str)]
+    sentences, html = page_of(run)
     shares = sorted(explained_share(layer, head) for layer in range(1, 5) for head in range(1, 9))
-    said = f"{50 * (shares[15] + shares[16]):.0f}% of what the median encoder head attends to is explained"
-    assert medians[:3] == [
-        f"{said}; with random weights 2.0%",
-        f"in the treebank, with its trees, {said}",
-        f"in the coreference corpus, with its mentions, {said}",
-    ]
-    for sentence in medians[1:3]:
-        assert f"<p>I{sentence[1:]}.</p>" in html
+    said = f"simple rules predict {50 * (shares[15] + shares[16]):.0f}% of the attention of a typical head"
+    annotated = [f"In the treebank, with its trees, {said}.", f"In the coreference corpus, with its mentions, {said}."]
+    assert [text for text in sentences if text.startswith("In ")] == annotated
+    for sentence in annotated:
+        assert f'<p class="finding">{sentence}</p>' in html
+    for corpus in ("", "-treebank", "-coreference"):
+        assert f'<table id="table-explanation{corpus}-encoder">' in html
+    lines = list(PAGE.terminal(run))
+    assert [f"- {sentence}" in lines for sentence in annotated] == [True, True]
     grids = [line for line in lines if not isinstance(line, str)]
     assert [len(grid.rows) for grid in grids] == [32, 32, 32]
     # The share that the sentence ends with has a column of its own.
@@ -136,21 +135,20 @@ def test_heads_that_too_few_documents_explain_have_no_sentence():
     (kind,) = about(run).kinds
     assert head_sentences(run, kind, "treebank") == {}
     assert len(head_sentences(run, kind)) == 6
-    result = StageResult(name="explanation", tables=dict(run.tables))
-    *_, grid, _ = render_results(result)
+    *_, grid = [line for line in PAGE.terminal(run) if not isinstance(line, str)]
     assert [row[-1] for row in grid.rows] == [""] * 6
-    assert "in the treebank, with its trees, “[CLS]” is said of 0 of 6 heads" in list(
-        render_results(result, find="[CLS]")
-    )
-    (section,) = explanation_section(about(run))
-    assert ">nan<" not in str(section.html).lower()
+    *_, grid = [line for line in PAGE.terminal(run, find="[CLS]") if not isinstance(line, str)]
+    assert list(grid.rows) == []
+    sentences, html = page_of(run)
+    assert "In the treebank, with its trees, no head is explained: that needs 10 documents." in sentences
+    assert ">nan<" not in html.lower()
 
 
 def test_a_corpus_that_is_not_read_has_no_table(explained):
-    (section,) = explanation_section(explained)
-    assert "treebank" not in str(section.html)
+    _, html = page_of(explained.run)
+    assert "treebank" not in html
     run = with_explanation(mock_inputs.encoder(2, 3))
-    assert len(list(render_results(StageResult(name="explanation", tables=dict(run.tables))))) == 3
+    assert len([line for line in PAGE.terminal(run) if not isinstance(line, str)]) == 1
 
 
 def test_the_terminal_shows_the_heads_whose_sentence_says_some_words():
@@ -159,18 +157,17 @@ def test_the_terminal_shows_the_heads_whose_sentence_says_some_words():
         (2, 3): "Attends to pieces of words (20%) and avoids the previous token (30%); others 2.0%; 52% predicted",
     }
     run = with_explanation(mock_inputs.encoder(2, 3), sentences=sentences)
-    result = StageResult(name="explanation", tables=dict(run.tables))
 
     def found(words):
-        median, said, *rest, _ = render_results(result, find=words)
-        assert median.startswith("80% of what the median")
-        return said, [row[0] for grid in rest for row in grid.rows]
+        table, grid = list(PAGE.terminal(run, find=words))[3:5]
+        assert table.startswith("Table: the explained share of each encoder head, the most explained first")
+        return table.rpartition("first")[2], [row[0] for row in grid.rows]
 
-    *_, grid, _ = render_results(result, find="previous")
+    grid = list(PAGE.terminal(run, find="previous"))[4]
     assert grid.rows[0][-1] == "Attends to pieces of words (20%) and avoids the previous token (30%); others 2.0%"
-    assert found("never") == ("“never” is said of 1 of 6 heads", ["1-2"])
-    assert found("previous tokens") == ("“previous tokens” is said of 1 of 6 heads", ["2-3"])
-    assert found("piece word") == ("“piece word” is said of 1 of 6 heads", ["2-3"])
-    assert found("rare") == ("“rare” is said of 0 of 6 heads", [])
+    assert found("never") == (", 1 of 6 rows:", ["1-2"])
+    assert found("previous tokens") == (", 1 of 6 rows:", ["2-3"])
+    assert found("piece word") == (", 1 of 6 rows:", ["2-3"])
+    assert found("rare") == (", 0 of 6 rows:", [])
     assert found("[CLS]")[1] == ["1-1", "1-3", "2-1", "2-2"]
     assert found(" ")[1] == []

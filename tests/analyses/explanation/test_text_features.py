@@ -5,7 +5,7 @@ import pytest
 
 import headscope as hs
 from headscope.analyses.explanation.catalog import FEATURES, GROUPS
-from headscope.analyses.explanation.colors import color_of
+from headscope.analyses.explanation.looks import color_of
 from headscope.analyses.explanation.text_features import catalog_with
 from headscope.declarations.user_functions import TextFeature
 from headscope.errors import OptionError

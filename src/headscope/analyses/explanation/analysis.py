@@ -39,8 +39,8 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="explanation",
-            cost=33,
-            measure="measure:ExplanationMeasurement",
+            cost=23,
+            measure="compute:ExplanationMeasurement",
             corpora=("text",),
             optional_corpora=("treebank", "coreference"),
             options=(*TEXT_INPUTS, "controls", "spacing", "windows", "singletons", FEATURES_HASH),
@@ -75,5 +75,7 @@ ANALYSIS = Analysis(
             "sentences are read as well, where trees and mentions have features, too."
         ),
     ),
+    report="facts:PARTS",
+    terminal="facts:PAGE",
     head_measures=tuple(measures for corpus, measure in _LABELS for measures in _measures_of(corpus, measure)),
 )

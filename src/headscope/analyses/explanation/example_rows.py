@@ -7,8 +7,8 @@ import numpy as np
 
 from headscope.analyses.explanation.columns import Integers
 from headscope.analyses.explanation.row_block import Floats, RowBlock
+from headscope.analyses.explanation.tables import BEST, PREDICTIONS, WORST
 
-BEST, WORST = PREDICTIONS = ("best", "worst")
 MOST_WORST = 2
 """Number of worst-predicted rows that are kept, each from a different document; one best-predicted row is kept."""
 _DECIMALS = 6

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+import matplotlib.figure
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from headscope.analyses.explanation.colors import COLORS, label_of
-from headscope.analyses.explanation.looks import stacked
-from headscope.analyses.explanation.tables import TEXT, TRAINED, WEIGHT
+from headscope.analyses.explanation.looks import COLORS, WHAT_ATTENDS, rows_of, stacked
+from headscope.analyses.explanation.tables import EXPLANATION_GROUPS, TRAINED
 from headscope.figures.head_points import draw_points
 from headscope.figures.paper import LEAST_POINTS, PAGE_INCHES, narrow, paper_width
 from headscope.figures.style import LINE, house_style, new_figure
 from headscope.palette import palette
-from headscope.report_kit.report_parts import Context, Drawing
-from headscope.report_kit.words import Words
+from headscope.report_kit.head_looks import LOOKS
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.pictures.drawing import placed
+from headscope.report_kit.report_parts import Context, Drawing, Figure
+from headscope.views.markup import Html, el
 
 _WIDTH, _ROW_INCHES, _OTHER_INCHES = 8.4, 1.25, 1.1
 _BARS = 100
@@ -29,108 +31,87 @@ _BARS = 100
 _BARS_PER_INCH = 14
 _BELOW = -0.13
 """The height of a head's point, below its bar."""
+_LABELS: Mapping[str, str] = {
+    "cls": "{cls}", "syntax": "syntax", "coreference": "coreference", WHAT_ATTENDS: "varies with the attending token"
+}  # fmt: skip
+Bars = Mapping[tuple[int, int], Mapping[str, float]]
+"""The shares of each head by color."""
 
 
-def draw_bars(about: Context, explanation: pd.DataFrame, groups: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
-    """Yield the pages of the figure for each kind of attention with explained heads; a page has the layers that fit.
-
-    Args:
-        about: report context of the run.
-        explanation, groups: tables of the run.
-    """
-    of_weight = [
-        table[(table["corpus"] == TEXT) & (table["measure"] == WEIGHT) & (table["model"] == TRAINED)]
-        for table in (explanation, groups)
-    ]
+def draw_bars(about: Context, explanation: pd.DataFrame, _: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    """Yield the pages of the figure for each kind of attention with explained heads; a page has the layers that fit."""
+    width = paper_width()
     for kind in about.kinds:
-        heads, parts = (table[table["kind"] == kind.name] for table in of_weight)
-        if not heads["explained"].notna().any():
+        if not rows_of(about.run, kind, model=TRAINED)["explained"].notna().any():
             continue
-        width = paper_width() or _WIDTH
-        bars = _BARS if paper_width() is None else int(width * _BARS_PER_INCH)
-        layers = max(1, bars // kind.heads_per_layer)
+        bars = stacked(rows_of(about.run, kind, EXPLANATION_GROUPS, model=TRAINED))
+        layers = max(1, (int(width * _BARS_PER_INCH) if width else _BARS) // kind.heads_per_layer)
         rows = [range(first, min(first + layers, kind.layers + 1)) for first in range(1, kind.layers + 1, layers)]
         most = int((PAGE_INCHES - 2 * _OTHER_INCHES) / _ROW_INCHES)
         for first in range(0, len(rows), most):
-            yield (
-                kind.ending,
-                partial(
-                    explained_figure,
-                    stacked(parts),
-                    rows[first : first + most],
-                    kind.heads_per_layer,
-                    kind=kind.name,
-                    roles=about.roles,
-                    words=about.words,
-                ),
-            )
+            yield kind.ending, partial(_explained_figure, about, kind, bars, rows[first : first + most])
 
 
-def explained_figure(
-    bars: dict[tuple[int, int], dict[str, float]],
-    rows: Sequence[range],
-    heads: int,
-    *,
-    kind: str,
-    roles: pd.DataFrame | None,
-    words: Words,
-) -> Figure:
+FIGURE = Figure(name="figure-explanation", tables=("explanation", "explanation_groups"), draw=draw_bars)
+
+
+def explained_bars(about: Context, kind: Kind) -> Html | None:
+    """Place the figure of a kind of attention in the page; None if it has no explained heads."""
+    label = f"What explains each {kind.name} head, as a stacked bar; the table below has its numbers."
+    pictures = placed(about, FIGURE, label, ending=kind.ending)
+    return el("div", pictures, class_="panels") if pictures else None
+
+
+@house_style()
+def _explained_figure(about: Context, kind: Kind, bars: Bars, rows: Sequence[range]) -> matplotlib.figure.Figure:
     """Draw a bar from 0 to 1 for each head, filled up to its explained share, and below it a point that opens its card.
 
     Args:
+        about: report context of the run.
+        kind: kind of attention.
         bars: shares of each head by color.
         rows: layers of each row of the figure.
-        heads: number of heads in a layer.
-        kind: kind of attention.
-        roles: table with the columns `kind layer head role`, for the points.
-        words: names of the special tokens.
     """
     present = [name for name in COLORS if any(name in shares for shares in bars.values())]
-    with house_style():
-        key_inches = 0.22 * len(present) if narrow() else 0.0
-        figure = new_figure(_WIDTH, _OTHER_INCHES + key_inches + _ROW_INCHES * len(rows))
-        axes = figure.subplots(len(rows), 1, squeeze=False)[:, 0].tolist()
-        for ax, layers in zip(axes, rows, strict=True):
-            _row(ax, bars, layers, len(rows[0]), heads, kind, roles)
-        axes[-1].set_xlabel("layer")
-        fills = palette().roles
-        handles = [Patch(facecolor=fills[name].fill.light, label=label_of(name, words)) for name in present]
-        figure.legend(
-            handles=handles, loc="outside upper left", ncols=1 if narrow() else 5, frameon=False,
-            fontsize=LEAST_POINTS if narrow() else 9 if paper_width() is None else 7.5, handlelength=1.0,
-            handleheight=1.0, columnspacing=1.2,
-        )  # fmt: skip
-        return figure
+    key_inches = 0.22 * len(present) if narrow() else 0.0
+    figure = new_figure(_WIDTH, _OTHER_INCHES + key_inches + _ROW_INCHES * len(rows))
+    axes = figure.subplots(len(rows), 1, squeeze=False)[:, 0].tolist()
+    for ax, layers in zip(axes, rows, strict=True):
+        _row(ax, about, kind, bars, layers, len(rows[0]))
+    axes[-1].set_xlabel("layer")
+    labels = [about.words.fill(_LABELS.get(name) or LOOKS[name].label) for name in present]
+    handles = [Patch(facecolor=_fill(name), label=label) for name, label in zip(present, labels, strict=True)]
+    figure.legend(
+        handles=handles, loc="outside upper left", ncols=1 if narrow() else 5, frameon=False,
+        fontsize=LEAST_POINTS if narrow() else 9 if paper_width() is None else 7.5, handlelength=1.0,
+        handleheight=1.0, columnspacing=1.2,
+    )  # fmt: skip
+    return figure
 
 
-def _row(
-    ax: Axes,
-    bars: dict[tuple[int, int], dict[str, float]],
-    layers: range,
-    most_layers: int,
-    heads: int,
-    kind: str,
-    roles: pd.DataFrame | None,
-) -> None:
-    positions = [(layer, head) for layer in layers for head in range(1, heads + 1)]
-    at = np.array(positions, dtype=float)
-    width = 0.86 / heads
+def _fill(name: str) -> str:
+    return palette().roles[name].fill.light
+
+
+def _row(ax: Axes, about: Context, kind: Kind, bars: Bars, layers: range, most_layers: int) -> None:
+    heads = [(layer, head) for layer in layers for head in range(1, kind.heads_per_layer + 1)]
+    at = np.array(heads, dtype=float)
+    width = 0.86 / kind.heads_per_layer
     # A layer is 1 wide; its bars are centered in it side by side.
-    x = at[:, 0] + 0.86 * ((at[:, 1] - 0.5) / heads - 0.5)
-    low = np.zeros(len(positions))
-    _boxes(ax, x, low, np.ones(len(positions)), width, LINE, f"whole--{kind}--{layers[0]}")
+    x = at[:, 0] + 0.86 * ((at[:, 1] - 0.5) / kind.heads_per_layer - 0.5)
+    low = np.zeros(len(heads))
+    _boxes(ax, x, low, np.ones(len(heads)), width, LINE, f"whole--{kind.name}--{layers[0]}")
     for name in COLORS:
-        shares = np.array([bars.get(position, {}).get(name, 0.0) for position in positions])
+        shares = np.array([bars.get(head, {}).get(name, 0.0) for head in heads])
         drawn = np.flatnonzero(shares)
         if len(drawn):
             high = np.minimum(low + shares, 1.0)
-            color = palette().roles[name].fill.light
-            _boxes(ax, x[drawn], low[drawn], high[drawn], width, color, f"mark--{kind}--{layers[0]}--{name}")
+            gid = f"mark--{kind.name}--{layers[0]}--{name}"
+            _boxes(ax, x[drawn], low[drawn], high[drawn], width, _fill(name), gid)
             low = high
     size = max(3.0, min(26.0, (400 * width / most_layers) ** 1.6))
-    draw_points(
-        ax, positions, x, np.full(len(positions), _BELOW), kind=kind, name=f"explained-{layers[0]}", roles=roles, s=size
-    )
+    points = {"kind": kind.name, "name": f"explained-{layers[0]}", "roles": about.roles, "s": size}
+    draw_points(ax, heads, x, np.full(len(heads), _BELOW), **points)
     # All rows have the same scale, also the last one, which may have fewer layers.
     ax.set_xlim(layers[0] - 0.5, layers[0] - 0.5 + most_layers)
     ax.set_ylim(-0.24, 1.02)

@@ -16,29 +16,60 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.explanation.colors import WHAT_ATTENDS, color_of
-from headscope.analyses.explanation.tables import NON_SINK, TEXT, TRAINED
-from headscope.report_kit.head_looks import BROAD, RESTS, UNEXPLAINED, HeadLook
+from headscope.analyses.explanation.catalog import GROUPS
+from headscope.analyses.explanation.feature import ATTENDING
+from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_GROUPS, NON_SINK, TEXT, TRAINED, WEIGHT
+from headscope.report_kit.head_looks import BROAD, LOOKS, RESTS, UNEXPLAINED, HeadLook
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.tables.cells import records
 from headscope.statistics.role_catalog import BROAD_RATIO
+from headscope.statistics.tables.table_schema import TableSchema
 from headscope.study.study import Study
 
 LEAST_EXPLAINED = 1 / 3
 LEAST_OFF_SINK = 0.05
+WHAT_ATTENDS, ADDED = "broad", "added"
+_OF_FAMILY: Mapping[str, str] = {
+    "position": "position", "class of key": "period_comma", "copies": "copies", "word structure": "word",
+    "content": "content", "words": "content", ATTENDING: WHAT_ATTENDS, "treebank": "syntax",
+    "coreference": "coreference",
+}  # fmt: skip
+_OF_GROUP: Mapping[str, str] = {
+    "previous": "previous", "next": "next", "current": "copies", "cls": "cls", "sink_logit": "cls",
+    "induction": "after_copy",
+}  # fmt: skip
+COLORS = (*(color for color in LOOKS if color not in (BROAD, UNEXPLAINED)), "syntax", "coreference", WHAT_ATTENDS)
+"""Names in the palette, in the order in which a bar is stacked; heads are drawn in at most nine colors."""
+
+
+def color_of(group: str) -> str:
+    """Return the name of a group's color in the palette; all groups that a user adds share one color."""
+    if group not in GROUPS:
+        return ADDED
+    return _OF_GROUP.get(group) or _OF_FAMILY[GROUPS[group].family]
+
+
+def rows_of(
+    run: Study, kind: Kind, schema: TableSchema = EXPLANATION, *, corpus: str = TEXT, measure: str = WEIGHT,
+    model: str | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """Return the rows of a table of explanations on a kind of attention; none if the run has no such table."""
+    table = run.tables[schema.name] if schema.name in run.tables else schema.frame([])
+    chosen = (table["corpus"] == corpus) & (table["measure"] == measure) & (table["kind"] == kind.name)
+    return table[chosen if model is None else chosen & (table["model"] == model)]
 
 
 def head_looks(run: Study, kind: Kind) -> dict[int, HeadLook]:
     """Return the look of each head of a kind, by the head's index; none where its explanations were not tested."""
-    explanation, groups = run.tables.get("explanation"), run.tables.get("explanation_groups")
-    if explanation is None or groups is None:
+    explanation, groups = (
+        rows_of(run, kind, schema, measure=NON_SINK, model=TRAINED) for schema in (EXPLANATION, EXPLANATION_GROUPS)
+    )
+    if EXPLANATION_GROUPS.name not in run.tables or not explanation["explained"].notna().any():
         return {}
-    rows, shares = _off_sink(explanation, kind), stacked(_off_sink(groups, kind))
-    if not rows["explained"].notna().any():
-        return {}
+    shares = stacked(groups)
     return {
         kind.head_index(row["layer"], row["head"]): look_of(row, shares.get((int(row["layer"]), int(row["head"])), {}))
-        for row in records(rows)
+        for row in records(explanation)
     }
 
 
@@ -73,9 +104,3 @@ def stacked(groups: pd.DataFrame) -> dict[tuple[int, int], dict[str, float]]:
         bar, color = bars.setdefault((int(row["layer"]), int(row["head"])), {}), color_of(str(row["group"]))
         bar[color] = bar.get(color, 0.0) + float(row["share"])
     return bars
-
-
-def _off_sink(table: pd.DataFrame, kind: Kind) -> pd.DataFrame:
-    """Return the rows of a table on the non-sink attention of the trained model's heads in the text."""
-    of_text = (table["corpus"] == TEXT) & (table["measure"] == NON_SINK) & (table["model"] == TRAINED)
-    return table[of_text & (table["kind"] == kind.name)]

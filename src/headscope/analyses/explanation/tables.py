@@ -1,6 +1,5 @@
 """The tables of explanations."""
 
-from headscope.analyses.explanation.example_rows import PREDICTIONS
 from headscope.declarations.head_measures import SHARE, MeasureLabel
 from headscope.statistics.inference.worth_saying import LEAST_DIVERGENCE
 from headscope.statistics.tables.columns import (
@@ -21,6 +20,8 @@ WEIGHT, NORM, NON_SINK = MEASURES = ("weight", "norm", "non_sink")
 """The attention weight, norm-weighted attention, and the weight on non-sink keys, renormalized."""
 TRAINED, CONTROL = MODELS = ("trained", "control")
 TEXT, TREEBANK, COREFERENCE = CORPORA = ("text", "treebank", "coreference")
+BEST, WORST = PREDICTIONS = ("best", "worst")
+"""The reasons why a row is an example: it is predicted best, or worst."""
 _CORPUS = text(
     "corpus",
     "which the rows are of: the text, or an annotated corpus, whose annotation has features, too",

@@ -113,4 +113,4 @@ def _results_as_text(analysis: Analysis, results: Sequence[Any], run: Any, shown
         return lines
     facts = {name: fact for result in results for name, fact in result.facts.items()}
     tables = {name: table for result in results for name, table in result.tables.items()}
-    return terminal.terminal(Study({**manifest_of(run), **facts}, tables))
+    return terminal.terminal(Study({**manifest_of(run), **facts}, tables), **shown)

@@ -1,13 +1,14 @@
-"""Explanations on the cards of the atlas: example rows with attention and predicted attention."""
+"""Explanations on the cards of heads, their example rows with attention and predicted attention, and the search."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from headscope.analyses.explanation.example_rows import PREDICTIONS, WORST
-from headscope.analyses.explanation.findings import head_sentences
-from headscope.analyses.explanation.tables import CORPORA, TEXT
+from headscope.analyses.explanation.looks import rows_of
+from headscope.analyses.explanation.tables import CORPORA, PREDICTIONS, TEXT, TRAINED, WORST
+from headscope.present.blocks import Row
 from headscope.report_kit.card_words import CardWords
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.tables.cells import records
@@ -15,7 +16,39 @@ from headscope.study.study import Study
 
 MANY_HEADS = 512
 """With more heads of a kind, a card has one row, the one predicted worst, so that the page opens at once."""
-_DIGITS = 3
+LEAST_PERCENT = 10
+"""Least percent of a group that the search finds: smaller groups do not distinguish heads."""
+_GROUP = re.compile(r"(.*?) \((-?\d+(?:\.\d+)?)%\)")
+_WORD = re.compile(r"[\w:'’#]+(?:-[^\W\d_]+)*")
+
+
+def head_sentences(run: Study, kind: Kind, corpus: str = TEXT) -> dict[int, str]:
+    """Return the sentence that explains each head of a kind in a corpus, by the head's index."""
+    rows = rows_of(run, kind, corpus=corpus, model=TRAINED)
+    return {
+        kind.head_index(row["layer"], row["head"]): str(row["sentence"])
+        for row in records(rows[rows["sentence"].notna()])
+    }
+
+
+def has_words(row: Row, words: str) -> bool:
+    """Return True if the sentence of a row contains each of the words, singular or plural, in groups of at least 10%.
+
+    The rules are those of the page's search.
+    """
+    said = [text for text, share in _GROUP.findall(row["sentence"]) if float(share) >= LEAST_PERCENT]
+    known = {word for text in said for word in _singulars(re.sub(r"^(?:, | and )", "", text))}
+    return bool(words.strip()) and known.issuperset(_singulars(words))
+
+
+def _singulars(text: str) -> list[str]:
+    """Return the words of a text, plurals as singulars, which are recognized by their endings."""
+    return [
+        f"{word[:-3]}y" if re.search(r"..ies$", word) else
+        word[:-2] if re.search(r"(?:ss|(?<=..)x|ch|sh)es$", word) else
+        word[:-1] if re.search(r"..[^su]s$", word) else word
+        for word in _WORD.findall(text.lower())
+    ]  # fmt: skip
 
 
 def explanation_cards(run: Study, kind: Kind) -> dict[str, Any]:
@@ -47,15 +80,10 @@ def _row(row: Mapping[str, Any], words: CardWords) -> dict[str, Any]:
     at = positions.index(row["row"]) if row["row"] in positions and row["kind"] != "cross" else -1
     return {
         "prediction": row["prediction"],
-        "explained": round(float(row["explained"]), _DIGITS),
+        "explained": round(float(row["explained"]), 3),
         "token": words.number(row["row_token"]),
         "at": at,
         "words": words.row(row["tokens"], row["continues_word"]),
-        "gaps": [
-            number
-            for number, (position, following) in enumerate(zip(positions, expected, strict=False))
-            if position > following
-        ],
-        "attention": [round(float(weight), _DIGITS) for weight in row["attention"]],
-        "predicted": [round(float(weight), _DIGITS) for weight in row["predicted"]],
+        "gaps": [number for number, (each, after) in enumerate(zip(positions, expected)) if each > after],
+        **{name: [round(float(weight), 3) for weight in row[name]] for name in ("attention", "predicted")},
     }
