@@ -13,8 +13,7 @@ import torch
 from transformers import BertConfig, BertForMaskedLM
 
 from headscope.analyses.explanation.compute import ExplanationMeasurement
-from headscope.analyses.explanation.kept_rows import MOST_ROWS
-from headscope.analyses.explanation.row_sample import RowSampleAccumulator
+from headscope.analyses.explanation.sums import MOST_ROWS, RowSampleAccumulator
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.corpora.demo import demo_text
 from headscope.declarations.run_options import RunOptions

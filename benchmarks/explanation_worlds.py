@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from cells import Cell, print_cells
 from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.columns import Columns
+from headscope.analyses.explanation.divergences import HeadExplanation
 from headscope.analyses.explanation.explain import explain
-from headscope.analyses.explanation.explanation_tables import explained_interval
-from headscope.analyses.explanation.head_explanation import HeadExplanation
-from headscope.analyses.explanation.kept_rows import KeptSegment
 from headscope.analyses.explanation.row_context import RowContext, Tokens
-from headscope.analyses.explanation.row_sample import SampledRows
 from headscope.analyses.explanation.sample import RowSample, row_sample
+from headscope.analyses.explanation.sums import KeptSegment, SampledRows
+from headscope.analyses.explanation.table_rows import explained_interval
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 

@@ -26,7 +26,7 @@ from headscope.analyses.effects.kept.sums import KeptAccumulator
 from headscope.analyses.effects.sums import EffectsAccumulator, GateAccumulator
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
-from headscope.analyses.explanation.row_sample import RowSampleAccumulator
+from headscope.analyses.explanation.sums import RowSampleAccumulator
 from headscope.analyses.importance.compute import importance_differences, importance_table
 from headscope.analyses.importance.sums import ImportanceAccumulator
 from headscope.analyses.norms.compute import norm_table

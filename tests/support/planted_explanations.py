@@ -7,15 +7,13 @@ from functools import cache
 import numpy as np
 from scipy.optimize import minimize
 
-from headscope.analyses.explanation.annotation import Annotation
 from headscope.analyses.explanation.catalog import CATALOG, FEATURES, Catalog
 from headscope.analyses.explanation.explain import explain
-from headscope.analyses.explanation.explanation_tables import head_rows
-from headscope.analyses.explanation.kept_rows import KeptSegment
-from headscope.analyses.explanation.named_words import WordNames
-from headscope.analyses.explanation.row_context import RowContext, Tokens
-from headscope.analyses.explanation.row_sample import SampledRows
+from headscope.analyses.explanation.row_context import Annotation, RowContext, Tokens
 from headscope.analyses.explanation.sample import RowSample, row_sample
+from headscope.analyses.explanation.sentence import WordNames
+from headscope.analyses.explanation.sums import KeptSegment, SampledRows
+from headscope.analyses.explanation.table_rows import head_rows
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.encoding.vocabulary import KeyClass

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from headscope.analyses.coref.mentions import mention_table
-from headscope.analyses.explanation.annotation import annotation_of, kept_fields
 from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.compute import ExplanationMeasurement
-from headscope.analyses.explanation.contexts import contexts_of, token_counts
 from headscope.analyses.explanation.explain import explain
-from headscope.analyses.explanation.explanation_tables import head_rows
-from headscope.analyses.explanation.named_words import WordNames
-from headscope.analyses.explanation.row_sample import RowSampleAccumulator
-from headscope.analyses.explanation.sample import row_sample
+from headscope.analyses.explanation.row_context import annotation_of, kept_fields
+from headscope.analyses.explanation.sample import contexts_of, row_sample, token_counts
+from headscope.analyses.explanation.sentence import WordNames
+from headscope.analyses.explanation.sums import RowSampleAccumulator
+from headscope.analyses.explanation.table_rows import head_rows
 from headscope.analyses.explanation.tables import COREFERENCE, CORPORA, TEXT, TREEBANK, WEIGHT
 from headscope.analyses.explanation.tables import TABLES as SCHEMAS
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts

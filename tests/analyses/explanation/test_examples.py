@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from headscope.analyses.explanation.cards import explanation_cards
-from headscope.analyses.explanation.example_rows import chosen_examples
-from headscope.analyses.explanation.example_tables import SINK_LOGIT, SINK_NAME, example_records, shown_keys
+from headscope.analyses.explanation.divergences import chosen_examples
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.row_context import Tokens
+from headscope.analyses.explanation.table_rows import SINK_LOGIT, SINK_NAME, example_records, shown_keys
 from headscope.analyses.explanation.tables import BEST, EXPLANATION_EXAMPLES, WEIGHT, WORST
 from headscope.report_kit.kinds import kinds_of
 from headscope.statistics.tables.table_check import check_table

@@ -7,13 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.analyses.explanation.catalog import FEATURES
-from headscope.analyses.explanation.example_tables import example_records
 from headscope.analyses.explanation.explain import explain
-from headscope.analyses.explanation.explanation_tables import explanation_tables, head_rows
-from headscope.analyses.explanation.named_words import WordNames
 from headscope.analyses.explanation.row_context import RowContext
-from headscope.analyses.explanation.row_sample import RowSampleAccumulator
 from headscope.analyses.explanation.sample import row_sample
+from headscope.analyses.explanation.sentence import WordNames
+from headscope.analyses.explanation.sums import RowSampleAccumulator
+from headscope.analyses.explanation.table_rows import example_records, explanation_tables, head_rows
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.attention.scan import scan
 from headscope.statistics.statistic import Special

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import headscope as hs
-from headscope.analyses.explanation.catalog import FEATURES, GROUPS
+from headscope.analyses.explanation.catalog import FEATURES, GROUPS, catalog_with
 from headscope.analyses.explanation.looks import color_of
-from headscope.analyses.explanation.text_features import catalog_with
 from headscope.declarations.user_functions import TextFeature
 from headscope.errors import OptionError
 from support.model_folders import save_tiny_masked_lm

@@ -1,5 +1,7 @@
 """Declaration of the explanation analysis."""
 
+from typing import Any
+
 from headscope.declarations.analysis import FEATURES_HASH, TEXT_INPUTS, Analysis, Command, Stage
 from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 from headscope.declarations.option import Option
@@ -16,22 +18,22 @@ _LABELS = {
 
 def _measures_of(corpus: str, measure: str) -> tuple[HeadMeasures, HeadMeasures]:
     """Return the head measures of a corpus and a measure: the explained share, and its accompanying numbers."""
-    where = {"corpus": corpus, "measure": measure, "model": "trained"}
-    of_text = {"weight": "", "norm": NORM_WEIGHTED}.get(measure, measure)
-    suffix = of_text if corpus == "text" else corpus
+    of: dict[str, Any] = {
+        "table": "explanation",
+        "where": {"corpus": corpus, "measure": measure, "model": "trained"},
+        "suffix": corpus if corpus != "text" else {"weight": "", "norm": NORM_WEIGHTED}.get(measure, measure),
+    }
+    labels = f"tables:{_LABELS[corpus, measure]}"
     return (
-        HeadMeasures(
-            table="explanation",
-            values=("explained",),
-            where=where,
-            measure="explained",
-            suffix=suffix,
-            topic="Explained",
-            labels=f"tables:{_LABELS[corpus, measure]}",
-        ),
-        HeadMeasures(table="explanation", values=("to_explain", "mass", "wrong"), where=where, suffix=suffix),
+        HeadMeasures(values=("explained",), measure="explained", topic="Explained", labels=labels, **of),
+        HeadMeasures(values=("to_explain", "mass", "wrong"), **of),
     )
 
+
+_FIND = Option(
+    name="find", placeholder="WORDS", group="output",
+    help="Show the heads whose explanation says these words, as 'previous token' or frequent.",
+)  # fmt: skip
 
 ANALYSIS = Analysis(
     name="explanation",
@@ -60,14 +62,7 @@ ANALYSIS = Analysis(
     ),
     command=Command(
         name="explanation",
-        shown=(
-            Option(
-                name="find",
-                placeholder="WORDS",
-                group="output",
-                help="Show the heads whose explanation says these words, as 'previous token' or frequent.",
-            ),
-        ),
+        shown=(_FIND,),
         help=(
             "Explain every head in a sentence, with its held-out share.\n\n"
             "Attention is predicted from features with names: where the key is, what it is, whether it is a copy. "

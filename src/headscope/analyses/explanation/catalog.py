@@ -1,23 +1,20 @@
-"""The catalog of features that explain a head's attention."""
+"""The catalog of features that explain a head's attention, and the features that a user adds to it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from headscope.analyses.explanation.feature import Feature, Group
-from headscope.analyses.explanation.features import (
-    content,
-    copies,
-    key_class,
-    mentions,
-    position,
-    tag_pairs,
-    tree,
-    word_structure,
-    words,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.explanation.feature import Feature, Floats, Group, pair_feature
+from headscope.analyses.explanation.features import annotated, copies, key_class, position, word_structure, words
+from headscope.analyses.explanation.row_context import RowContext
+from headscope.declarations.user_functions import TextFeature
+from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import OptionError
 
-_MODULES = (position, key_class, copies, word_structure, content, tree, tag_pairs, mentions)
+_MODULES = (position, key_class, copies, word_structure, annotated)
 
 FEATURES: Mapping[str, Feature] = {feature.name: feature for module in _MODULES for feature in module.FEATURES}
 """Every feature by its name."""
@@ -54,3 +51,82 @@ class Catalog:
 
 
 CATALOG = Catalog(FEATURES, GROUPS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AnnotatedTokens:
+    """The tokens of an input, with their words and annotation.
+
+    Attributes:
+        tokens: the text of each token without the tokenizer's marks; empty for special tokens, and for a piece of a
+            character that a later token completes.
+        ids: token ids, `[token]`.
+        special: mask of special tokens, including the first token of the input, `[token]`.
+        word_ids: index of each token's word, -1 for special tokens, `[token]`.
+        words: the text of each word in lower case, pieces joined, by its index.
+        tags: universal part of speech of each word; None without a treebank.
+        heads: index of the word that each word depends on, -1 for the root, `[word]`; None without a treebank.
+        relations: relation of each word to its head; None without a treebank.
+        entities: number of the entity of each word, -1 for none, `[word]`; None without coreference.
+    """
+
+    tokens: tuple[str, ...]
+    ids: NDArray[np.int64]
+    special: NDArray[np.bool_]
+    word_ids: NDArray[np.int64]
+    words: dict[int, str]
+    tags: tuple[str, ...] | None
+    heads: NDArray[np.int64] | None
+    relations: tuple[str, ...] | None
+    entities: NDArray[np.int64] | None
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+def catalog_with(features: Iterable[TextFeature]) -> Catalog:
+    """Return the catalog with a user's features.
+
+    Raises:
+        OptionError: a feature of that name exists already.
+    """
+    added = (
+        pair_feature(each.name, each.group or each.name, each.sentence, partial(_values_of, each), each.opposite)
+        for each in features
+    )
+    return CATALOG.plus(list(added))
+
+
+def _values_of(feature: TextFeature, rows: RowContext) -> Floats:
+    """Return the values that a user's function returns, `[key]`, or their rows in the context, `[row, key]`.
+
+    Raises:
+        OptionError: the values are not a finite number for each key, or for each pair.
+    """
+    keys, annotation, n, name = rows.keys, rows.annotation, len(rows.keys), feature.name
+    values = feature.compute(
+        AnnotatedTokens(
+            tokens=tuple(rows.texts_of(keys)), ids=keys.ids, special=keys.are(KeyClass.CLS, KeyClass.SEP),
+            word_ids=keys.word_ids, words=rows.words, tags=annotation.tags, heads=annotation.heads,
+            relations=annotation.relations, entities=annotation.entities,
+        )
+    )  # fmt: skip
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"feature {name!r} returned a {type(values).__name__} that holds other things than numbers; expected "
+            f"{n} numbers, one a token, or {n} x {n}"
+        ) from None
+    if numbers.shape not in ((n,), (n, n)):
+        shape = " x ".join(map(str, numbers.shape)) or "1"
+        raise OptionError(
+            f"feature {name!r} returned {shape} numbers for a text of {n} tokens; expected {n}, one a key, or "
+            f"{n} x {n}, [query, key]"
+        )
+    if not np.isfinite(numbers).all():
+        raise OptionError(
+            f"feature {name!r} returned a number that is not finite; expected finite numbers: leave out what a token "
+            "has not as 0"
+        )
+    return numbers if numbers.ndim == 1 else numbers[rows.rows]

@@ -1,8 +1,10 @@
 """The columns of the fit (features, kinds of words, and products of both) for every cell of a row and a key."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,22 +42,21 @@ class Columns:
     @cached_property
     def groups(self) -> dict[str, slice]:
         """The columns of each group."""
-        widths = {SINK_LOGIT: 1} if self.sink else {}
-        for feature in self._ordered:
-            widths[feature.group] = widths.get(feature.group, 0) + 1
-        if len(self.token_ids):
-            widths[TOKENS] = len(self.token_ids)
-        if self.kinds:
-            widths |= {words.KINDS: COMPONENTS, words.AFTER: COMPONENTS, words.NEARBY: words.NEAR * len(self._near)}
-        if self.kinds and self.square:
-            widths |= {words.PAIRS: words.PAIRED**2, words.PAIRS_AFTER: words.PAIRED_AFTER**2}
-        if self.square:
-            varied = len(words.QUERY_FACTS) * len(self._varied)
-            widths[ATTENDING] = varied + self.kinds * words.PAIRED * len(self._located)
-        ends = np.cumsum(list(widths.values())).tolist()
-        return {
-            group: slice(end - width, end) for (group, width), end in zip(widths.items(), ends, strict=True) if width
+        pairs = self.kinds and self.square
+        varied = len(words.QUERY_FACTS) * len(self._varied) + self.kinds * words.PAIRED * len(self._located)
+        widths = {
+            SINK_LOGIT: int(self.sink),
+            **Counter(feature.group for feature in self._ordered),
+            TOKENS: len(self.token_ids),
+            words.KINDS: self.kinds * COMPONENTS,
+            words.AFTER: self.kinds * COMPONENTS,
+            words.NEARBY: self.kinds * words.NEAR * len(self.near),
+            words.PAIRS: pairs * words.PAIRED**2,
+            words.PAIRS_AFTER: pairs * words.PAIRED_AFTER**2,
+            ATTENDING: self.square * varied,
         }
+        ends = accumulate(widths.values())
+        return {group: slice(end - width, end) for (group, width), end in zip(widths.items(), ends) if width}
 
     @property
     def width(self) -> int:
@@ -85,9 +86,10 @@ class Columns:
         products = list[Product]()
         for facts, factors in parts:
             stop = first + (facts.stop - facts.start) * (factors.stop - factors.start)
-            products.append(Product(columns=slice(first, stop), facts=facts, factors=factors))
+            if stop > first:
+                products.append(Product(columns=slice(first, stop), facts=facts, factors=factors))
             first = stop
-        return tuple(each for each in products if each.columns.start < each.columns.stop)
+        return tuple(products)
 
     @property
     def stored(self) -> int:
@@ -104,11 +106,6 @@ class Columns:
         """The columns that depend on positions alone, and on whether the key is a learned sink."""
         parts = [part.stop for group, part in self.groups.items() if group in (*OFFSETS, SINK_LOGIT)]
         return slice(0, max(parts, default=0))
-
-    @property
-    def near(self) -> tuple[str, ...]:
-        """The names of the position features in the columns of nearby words."""
-        return tuple(self._near)
 
     def names(self, group: str) -> list[str]:
         """Return the names of a group's features; an empty list for groups of tokens, kinds of words or products."""
@@ -137,7 +134,8 @@ class Columns:
         ids = context.keys.ids
         if len(self.token_ids):
             values[:, self.groups[TOKENS]] = ids[at][:, None] == self.token_ids
-        facts, factors = [], []
+        facts: list[Singles] = []
+        factors: list[Singles] = []
         if self.kinds:
             kinds = context.vocabulary.kinds(ids)
             before = np.concatenate([np.zeros((1, COMPONENTS), np.float32), kinds[:-1]])
@@ -145,9 +143,9 @@ class Columns:
             is_special = context.keys.are(KeyClass.CLS, KeyClass.SEP)[at]
             values[:, self.groups[words.KINDS]] = np.where(is_special[:, None], np.float32(0), of_keys)
             values[:, self.groups[words.AFTER]] = after
-            if self._near:
-                nearby = _products(of_keys[:, : words.NEAR], _stacked(plain, self._near))
-                values[:, self.groups[words.NEARBY]] = nearby
+            if self.near:
+                nearby = of_keys[:, : words.NEAR, None] * _stacked(plain, self.near)[:, None, :]
+                values[:, self.groups[words.NEARBY]] = nearby.reshape(len(row), words.NEAR * len(self.near))
             facts = [context.vocabulary.kinds(context.queries.ids[context.rows])[:, : words.PAIRED]]
             factors = [of_keys[:, : words.PAIRED], after[:, : words.PAIRED_AFTER]]
         if self.square:
@@ -162,20 +160,21 @@ class Columns:
         groups = list(dict.fromkeys([*OFFSETS, *(feature.group for feature in self.features)]))
         return sorted(self.features, key=lambda feature: groups.index(feature.group))
 
-    def _present(self, names: Sequence[str]) -> list[str]:
+    def _present(self, names: Sequence[str]) -> tuple[str, ...]:
         known = {feature.name for feature in self.features}
-        return [name for name in names if name in known]
+        return tuple(name for name in names if name in known)
 
     @cached_property
-    def _near(self) -> list[str]:
+    def near(self) -> tuple[str, ...]:
+        """The names of the position features in the columns of nearby words."""
         return self._present(words.NEAR_FEATURES)
 
     @cached_property
-    def _located(self) -> list[str]:
+    def _located(self) -> tuple[str, ...]:
         return self._present(words.LOCATED)
 
     @cached_property
-    def _varied(self) -> list[str]:
+    def _varied(self) -> tuple[str, ...]:
         return self._present(words.VARIED)
 
 
@@ -183,8 +182,3 @@ def _stacked(plain: Mapping[str, Singles], names: Sequence[str]) -> Singles:
     """Stack the named features, `[cell, feature]`."""
     some = next(iter(plain.values()), np.zeros(0, np.float32))
     return np.stack([plain[name] for name in names], axis=1) if names else np.zeros((len(some), 0), np.float32)
-
-
-def _products(first: Singles, second: Singles) -> Singles:
-    """Return the product of each column of `first` with each column of `second`, `[cell, first * second]`."""
-    return (first[:, :, None] * second[:, None, :]).reshape(len(first), first.shape[1] * second.shape[1])

@@ -4,18 +4,14 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from headscope.analyses.coref.windows import MentionWindows
-from headscope.analyses.explanation.catalog import Catalog
-from headscope.analyses.explanation.contexts import contexts_of, token_counts
-from headscope.analyses.explanation.example_tables import example_records
+from headscope.analyses.explanation.catalog import Catalog, catalog_with
 from headscope.analyses.explanation.explain import explain
-from headscope.analyses.explanation.explanation_tables import Rows, explanation_tables, head_rows
 from headscope.analyses.explanation.fitted import FittedHeads
-from headscope.analyses.explanation.kept_rows import MOST_ROWS
-from headscope.analyses.explanation.named_words import WordNames
-from headscope.analyses.explanation.row_sample import RowSampleAccumulator
-from headscope.analyses.explanation.sample import row_sample
+from headscope.analyses.explanation.sample import contexts_of, row_sample, token_counts
+from headscope.analyses.explanation.sentence import WordNames
+from headscope.analyses.explanation.sums import MOST_ROWS, RowSampleAccumulator
+from headscope.analyses.explanation.table_rows import Rows, example_records, explanation_tables, head_rows
 from headscope.analyses.explanation.tables import CONTROL, COREFERENCE, MEASURES, TEXT, TRAINED, TREEBANK, WEIGHT
-from headscope.analyses.explanation.text_features import catalog_with
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult
@@ -72,14 +68,10 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         """Compute the tables."""
         from threadpoolctl import threadpool_limits
 
-        rows = sums.of(RowSampleAccumulator)
-        samples = {(TEXT, TRAINED): rows}
-        if _CONTROL in sums:
-            samples[TEXT, CONTROL] = sums.of(RowSampleAccumulator, _CONTROL)
-        for corpus in (TREEBANK, COREFERENCE):
-            if corpus in sums:
-                samples[corpus, TRAINED] = sums.of(RowSampleAccumulator, corpus)
-        state = rows.state()
+        samples = {(TEXT, TRAINED): sums.of(RowSampleAccumulator)}
+        scans = ((_CONTROL, (TEXT, CONTROL)), *((corpus, (corpus, TRAINED)) for corpus in (TREEBANK, COREFERENCE)))
+        samples |= {of: sums.of(RowSampleAccumulator, name) for name, of in scans if name in sums}
+        state = samples[TEXT, TRAINED].state()
         tables: tuple[Rows, Rows, Rows] = ([], [], [])
         # One thread gives the same digits on every machine.
         with threadpool_limits(1):
@@ -100,47 +92,35 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             model: `trained` or `control`; all measures are explained only for the trained model in the text.
             tables: lists to which the rows of explanations, groups and examples are added.
         """
-        classes, tokenizer = self.run.encoder.vocabulary, self.run.loaded.tokenizer
+        classes, seed, is_trained = self.run.encoder.vocabulary, self.run.options.seed, model == TRAINED
         special = Special(cls=classes.cls_name, sep=classes.sep_name or "the end")
-        of_text = (corpus, model) == (TEXT, TRAINED)
-        measures = MEASURES if of_text else (WEIGHT,)
+        of_text = is_trained and corpus == TEXT
         explanations, groups, examples = tables
         state: State = {}
-        for part in self.run.layout:
-            samples = sample.compute()[part.kind]
+        for kind, samples in sample.compute().items():
             if not samples:
                 continue
             counts = token_counts(samples)
             vocabulary = self._vocabulary.with_counts(counts)
-            design = row_sample(
-                samples, list(self._catalog.features.values()), contexts_of(vocabulary), seed=self.run.options.seed
-            )
+            design = row_sample(samples, list(self._catalog.features.values()), contexts_of(vocabulary), seed=seed)
             names = WordNames(vocabulary, counts, design.columns.token_ids, design.columns.near)
             explained = explain(
-                design,
-                part.layers,
-                measures,
-                catalog=self._catalog,
-                ordered=model == TRAINED,
-                positions=of_text,
-                examples=model == TRAINED,
-            )
+                design, samples[0].attention.shape[1], MEASURES if of_text else (WEIGHT,), catalog=self._catalog,
+                ordered=is_trained, positions=of_text, examples=is_trained,
+            )  # fmt: skip
             if of_text and len(design.names) >= FEWEST_DOCUMENTS:
-                state |= FittedHeads.of(design, explained[WEIGHT]).state(part.kind)
+                state |= FittedHeads.of(design, explained[WEIGHT]).state(kind)
             for measure, layers in explained.items():
                 for layer, heads in enumerate(layers):
-                    of_layer = {"corpus": corpus, "kind": part.kind, "layer": layer + 1}
+                    of_layer = {"corpus": corpus, "kind": kind, "layer": layer + 1}
+                    of = {**of_layer, "measure": measure, "model": model}
                     of_heads, of_groups = head_rows(
-                        {**of_layer, "measure": measure, "model": model},
-                        heads,
-                        columns=design.columns,
-                        names=names,
-                        special=special,
-                        catalog=self._catalog,
+                        of, heads, columns=design.columns, names=names, special=special, catalog=self._catalog
                     )
                     explanations += of_heads
                     groups += of_groups
-                    if measure == WEIGHT and model == TRAINED:
+                    if measure == WEIGHT and is_trained:
+                        tokenizer = self.run.loaded.tokenizer
                         examples += example_records(of_layer, heads, sample=design, tokenizer=tokenizer)
         return state
 

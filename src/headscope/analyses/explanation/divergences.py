@@ -1,15 +1,82 @@
-"""Sum the divergences of the attention in one half of the documents from the predictions of the other half's fits."""
+"""The explanation of a head: divergences of the attention in one half of the documents from the other half's fits."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.example_rows import example_rows
-from headscope.analyses.explanation.head_explanation import HeadExplanation
+from headscope.analyses.explanation.columns import Integers
 from headscope.analyses.explanation.order import Step
 from headscope.analyses.explanation.row_block import Floats, RowBlock
 from headscope.analyses.explanation.sample import RowSample
+from headscope.analyses.explanation.tables import BEST, PREDICTIONS, WORST
+
+MOST_WORST = 2
+"""Number of worst-predicted rows that are kept, each from a different document; one best-predicted row is kept."""
+_DECIMALS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class ExampleRow:
+    """A row with its prediction, fitted to the other half of the documents.
+
+    Attributes:
+        prediction: one of `PREDICTIONS`, the reason why the row is an example.
+        row: number of the row in the sample.
+        document: number of the row's document.
+        left, to_explain: KL(attention || prediction) and KL(attention || uniform), in nats.
+        cells: cells of the sample in which the row sees a key, `[key]`.
+        attention, predicted: attention and predicted attention in each of these cells, `[key]`.
+    """
+
+    prediction: str
+    row: int
+    document: int
+    left: float
+    to_explain: float
+    cells: Integers
+    attention: Floats
+    predicted: Floats
+
+    @property
+    def explained(self) -> float:
+        """The explained share of this row alone, which may be far below 0."""
+        return 1 - self.left / self.to_explain
+
+
+@dataclass(eq=False)
+class HeadExplanation:
+    """The explanation of one head by one measure.
+
+    Attributes:
+        to_explain: sum of KL(attention || uniform) over the rows of each document, times the attention on the keys that
+            count, `[document]`.
+        uniform: sum of the entropy of uniform attention over all rows, with the same weights, nats.
+        mass: sum of the attention on the keys that count over all rows.
+        left: sum of KL(attention || prediction) of the full fit, with the same weights, `[document]`.
+        gained: gain of each group over the groups before it, by group, `[document]`.
+        steps: the groups in the order of each half of the documents, or of all documents if there are too few to halve.
+        wrong: KL(attention || prediction of each head of the layer), sum over rows, `[head]`; includes the head itself.
+        n_rows: number of rows.
+        coefficients: coefficients of the full fit of each half, `[half, column]`.
+        positions: coefficients of the fit of positions alone, `[half, column]`, where it was made.
+        differences: mean of each column under the attention minus its mean under uniform attention, `[half, column]`.
+        examples: rows that are predicted best and worst, where examples are kept.
+    """
+
+    to_explain: NDArray[np.float64]
+    left: NDArray[np.float64]
+    wrong: NDArray[np.float64]
+    gained: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    steps: list[list[Step]] = field(default_factory=list)
+    n_rows: int = 0
+    uniform: float = 0.0
+    mass: float = 0.0
+    coefficients: list[Floats] = field(default_factory=list)
+    positions: list[Floats] = field(default_factory=list)
+    differences: list[Floats] = field(default_factory=list)
+    examples: list[ExampleRow] = field(default_factory=list)
 
 
 def measure_fit(
@@ -68,20 +135,19 @@ def measure_steps(
         before = block.cross_entropy(target, nothing)
         added: list[Floats] = []
         for number in range(max((len(steps) for steps in orders), default=0)):
-            open_heads = [head for head, steps in enumerate(orders) if len(steps) > number]
+            now = {head: steps[number] for head, steps in enumerate(orders) if len(steps) > number}
             added.append(nothing.copy())
-            by_group: dict[str, list[int]] = {}
-            for head in open_heads:
-                by_group.setdefault(orders[head][number].group, []).append(head)
-            for group, heads in by_group.items():
-                coefficients = np.stack([orders[head][number].coefficients for head in heads], axis=1)
+            for group in dict.fromkeys(step.group for step in now.values()):
+                heads = [head for head, step in now.items() if step.group == group]
+                coefficients = np.stack([now[head].coefficients for head in heads], axis=1)
                 added[-1][:, heads] = block.logits(coefficients, sample.columns.groups[group])
-            scales = np.array([orders[head][number].scales for head in open_heads], np.float32)
+            open_heads = list(now)
+            scales = np.array([step.scales for step in now.values()], np.float32)
             logits = sum(step[:, open_heads] * scale for step, scale in zip(added, scales.T, strict=True))
             after = block.cross_entropy(target[..., open_heads], np.asarray(logits))
-            for index, head in enumerate(open_heads):
-                gained = results[head].gained[orders[head][number].group]
-                np.add.at(gained, documents, (before[:, head] - after[:, index]).astype(np.float64))
+            for index, (head, step) in enumerate(now.items()):
+                gain = (before[:, head] - after[:, index]).astype(np.float64)
+                np.add.at(results[head].gained[step.group], documents, gain)
             before[:, open_heads] = after
 
 
@@ -99,3 +165,56 @@ def _row_terms(target: Floats) -> NDArray[np.float64]:
     mass = weights.sum(1)
     terms = (weights * np.log(np.where(weights > 0, weights, 1.0))).sum(1)
     return np.asarray(terms - mass * np.log(np.where(mass > 0, mass, 1.0)))
+
+
+def example_rows(
+    left: Floats, to_explain: Floats, attention: Floats, log_p: Floats, block: RowBlock, documents: Integers
+) -> list[ExampleRow]:
+    """Return the example candidates of a block: the row predicted best, and the rows predicted worst.
+
+    A row counts if its attention differs from uniform. For the best prediction it must differ at least as much as the
+    median row of the block, because any features predict a row that attends to all keys alike.
+
+    Args:
+        left, to_explain: divergences of the rows, `[row]`.
+        attention, log_p: attention, and logarithm of the predicted attention, `[row, key]`.
+        block: block of rows.
+        documents: number of each row's document, `[row]`.
+    """
+    counted = np.flatnonzero(to_explain > 10.0**-_DECIMALS)
+    if not len(counted):
+        return []
+    enough = counted[to_explain[counted] >= np.median(to_explain[counted])]
+    shares = np.round(left[enough] / to_explain[enough], _DECIMALS)
+    best = int(enough[np.argmin(shares)])
+    order = counted[np.argsort(-np.round(left[counted], _DECIMALS), kind="stable")].tolist()
+
+    first: dict[int, int] = {}  # of each document
+    for row in order:
+        first.setdefault(int(documents[row]), row)
+
+    def example(prediction: str, row: int) -> ExampleRow:
+        is_visible = block.visible[row]
+        return ExampleRow(
+            prediction, int(block.rows[row]), int(documents[row]), float(left[row]), float(to_explain[row]),
+            block.cells[row][is_visible], attention[row][is_visible].astype(np.float64), np.exp(log_p[row][is_visible]),
+        )  # fmt: skip
+
+    worst = [row for row in list(first.values())[:MOST_WORST] if row != best]
+    return [example(BEST, best), *(example(WORST, row) for row in worst)]
+
+
+def chosen_examples(candidates: Sequence[ExampleRow]) -> list[ExampleRow]:
+    """Choose the examples of a head: the row predicted best, then the rows predicted worst, worst first.
+
+    Args:
+        candidates: candidates of all blocks of both halves.
+    """
+    best, worst = ([each for each in candidates if each.prediction == name] for name in PREDICTIONS)
+    best.sort(key=lambda each: (-round(each.explained, _DECIMALS), each.row))
+    worst.sort(key=lambda each: (-round(each.left, _DECIMALS), each.row))
+    different: dict[int, ExampleRow] = {}
+    for each in worst:
+        if not best or each.row != best[0].row:
+            different.setdefault(each.document, each)
+    return [*best[:1], *list(different.values())[:MOST_WORST]]

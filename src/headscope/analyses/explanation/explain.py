@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
-from headscope.analyses.explanation.divergences import measure_fit, measure_steps
+from headscope.analyses.explanation.divergences import HeadExplanation, measure_fit, measure_steps
 from headscope.analyses.explanation.fit import Pair, Problem, curvature, fit
-from headscope.analyses.explanation.head_explanation import HeadExplanation
 from headscope.analyses.explanation.order import Step, order_groups
 from headscope.analyses.explanation.row_block import Floats, RowBlock
 from headscope.analyses.explanation.sample import Flags, RowSample
@@ -62,19 +61,15 @@ def explain(
     results: dict[str, list[list[HeadExplanation]]] = {}
     for measure in measures:
         by_layer: dict[int, list[HeadExplanation]] = {}
+        of_weight = measure == WEIGHT
         for part in _parts(sample, layers, measure):
-            first = results.get(WEIGHT, []) if measure != WEIGHT else []
+            starts = [head for layer in part.layers for head in results[WEIGHT][layer]] if WEIGHT in results else []
             of_part = _explain_part(
-                sample,
-                part,
-                [head for layer in part.layers for head in first[layer]] if first else [],
-                products if ordered and measure in ORDERED else None,
-                positions=positions and measure == WEIGHT,
-                examples=examples and measure == WEIGHT,
-            )
+                sample, part, starts, products if ordered and measure in ORDERED else None,
+                positions=positions and of_weight, examples=examples and of_weight,
+            )  # fmt: skip
             heads = len(part.attention) // len(part.layers)
-            for number, layer in enumerate(part.layers):
-                by_layer[layer] = of_part[number * heads : (number + 1) * heads]
+            by_layer |= {layer: of_part[at * heads : (at + 1) * heads] for at, layer in enumerate(part.layers)}
         if by_layer:
             results[measure] = [by_layer[layer] for layer in sorted(by_layer)]
     return results
@@ -103,8 +98,7 @@ def _parts(sample: RowSample, layers: int, measure: str) -> Iterator[_Part]:
             continue
         same = next((part for part in parts if (part[0] == counted).all()), None)
         if same is None:
-            same = counted, [], []
-            parts.append(same)
+            parts.append(same := (counted, [], []))
         same[1].append(layer)
         same[2].append(np.where(counted, attention, np.float32(0)))
     for counted, numbers, attentions in parts:
@@ -147,43 +141,37 @@ def _explain_part(
             else:
                 problem = _problem(blocks, part.attention)
                 coefficients = _fit_in_two(problem, fewer, RIDGE)
-            for number, result in enumerate(results):
-                result.coefficients.append(coefficients[:, number])
+            _append(results, "coefficients", coefficients)
             if positions:
                 places = sample.columns.positions
                 only, few_only = (replace(each, columns=places) for each in (problem, fewer))
-                of_positions = _fit_in_two(only, few_only, 1e-3)
-                for number, result in enumerate(results):
-                    result.positions.append(of_positions[:, number])
+                _append(results, "positions", _fit_in_two(only, few_only, 1e-3))
             if products is not None:
                 few = _spread_rows(sample.part(parity, False, part.counted), _ORDERING_ROWS)
                 choosing = _spread_rows(sample.part(parity, True, part.counted), _CHOOSING_ROWS)
                 orders = order_groups(few, choosing, part.attention, sample.columns.groups, products, RIDGE)
-                _add_steps(results, orders, _differences(fewer))
+                _add_steps(results, orders, fewer)
                 measure_steps(sample, results, orders, measuring, targets)
         measure_fit(sample, results, coefficients, measuring, targets, of_layer, examples=examples and enough)
     if not enough and products is not None:
-        _order_untested(sample, part, products, results)
+        # There are too few documents to measure gains on held-out documents.
+        few = _spread_rows([*sample.half(0, part.counted), *sample.half(1, part.counted)], _ORDERING_ROWS)
+        orders = order_groups(few, few, part.attention, sample.columns.groups, products, RIDGE)
+        _add_steps(results, orders, _problem(few, part.attention))
     return results
 
 
-def _order_untested(
-    sample: RowSample, part: _Part, products: frozenset[str], results: Sequence[HeadExplanation]
-) -> None:
-    """Put groups in order on all rows, where there are too few documents to measure gains on held-out documents."""
-    rows = [*sample.half(0, part.counted), *sample.half(1, part.counted)]
-    few = _spread_rows(rows, _ORDERING_ROWS)
-    orders = order_groups(few, few, part.attention, sample.columns.groups, products, RIDGE)
-    _add_steps(results, orders, _differences(_problem(few, part.attention)))
+def _append(results: Sequence[HeadExplanation], name: str, values: NDArray[np.floating[Any]]) -> None:
+    """Add the values of a half to an attribute of each head, `[column, head]`."""
+    for result, of_head in zip(results, values.T, strict=True):
+        getattr(result, name).append(of_head)
 
 
-def _add_steps(
-    results: Sequence[HeadExplanation], orders: Sequence[Sequence[Step]], differences: NDArray[np.floating[Any]]
-) -> None:
-    """Add the steps that each head takes in one half, and its column differences, `[column, head]`."""
-    for number, (result, steps) in enumerate(zip(results, orders, strict=True)):
+def _add_steps(results: Sequence[HeadExplanation], orders: Sequence[Sequence[Step]], problem: Problem) -> None:
+    """Add the steps of each head in one half, and the differences of its columns."""
+    for result, steps in zip(results, orders, strict=True):
         result.steps.append(list(steps))
-        result.differences.append(differences[:, number])
+    _append(results, "differences", _differences(problem))
 
 
 def _fit_in_two(problem: Problem, fewer: Problem, penalty: float) -> Floats:

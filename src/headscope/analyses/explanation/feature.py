@@ -80,3 +80,10 @@ class Feature:
         """
         values = np.asarray(self.values(rows))
         return (values[key] if values.ndim == 1 else values[row, key]).astype(np.float32)
+
+
+def pair_feature(
+    name: str, group: str, sentence: str, values: Values, opposite: str = "", *, needs: frozenset[Need] = SAME_AXIS
+) -> Feature:
+    """Return a feature of two tokens of one axis."""
+    return Feature(name, group, sentence, values, opposite=opposite, needs=needs)

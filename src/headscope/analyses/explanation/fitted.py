@@ -4,13 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.columns import Columns, Integers, Singles
+from headscope.analyses.explanation.divergences import HeadExplanation
 from headscope.analyses.explanation.feature import Feature
-from headscope.analyses.explanation.head_explanation import HeadExplanation
 from headscope.analyses.explanation.row_block import RowBlock
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.sample import RowSample
@@ -19,6 +20,7 @@ from headscope.statistics.sums.kept import State, within
 EXPLAINED, POSITIONS = PREDICTIONS = ("explained", "positions")
 """The full fit, and the fit of positions alone."""
 _ABOUT = "about"
+_FLAGS = ("sink", "kinds", "square")
 _ARRAYS = ("token_ids", "counted_ids", "counts")
 
 
@@ -54,9 +56,8 @@ class FittedHeads:
             sample: sampled rows.
             layers: explanations of the heads of each layer.
         """
-        counted_ids, counts = np.unique(
-            np.concatenate([each.segment.keys.ids for each in sample.samples]), return_counts=True
-        )
+        ids = np.concatenate([each.segment.keys.ids for each in sample.samples])
+        counted_ids, counts = np.unique(ids, return_counts=True)
         fits = {
             name: np.array(
                 [[[getattr(head, of)[half] for head in heads] for heads in layers] for half in (0, 1)], np.float32
@@ -65,16 +66,10 @@ class FittedHeads:
         }
         columns = sample.columns
         return cls(
-            features=tuple(feature.name for feature in columns.features),
-            sink=columns.sink,
-            kinds=columns.kinds,
-            square=columns.square,
-            token_ids=columns.token_ids,
-            counted_ids=counted_ids,
-            counts=counts,
-            documents=tuple(sample.names),
-            coefficients=fits,
-        )
+            features=tuple(feature.name for feature in columns.features), documents=tuple(sample.names),
+            **{name: getattr(columns, name) for name in _FLAGS}, token_ids=columns.token_ids,
+            counted_ids=counted_ids, counts=counts, coefficients=fits,
+        )  # fmt: skip
 
     def half_of(self, document: str) -> int:
         """Return the half whose fit predicts a document: the half that does not contain the document.
@@ -89,7 +84,7 @@ class FittedHeads:
 
     def state(self, kind: str) -> State:
         """Return the fits as named arrays, for the state of the stage."""
-        about = {name: getattr(self, name) for name in ("features", "documents", "sink", "kinds", "square")}
+        about = {name: getattr(self, name) for name in ("features", "documents", *_FLAGS)}
         arrays = {
             **self.coefficients,
             **{name: getattr(self, name) for name in _ARRAYS},
@@ -104,18 +99,11 @@ class FittedHeads:
         if not arrays:
             return None
         about = json.loads(bytes(arrays[_ABOUT]))
-        token_ids, counted_ids, counts = (np.asarray(arrays[name], dtype=np.int64) for name in _ARRAYS)
-        return cls(
-            features=tuple(about["features"]),
-            sink=about["sink"],
-            kinds=about["kinds"],
-            square=about["square"],
-            token_ids=token_ids,
-            counted_ids=counted_ids,
-            counts=counts,
-            documents=tuple(about["documents"]),
-            coefficients={name: np.asarray(arrays[name], dtype=np.float32) for name in PREDICTIONS},
-        )
+        fields: dict[str, Any] = {name: tuple(about[name]) for name in ("features", "documents")}
+        fields |= {name: about[name] for name in _FLAGS}
+        fields |= {name: np.asarray(arrays[name], dtype=np.int64) for name in _ARRAYS}
+        fits = {name: np.asarray(arrays[name], dtype=np.float32) for name in PREDICTIONS}
+        return cls(**fields, coefficients=fits)
 
 
 class Predictor:
@@ -129,12 +117,9 @@ class Predictor:
     def __init__(self, fitted: FittedHeads, features: Mapping[str, Feature]) -> None:
         self.fitted = fitted
         self.columns = Columns(
-            features=[features[name] for name in fitted.features],
-            token_ids=fitted.token_ids,
-            sink=fitted.sink,
-            kinds=fitted.kinds,
-            square=fitted.square,
-        )
+            features=[features[name] for name in fitted.features], token_ids=fitted.token_ids,
+            sink=fitted.sink, kinds=fitted.kinds, square=fitted.square,
+        )  # fmt: skip
 
     def read(self, context: RowContext) -> RowBlock:
         """Compute the columns of the fit for some rows and all keys of an input; the last key is the learned sink.
@@ -145,13 +130,9 @@ class Predictor:
         cells = np.ones((len(context.rows), len(context.keys) + 1), dtype=bool)
         features, facts = self.columns.compute(context, cells)
         return RowBlock(
-            features=features,
-            visible=cells,
-            rows=context.rows,
-            cells=np.arange(cells.size).reshape(cells.shape),
-            facts=facts,
-            products=self.columns.products,
-        )
+            features=features, visible=cells, rows=context.rows, cells=np.arange(cells.size).reshape(cells.shape),
+            facts=facts, products=self.columns.products,
+        )  # fmt: skip
 
     def predict(
         self, block: RowBlock, visible: NDArray[np.bool_], *, prediction: str, half: int, layer: int, sink: bool

@@ -7,6 +7,7 @@ is done when no group gains a point. The gains are measured later, on the other 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,10 +48,11 @@ class _Rows:
     targets: Sequence[Floats]
     logits: list[Floats]
     steps: list[list[Floats]] = field(default_factory=list)
-    mass: NDArray[np.float64] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.mass = Problem(blocks=self.blocks, targets=self.targets).mass()
+    @cached_property
+    def mass(self) -> NDArray[np.float64]:
+        """The sum of the attention of each head, `[head]`."""
+        return Problem(blocks=self.blocks, targets=self.targets).mass()
 
     @classmethod
     def of(cls, blocks: Sequence[RowBlock], attention: Floats) -> "_Rows":
@@ -60,12 +62,8 @@ class _Rows:
 
     def problem(self, columns: slice, heads: NDArray[np.int64]) -> Problem:
         """Return the problem of fitting some columns to some heads on top of the prediction so far."""
-        return Problem(
-            blocks=self.blocks,
-            targets=[target[..., heads] for target in self.targets],
-            offsets=[logits[:, heads] for logits in self.logits],
-            columns=columns,
-        )
+        targets, offsets = [each[..., heads] for each in self.targets], [each[:, heads] for each in self.logits]
+        return Problem(blocks=self.blocks, targets=targets, offsets=offsets, columns=columns)
 
     def divergence(self, heads: NDArray[np.int64], columns: slice, coefficients: Floats) -> NDArray[np.float64]:
         """Compute the mean divergence of heads from a prediction, up to a constant, `[head]`."""
@@ -84,14 +82,15 @@ class _Rows:
             total += _entropy_terms(target) - _entropy_terms(of_rows[:, None]) + (of_rows * np.log(n_visible)).sum(0)
         return total / self.mass
 
-    def begin(self) -> None:
-        """Begin a step."""
+    def step(
+        self, chosen: Mapping[str, list[int]], taken: Sequence[Sequence[Step]], groups: Mapping[str, slice]
+    ) -> None:
+        """Add a step: the heads that chose each group, with its coefficients in their last step."""
         self.steps.append([np.zeros_like(logits) for logits in self.logits])
-
-    def add(self, heads: NDArray[np.int64], columns: slice, coefficients: Floats) -> None:
-        """Add a group to some heads in this step."""
-        for block, logits in zip(self.blocks, self.steps[-1], strict=True):
-            logits[:, heads] = block.logits(coefficients, columns)
+        for group, heads in chosen.items():
+            coefficients = np.stack([taken[head][-1].coefficients for head in heads], axis=1)
+            for block, logits in zip(self.blocks, self.steps[-1], strict=True):
+                logits[:, heads] = block.logits(coefficients, groups[group])
 
     def scale(self, heads: NDArray[np.int64], scales: Floats) -> None:
         """Set the prediction of some heads to the sum of their steps times their scales, `[step, head]`."""
@@ -157,7 +156,7 @@ def order_groups(
     fits, compares = _Rows.of(fitting, attention), _Rows.of(choosing, attention)
     least = LEAST_GAIN * compares.to_explain()
     taken: list[list[Step]] = [[] for _ in range(heads)]
-    alike: list[dict[str, float]] = [{} for _ in range(heads)]
+    alike: list[Sequence[str]] = [()] * heads
     names = list(groups)
     open_heads = np.flatnonzero(least > 0)
     for _ in range(MOST_GROUPS):
@@ -175,7 +174,8 @@ def order_groups(
             short = np.array(best) < least[open_heads]
             tried = _candidates(np.where(allowed[:, None] & short, promised, 0.0))
             for number, name in enumerate(names):
-                wanted = open_heads[tried[number] | (short & allowed[number] & _were_alike(name, alike, open_heads))]
+                were_alike = np.array([name in alike[head] for head in open_heads.tolist()])
+                wanted = open_heads[tried[number] | (short & allowed[number] & were_alike)]
                 if not len(wanted):
                     continue
                 columns = groups[name]
@@ -186,7 +186,10 @@ def order_groups(
                     gains[head][name] = (float(gained[index]), estimates[:, index])
         chosen: dict[str, list[int]] = {}
         for head, fitted in gains.items():
-            _settle(taken[head], alike[head], fitted, least[head])
+            if taken[head] and alike[head]:
+                # Groups with the same gain as the last step that gain nothing on top of it would have done as well.
+                as_well = tuple(name for name in alike[head] if name in fitted and fitted[name][0] < least[head])
+                taken[head][-1] = replace(taken[head][-1], alternatives=as_well)
             if not fitted:
                 continue
             best_group = max(fitted, key=lambda each: fitted[each][0])
@@ -194,20 +197,14 @@ def order_groups(
             if gain < least[head]:
                 continue
             taken[head].append(Step(group=best_group, coefficients=coefficients))
-            alike[head] = {
-                other: of_other
-                for other, (of_other, _) in fitted.items()
-                if other != best_group and of_other >= gain - least[head]
-            }
+            near = gain - least[head]
+            alike[head] = [name for name, (of_other, _) in fitted.items() if name != best_group and of_other >= near]
             chosen.setdefault(best_group, []).append(head)
         open_heads = np.array(sorted(head for of_group in chosen.values() for head in of_group), dtype=np.int64)
         if not len(open_heads):
             break
         for rows in (fits, compares):
-            rows.begin()
-            for group, of_group in chosen.items():
-                coefficients = np.stack([taken[head][-1].coefficients for head in of_group], axis=1)
-                rows.add(np.array(of_group), groups[group], coefficients)
+            rows.step(chosen, taken, groups)
         scales = fits.scales(open_heads)
         for rows in (fits, compares):
             rows.scale(open_heads, scales)
@@ -242,19 +239,6 @@ def _candidates(promised: NDArray[np.float64]) -> NDArray[np.bool_]:
     np.put_along_axis(candidates, order, True, axis=0)
     enough: NDArray[np.bool_] = (promised > 0) & (promised >= promised.max(0) / 2)
     return candidates & enough
-
-
-def _were_alike(name: str, alike: Sequence[Mapping[str, float]], heads: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return np.array([name in alike[head] for head in heads.tolist()])
-
-
-def _settle(
-    taken: list[Step], alike: Mapping[str, float], gains: Mapping[str, tuple[float, Floats]], least: float
-) -> None:
-    """Record the alternatives to the last step: the groups with the same gain that gain nothing on top of it."""
-    if taken and alike:
-        as_well = tuple(name for name in alike if name in gains and gains[name][0] < least)
-        taken[-1] = replace(taken[-1], alternatives=as_well)
 
 
 def _entropy_terms(values: Floats) -> NDArray[np.float64]:

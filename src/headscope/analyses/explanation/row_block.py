@@ -1,7 +1,7 @@
 """Rows with the columns of their cells, the products of columns with coefficients, and softmaxes over the keys."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,14 +53,8 @@ class RowBlock:
         """Select rows by their index in the block."""
         longest = self.visible.shape[1]
         features = self._by_row(self.features)[rows]
-        return RowBlock(
-            features=features.reshape(len(rows) * longest, features.shape[-1]),
-            visible=self.visible[rows],
-            rows=self.rows[rows],
-            cells=self.cells[rows],
-            facts=self.facts[rows],
-            products=self.products,
-        )
+        others = {name: getattr(self, name)[rows] for name in ("visible", "rows", "cells", "facts")}
+        return replace(self, features=features.reshape(len(rows) * longest, features.shape[-1]), **others)
 
     @classmethod
     def joined(cls, blocks: Sequence["RowBlock"]) -> "RowBlock":
@@ -68,18 +62,14 @@ class RowBlock:
         longest = max(block.visible.shape[1] for block in blocks)
 
         def padded(values: NDArray[Any]) -> NDArray[Any]:
-            width = [(0, 0), (0, longest - values.shape[1]), *[(0, 0)] * (values.ndim - 2)]
-            return np.pad(values, width)
+            return np.pad(values, [(0, 0), (0, longest - values.shape[1]), *[(0, 0)] * (values.ndim - 2)])
 
         features = [padded(block._by_row(block.features)) for block in blocks]
-        return cls(
-            features=np.concatenate(features).reshape(-1, features[0].shape[-1]),
-            visible=np.concatenate([padded(block.visible) for block in blocks]),
-            rows=np.concatenate([block.rows for block in blocks]),
-            cells=np.concatenate([padded(block.cells) for block in blocks]),
-            facts=np.concatenate([block.facts for block in blocks]),
-            products=blocks[0].products,
-        )
+        joined = {name: np.concatenate([getattr(block, name) for block in blocks]) for name in ("rows", "facts")}
+        for name in ("visible", "cells"):
+            joined[name] = np.concatenate([padded(getattr(block, name)) for block in blocks])
+        flat = np.concatenate(features).reshape(-1, features[0].shape[-1])
+        return cls(features=flat, products=blocks[0].products, **joined)
 
     def logits(self, coefficients: Floats, columns: slice | None = None) -> Floats:
         """Multiply columns by coefficients, `[row * key, head]`.

@@ -1,9 +1,8 @@
 """Prepare sampled rows for the fit: blocks of rows by halves of the documents, and the attention of every head."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.columns import Columns, Integers
 from headscope.analyses.explanation.feature import Feature
 from headscope.analyses.explanation.row_block import RowBlock
-from headscope.analyses.explanation.row_context import RowContext, Tokens
-from headscope.analyses.explanation.row_sample import SampledRows
+from headscope.analyses.explanation.row_context import RowContext, annotation_of
+from headscope.analyses.explanation.sums import SampledRows
+from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.encoding.vocabulary import KeyClass
 
 FEWEST_OCCURRENCES, MOST_TOKENS = 20, 64
@@ -56,13 +56,8 @@ class RowSample:
 
     def attention(self, measure: int, layer: int) -> NDArray[np.float32]:
         """Return the attention of a layer's heads, `[head, cell]`; NaN where a cell is not visible in the layer."""
-        return np.concatenate(
-            [
-                sample.attention[measure, layer][:, visible]
-                for sample, visible in zip(self.samples, self.visible, strict=True)
-            ],
-            axis=1,
-        )
+        of = zip(self.samples, self.visible, strict=True)
+        return np.concatenate([sample.attention[measure, layer][:, visible] for sample, visible in of], axis=1)
 
     def half(self, parity: int, counted: Flags) -> list[RowBlock]:
         """Return the rows of one half of the documents.
@@ -100,43 +95,33 @@ def row_sample(
     contexts = [context_of(sample, cells[:, :-1]) for sample, cells in zip(samples, visible, strict=True)]
     lengths = np.concatenate([cells.sum(1) for cells in visible])
     starts = np.cumsum(lengths) - lengths
-    of_keys = _of_keys(contexts, visible)
-    on_sink = of_keys(lambda keys: np.zeros(len(keys), dtype=bool), True)
+    sink_logit, sinks = (_in_cells(contexts, visible, classes) for classes in ((), _SINKS))
     columns = Columns(
-        features=_occurring(features, contexts),
-        token_ids=_frequent(contexts),
-        sink=bool(on_sink.any()),
+        features=_occurring(features, contexts), token_ids=_frequent(contexts), sink=bool(sink_logit.any()),
         kinds=contexts[0].vocabulary.components is not None,
         square=all("same_axis" in context.has for context in contexts),
-    )
+    )  # fmt: skip
     names, documents = _documents(samples, seed=seed, divided=divided)
-    blocks = _blocks(columns, contexts, visible, starts, lengths, documents)
     return RowSample(
-        samples=samples,
-        columns=columns,
-        blocks=blocks,
-        documents=documents,
-        names=names,
-        starts=starts,
-        n_cells=int(lengths.sum()),
-        is_sink=of_keys(lambda keys: keys.are(*_SINKS), True),
-        is_sink_logit=on_sink,
-        visible=visible,
-    )
+        samples=samples, columns=columns, blocks=_blocks(columns, contexts, visible, starts, lengths, documents),
+        documents=documents, names=names, starts=starts, n_cells=int(lengths.sum()), is_sink=sinks,
+        is_sink_logit=sink_logit, visible=visible,
+    )  # fmt: skip
 
 
 def _occurring(features: Sequence[Feature], contexts: Sequence[RowContext]) -> list[Feature]:
     """Return the features that the contexts can compute and that are not 0 everywhere."""
-    known = [feature for feature in features if all(feature.needs <= context.has for context in contexts)]
 
-    def occurs(feature: Feature) -> bool:
-        for context in contexts:
-            values = np.asarray(feature.values(context))
-            if np.any(values if values.ndim == 1 else values[context.visible]):
-                return True
-        return False
+    def occurs(feature: Feature, context: RowContext) -> bool:
+        values = np.asarray(feature.values(context))
+        return bool(np.any(values if values.ndim == 1 else values[context.visible]))
 
-    return [feature for feature in known if occurs(feature)]
+    return [
+        feature
+        for feature in features
+        if all(feature.needs <= context.has for context in contexts)
+        and any(occurs(feature, context) for context in contexts)
+    ]
 
 
 def _frequent(contexts: Sequence[RowContext]) -> Integers:
@@ -162,43 +147,29 @@ def _documents(samples: Sequence[SampledRows], *, seed: int, divided: Sequence[s
     return names, np.concatenate([np.full(len(sample.rows), numbers[sample.document]) for sample in samples])
 
 
-def _of_keys(
-    contexts: Sequence[RowContext], visible: Sequence[Flags]
-) -> Callable[[Callable[[Tokens], NDArray[Any]], Any], NDArray[Any]]:
-    """Return a function that repeats values of the tokens, and of a learned sink, in the cells."""
-
-    def of_keys(values: Callable[[Tokens], NDArray[Any]], of_sink: Any) -> NDArray[Any]:
-        return np.concatenate(
-            [
-                np.broadcast_to(np.append(values(context.keys), of_sink), cells.shape)[cells]
-                for context, cells in zip(contexts, visible, strict=True)
-            ]
-        )
-
-    return of_keys
+def _in_cells(contexts: Sequence[RowContext], visible: Sequence[Flags], classes: Sequence[KeyClass]) -> Flags:
+    """Return a mask of the cells of a learned sink, and of tokens that belong to one of the classes, `[cell]`."""
+    parts = []
+    for context, cells in zip(contexts, visible, strict=True):
+        keys = context.keys.are(*classes) if classes else np.zeros(len(context.keys), dtype=bool)
+        parts.append(np.broadcast_to(np.append(keys, True), cells.shape)[cells])
+    return np.concatenate(parts)
 
 
 def _blocks(
-    columns: Columns,
-    contexts: Sequence[RowContext],
-    visible: Sequence[Flags],
-    starts: Integers,
-    lengths: Integers,
+    columns: Columns, contexts: Sequence[RowContext], visible: Sequence[Flags], starts: Integers, lengths: Integers,
     documents: Integers,
-) -> dict[tuple[int, bool], list[RowBlock]]:
+) -> dict[tuple[int, bool], list[RowBlock]]:  # fmt: skip
     """Return blocks of rows of similar length, by half of the documents and by their use (see `RowSample.blocks`)."""
     blocks: dict[tuple[int, bool], list[RowBlock]] = {}
     block_of_row: dict[int, tuple[RowBlock, int]] = {}
     for parity in (0, 1):
         for chooses in (False, True):
-            of_part = (documents % 2 == parity) & ((documents // 2 % 3 == 2) == chooses)
-            rows = np.flatnonzero(of_part)
+            rows = np.flatnonzero((documents % 2 == parity) & ((documents // 2 % 3 == 2) == chooses))
             rows = rows[np.argsort(lengths[rows], kind="stable")]
-            blocks[parity, chooses] = [
-                _empty_block(each, starts, lengths, columns) for each in _of_similar_length(rows, lengths)
-            ]
-            for block in blocks[parity, chooses]:
-                block_of_row |= {row: (block, index) for index, row in enumerate(block.rows.tolist())}
+            of_part = [_empty_block(each, starts, lengths, columns) for each in _of_similar_length(rows, lengths)]
+            blocks[parity, chooses] = of_part
+            block_of_row |= {row: (block, at) for block in of_part for at, row in enumerate(block.rows.tolist())}
     first = 0
     for context, cells in zip(contexts, visible, strict=True):
         values, facts = columns.compute(context, cells)
@@ -211,24 +182,44 @@ def _blocks(
     return blocks
 
 
-def _of_similar_length(rows: Integers, lengths: Integers) -> list[Integers]:
+def _of_similar_length(rows: Integers, lengths: Integers) -> Iterator[Integers]:
     """Divide rows, the shortest first, into parts of about the same number of cells after padding."""
-    parts, begin = [], 0
+    begin = 0
     for at in range(1, len(rows) + 1):
         if at == len(rows) or (at - begin + 1) * lengths[rows[at]] > _BLOCK_CELLS:
-            parts.append(rows[begin:at])
+            yield rows[begin:at]
             begin = at
-    return parts
 
 
 def _empty_block(rows: Integers, starts: Integers, lengths: Integers, columns: Columns) -> RowBlock:
     longest = int(lengths[rows].max())
     visible = np.arange(longest)[None] < lengths[rows][:, None]
-    return RowBlock(
-        features=np.zeros((len(rows) * longest, columns.stored), np.float32),
-        visible=visible,
-        rows=rows,
-        cells=np.where(visible, starts[rows][:, None] + np.arange(longest)[None], 0),
-        facts=np.zeros((len(rows), columns.facts), np.float32),
-        products=columns.products,
-    )
+    cells = np.where(visible, starts[rows][:, None] + np.arange(longest)[None], 0)
+    features = np.zeros((len(rows) * longest, columns.stored), np.float32)
+    facts = np.zeros((len(rows), columns.facts), np.float32)
+    return RowBlock(features=features, visible=visible, rows=rows, cells=cells, facts=facts, products=columns.products)
+
+
+def token_counts(samples: Sequence[SampledRows]) -> NDArray[np.int64]:
+    """Count the occurrences of each token id in the sampled inputs, `[id]`."""
+    return np.bincount(np.concatenate([sample.segment.keys.ids for sample in samples]))
+
+
+def contexts_of(vocabulary: VocabularyFacts) -> ContextOf:
+    """Return a function that makes the feature context for the sampled rows of an input.
+
+    Args:
+        vocabulary: vocabulary facts, with the counts of the sampled inputs.
+    """
+
+    def context_of(sample: SampledRows, visible: NDArray[np.bool_]) -> RowContext:
+        segment = sample.segment
+        words = int(segment.keys.word_ids.max(initial=-1)) + 1
+        origin = f"segment {sample.index + 1} of document {sample.document}"
+        annotation = annotation_of(segment.fields, words, origin=origin)
+        return RowContext(
+            rows=sample.rows, visible=visible, queries=segment.queries, keys=segment.keys, vocabulary=vocabulary,
+            annotation=annotation,
+        )  # fmt: skip
+
+    return context_of

@@ -23,10 +23,9 @@ TEXT, TREEBANK, COREFERENCE = CORPORA = ("text", "treebank", "coreference")
 BEST, WORST = PREDICTIONS = ("best", "worst")
 """The reasons why a row is an example: it is predicted best, or worst."""
 _CORPUS = text(
-    "corpus",
-    "which the rows are of: the text, or an annotated corpus, whose annotation has features, too",
+    "corpus", "which the rows are of: the text, or an annotated corpus, whose annotation has features, too",
     choices=CORPORA,
-)
+)  # fmt: skip
 _OF = (
     _CORPUS,
     *PLACE,
@@ -37,9 +36,14 @@ _OF = (
         choices=MEASURES,
     ),
     text("model", "whose heads: the model's, or those of one with random weights", choices=MODELS),
-)
+)  # fmt: skip
 _KEY = ("corpus", "kind", "layer", "head", "measure", "model")
 _NOT = f"{FEW}, or nothing to explain"
+
+
+def _mean(name: str, meaning: str, unit: str, missing: str = "no row") -> Column:
+    return Column(name, meaning, unit=unit, missing=missing, bounds=POSITIVE)
+
 
 EXPLANATION = TableSchema(
     name="explanation",
@@ -49,26 +53,15 @@ EXPLANATION = TableSchema(
         *_OF,
         number("explained", "the share that is predicted", unit="share", missing=_NOT),
         *ends("explained", unit="share", missing=_NOT),
-        Column(
-            "to_explain",
-            "mean divergence of attention from uniform attention over the keys that count",
-            unit="nats",
-            missing="no row",
-            bounds=POSITIVE,
-        ),
-        Column("uniform", "mean entropy of this uniform attention", unit="nats", missing="no row", bounds=POSITIVE),
-        Column(
-            "mass",
-            "mean attention on the keys that count: all of it, or of `non_sink` the attention on non-sink keys",
-            unit="share",
-            missing="no row",
-            bounds=POSITIVE,
+        _mean("to_explain", "mean divergence of attention from uniform attention over the keys that count", "nats"),
+        _mean("uniform", "mean entropy of this uniform attention", "nats"),
+        _mean(
+            "mass", "mean attention on the keys that count: all of it, or of `non_sink` the attention on non-sink keys",
+            "share",
         ),
         number(
-            "wrong",
-            "the median of what the predictions of the layer's other heads explain of this head",
-            unit="share",
-            missing=f"{_NOT}, or the layer has one head",
+            "wrong", "the median of what the predictions of the layer's other heads explain of this head",
+            unit="share", missing=f"{_NOT}, or the layer has one head",
         ),
         text(
             "sentence",
@@ -80,8 +73,7 @@ EXPLANATION = TableSchema(
         count("n_documents", "documents"),
     ),
     key=_KEY,
-)
-
+)  # fmt: skip
 EXPLANATION_GROUPS = TableSchema(
     name="explanation_groups",
     meaning="What each group of features adds to the explained share of a head on top of the groups before it, in the "
@@ -109,11 +101,8 @@ EXPLANATION_EXAMPLES = TableSchema(
         text("prediction", "which rows they are: predicted best, or worst", choices=PREDICTIONS),
         Column("rank", "which of these, from 1", "int64", bounds=FROM_ONE),
         number("explained", "the share that is predicted of this row alone", unit="share"),
-        Column(
-            "to_explain",
-            "divergence of the row's attention from uniform attention over the visible keys",
-            unit="nats",
-            bounds=POSITIVE,
+        _mean(
+            "to_explain", "divergence of the row's attention from uniform attention over the visible keys", "nats", ""
         ),
         *IN_SEGMENT,
         Column("row", "position of the token that attends, in the input", "int64", bounds=POSITIVE),
@@ -128,7 +117,7 @@ EXPLANATION_EXAMPLES = TableSchema(
 )
 TABLES = (EXPLANATION, EXPLANATION_GROUPS, EXPLANATION_EXAMPLES)
 
-HEAD_LABELS = {(): MeasureLabel(label="explained share", unit=SHARE)}
-TREEBANK_LABELS = {(): MeasureLabel(label="explained share in the treebank", unit=SHARE)}
-COREFERENCE_LABELS = {(): MeasureLabel(label="explained share in the coreference corpus", unit=SHARE)}
-NON_SINK_LABELS = {(): MeasureLabel(label="explained share of non-sink attention", unit=SHARE)}
+HEAD_LABELS, TREEBANK_LABELS, COREFERENCE_LABELS, NON_SINK_LABELS = (
+    {(): MeasureLabel(label=f"explained share{of}", unit=SHARE)}
+    for of in ("", " in the treebank", " in the coreference corpus", " of non-sink attention")
+)

@@ -171,11 +171,8 @@ def principal_components(table: Any, counts: NDArray[np.float64]) -> Singles | N
     largest = directions[np.abs(directions).argmax(0), np.arange(COMPONENTS)]
     directions *= np.sign(largest)
     directions /= np.sqrt(np.maximum(values[::-1][:COMPONENTS], 1e-12))
-    parts = [
-        (_plain(table[start : start + _AT_ONCE]) - center) @ directions for start in range(0, len(table), _AT_ONCE)
-    ]
-    components: Singles = np.clip(np.concatenate(parts), -_FARTHEST, _FARTHEST).astype(np.float32)
-    return components
+    parts = [(_plain(table[at : at + _AT_ONCE]) - center) @ directions for at in range(0, len(table), _AT_ONCE)]
+    return np.asarray(np.clip(np.concatenate(parts), -_FARTHEST, _FARTHEST).astype(np.float32))
 
 
 def _plain(embeddings: Any) -> NDArray[np.float64]:

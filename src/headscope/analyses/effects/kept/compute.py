@@ -18,9 +18,9 @@ from headscope.analyses.effects.kept.hidden_words import (
 )
 from headscope.analyses.effects.kept.sums import REPLACEMENTS, KeptAccumulator, KeptEffect, KeptResult
 from headscope.analyses.effects.kept.tables import ADDED, EFFECT_KEPT, KEPT, OVER_POSITIONS
+from headscope.analyses.explanation.catalog import catalog_with
 from headscope.analyses.explanation.fitted import EXPLAINED, POSITIONS, FittedHeads, Predictor
 from headscope.analyses.explanation.row_context import Tokens
-from headscope.analyses.explanation.text_features import catalog_with
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on

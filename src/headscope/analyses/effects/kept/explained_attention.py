@@ -9,12 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.explanation.annotation import annotation_of, kept_fields
 from headscope.analyses.explanation.columns import Integers
 from headscope.analyses.explanation.fitted import Predictor
 from headscope.analyses.explanation.row_block import RowBlock
-from headscope.analyses.explanation.row_context import RowContext, Tokens
-from headscope.analyses.explanation.row_sample import tokens_of
+from headscope.analyses.explanation.row_context import RowContext, Tokens, annotation_of, kept_fields
+from headscope.analyses.explanation.sums import tokens_of
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.attention.interventions.changed_pass import LayerRows
 from headscope.attention.interventions.intervention import WeightIntervention

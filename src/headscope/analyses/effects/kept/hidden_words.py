@@ -10,12 +10,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.contexts import contexts_of, token_counts
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.feature import Feature
 from headscope.analyses.explanation.fitted import FittedHeads
-from headscope.analyses.explanation.row_sample import RowSampleAccumulator
-from headscope.analyses.explanation.sample import row_sample
+from headscope.analyses.explanation.sample import contexts_of, row_sample, token_counts
+from headscope.analyses.explanation.sums import RowSampleAccumulator
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.encoding.questions.loss_questions import Ask

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Group
+from headscope.analyses.explanation.feature import Group, pair_feature
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.encoding.vocabulary import KeyClass
 
@@ -18,8 +18,8 @@ STEM, ENDING = 4, 3
 """Least number of letters of a stem, and most letters of an ending."""
 
 
-def _copies(rows: RowContext) -> Flags:
-    """Return a mask of the keys with the row's id, including the row itself, `[row, key]`.
+def _copies(rows: RowContext, side: int) -> Flags:
+    """Return a mask of the keys with the row's id before (-1) or after (1) the row, `[row, key]`.
 
     Special tokens have no copies, and a mask token is not a copy of another mask token.
     """
@@ -28,7 +28,7 @@ def _copies(rows: RowContext) -> Flags:
     special = rows.queries.are(KeyClass.CLS, KeyClass.SEP)
     special |= rows.queries.ids == rows.vocabulary.hidden
     same = rows.keys.ids[None, :] == rows.queries.ids[rows.rows, None]
-    return np.asarray(same & ~special[rows.rows, None])
+    return np.asarray(same & ~special[rows.rows, None] & (np.sign(rows.offset) == side))
 
 
 def _shifted(keys: Flags, by: int) -> Flags:
@@ -41,67 +41,31 @@ def _shifted(keys: Flags, by: int) -> Flags:
     return shifted
 
 
-def _nearest_of(keys: Flags, rows: RowContext) -> Flags:
-    """Return a mask of the nearest of some keys before each row."""
-    earlier = keys & (rows.offset < 0)
-    nearest = np.zeros_like(keys)
-    last = keys.shape[1] - 1 - earlier[:, ::-1].argmax(1)
+def _last_copy(rows: RowContext) -> Flags:
+    """Return a mask of the nearest copy before each row."""
+    earlier = _copies(rows, -1)
+    nearest = np.zeros_like(earlier)
+    last = earlier.shape[1] - 1 - earlier[:, ::-1].argmax(1)
     known = np.flatnonzero(earlier.any(1))
     nearest[known, last[known]] = True
     return nearest
-
-
-def _earlier_copies(rows: RowContext) -> Flags:
-    return _copies(rows) & (rows.offset < 0)
-
-
-def _later_copies(rows: RowContext) -> Flags:
-    return _copies(rows) & (rows.offset > 0)
-
-
-def _last_copy(rows: RowContext) -> Flags:
-    return _nearest_of(_copies(rows), rows)
-
-
-def _behind_earlier(rows: RowContext) -> Flags:
-    return _shifted(_earlier_copies(rows), 1) & (rows.offset < 0)
-
-
-def _behind_last(rows: RowContext) -> Flags:
-    return _shifted(_last_copy(rows), 1) & (rows.offset < 0)
 
 
 def _behind_two(rows: RowContext) -> Flags:
     """Return a mask of the keys right after an earlier copy of the row's token and of the token before it."""
     ids = rows.queries.ids
     before_row = np.where(rows.rows > 0, ids[rows.rows - 1], -1)
-    both = _earlier_copies(rows)
+    both = _copies(rows, -1)
     both[:, 1:] &= ids[None, :-1] == before_row[:, None]
     both[:, 0] = False
     return _shifted(both, 1) & (rows.offset < 0)
-
-
-def _behind_later(rows: RowContext) -> Flags:
-    return _shifted(_later_copies(rows), 1)
-
-
-def _before_earlier(rows: RowContext) -> Flags:
-    return _shifted(_earlier_copies(rows), -1)
-
-
-def _before_later(rows: RowContext) -> Flags:
-    return _shifted(_later_copies(rows), -1) & (rows.offset > 0)
-
-
-def _other_words(rows: RowContext) -> Flags:
-    return np.asarray(rows.keys.word_ids[None, :] != rows.queries.word_ids[rows.rows, None])
 
 
 def _same_word(rows: RowContext) -> Flags:
     """Return a mask of the keys in other occurrences of the row's word, compared in lower case."""
     of_rows = rows.word_numbers[rows.rows, None]
     same = (rows.word_numbers[None, :] == of_rows) & (of_rows >= 0)
-    return np.asarray(same & _other_words(rows))
+    return np.asarray(same & (rows.keys.word_ids[None, :] != rows.queries.word_ids[rows.rows, None]))
 
 
 def _other_ending(rows: RowContext) -> Flags:
@@ -127,18 +91,23 @@ def one_stem(word: str, other: str) -> bool:
 
 
 FEATURES = tuple(
-    Feature(name, group, sentence, values, needs=SAME_AXIS)
+    pair_feature(name, group, sentence, values)
     for name, group, sentence, values in (
-        ("earlier_copy", "same_token", "earlier copies of the token", _earlier_copies),
-        ("later_copy", "same_token", "later copies of the token", _later_copies),
+        ("earlier_copy", "same_token", "earlier copies of the token", lambda rows: _copies(rows, -1)),
+        ("later_copy", "same_token", "later copies of the token", lambda rows: _copies(rows, 1)),
         ("last_copy", "same_token", "the last copy of the token", _last_copy),
-        ("behind_copy", "induction", "tokens right after an earlier copy of the token", _behind_earlier),
-        ("behind_last_copy", "induction", "the token right after its last copy", _behind_last),
+        ("behind_copy", "induction", "tokens right after an earlier copy of the token",
+         lambda rows: _shifted(_copies(rows, -1), 1) & (rows.offset < 0)),
+        ("behind_last_copy", "induction", "the token right after its last copy",
+         lambda rows: _shifted(_last_copy(rows), 1) & (rows.offset < 0)),
         ("behind_two", "induction", "tokens right after an earlier copy of the last two tokens", _behind_two),
-        ("before_earlier_copy", "before_copy", "tokens right before an earlier copy of the token", _before_earlier),
-        ("before_later_copy", "before_copy", "tokens right before a later copy of the token", _before_later),
-        ("behind_later_copy", "before_copy", "tokens right after a later copy of the token", _behind_later),
+        ("before_earlier_copy", "before_copy", "tokens right before an earlier copy of the token",
+         lambda rows: _shifted(_copies(rows, -1), -1)),
+        ("before_later_copy", "before_copy", "tokens right before a later copy of the token",
+         lambda rows: _shifted(_copies(rows, 1), -1) & (rows.offset > 0)),
+        ("behind_later_copy", "before_copy", "tokens right after a later copy of the token",
+         lambda rows: _shifted(_copies(rows, 1), 1)),
         ("same_word", "same_word", "the same word elsewhere", _same_word),
         ("other_ending", "same_word", "the same word with another ending", _other_ending),
     )
-)
+)  # fmt: skip

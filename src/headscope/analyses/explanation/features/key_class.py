@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import Delimiter
-from headscope.analyses.explanation.feature import SAME_AXIS, SINK_LOGIT, Feature, Floats, Group, Values
+from headscope.analyses.explanation.feature import SINK_LOGIT, Feature, Floats, Group, Values, pair_feature
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.encoding.vocabulary import KeyClass
 
@@ -28,18 +28,6 @@ def _delimiter(delimiter: Delimiter) -> Values:
     return lambda rows: rows.vocabulary.of(rows.vocabulary.delimiters, rows.keys.ids) == delimiter
 
 
-def _first(rows: RowContext) -> NDArray[np.bool_]:
-    return np.asarray(np.arange(len(rows.keys)) == 0)
-
-
-def _period(rows: RowContext) -> NDArray[np.bool_]:
-    return np.asarray(rows.key_texts == ".")
-
-
-def _hidden(rows: RowContext) -> NDArray[np.bool_]:
-    return np.asarray(rows.keys.ids == rows.vocabulary.hidden)
-
-
 def _last_sep(rows: RowContext) -> NDArray[np.bool_]:
     is_sep = rows.keys.classes == KeyClass.SEP
     last = len(is_sep) - 1 - int(is_sep[::-1].argmax())
@@ -52,12 +40,8 @@ def _nearest(*classes: KeyClass, side: int) -> Values:
     def compute(rows: RowContext) -> Floats:
         at = np.flatnonzero(rows.keys.are(*classes))
         nearest = np.zeros(rows.visible.shape)
-        if side < 0:
-            index = np.searchsorted(at, rows.rows, side="left") - 1
-            known = index >= 0
-        else:
-            index = np.searchsorted(at, rows.rows, side="right")
-            known = index < len(at)
+        index = np.searchsorted(at, rows.rows, side="left") - 1 if side < 0 else np.searchsorted(at, rows.rows, "right")
+        known = (index >= 0) & (index < len(at))
         nearest[np.flatnonzero(known), at[index[known]]] = 1.0
         return nearest
 
@@ -65,19 +49,19 @@ def _nearest(*classes: KeyClass, side: int) -> Values:
 
 
 FEATURES = (
-    Feature("first", "cls", "the first token", _first),
+    Feature("first", "cls", "the first token", lambda rows: np.arange(len(rows.keys)) == 0),
     Feature("cls", "cls", "{cls}", _of_class(KeyClass.CLS)),
     Feature("sep", "sep", "{sep}", _of_class(KeyClass.SEP)),
     Feature("last_sep", "sep", "the last {sep}", _last_sep),
-    Feature("next_sep", "sep", "the next {sep}", _nearest(KeyClass.SEP, side=1), needs=SAME_AXIS),
-    Feature("period", "period_comma", "periods", _period),
+    pair_feature("next_sep", "sep", "the next {sep}", _nearest(KeyClass.SEP, side=1)),
+    Feature("period", "period_comma", "periods", lambda rows: rows.key_texts == "."),
     Feature("period_comma", "period_comma", "periods and commas", _of_class(KeyClass.PERIOD_COMMA)),
-    Feature("last_mark", "period_comma", "the last punctuation before it", _nearest(*_MARKS, side=-1), needs=SAME_AXIS),
-    Feature("next_mark", "period_comma", "the next punctuation after it", _nearest(*_MARKS, side=1), needs=SAME_AXIS),
+    pair_feature("last_mark", "period_comma", "the last punctuation before it", _nearest(*_MARKS, side=-1)),
+    pair_feature("next_mark", "period_comma", "the next punctuation after it", _nearest(*_MARKS, side=1)),
     Feature("other_punctuation", "punctuation", "other punctuation", _of_class(KeyClass.OTHER_PUNCTUATION)),
     Feature("quote", "punctuation", "quotation marks", _delimiter(Delimiter.QUOTE)),
     Feature("bracket", "punctuation", "brackets", _delimiter(Delimiter.BRACKET)),
     Feature("newline", "newline", "line breaks", _delimiter(Delimiter.NEWLINE)),
     Feature("blank", "newline", "blanks", _delimiter(Delimiter.BLANK)),
-    Feature("hidden", "hidden", "hidden words", _hidden),
+    Feature("hidden", "hidden", "hidden words", lambda rows: rows.keys.ids == rows.vocabulary.hidden),
 )

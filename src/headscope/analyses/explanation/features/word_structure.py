@@ -1,9 +1,11 @@
-"""Features of word pieces, of the row's word and of the neighboring words, and of the key's form."""
+"""Features of word pieces, of the row's word and of the neighboring words, and of the key's form and frequency."""
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats, Group, Values
+from headscope.analyses.explanation.feature import TOKENS, Feature, Floats, Group, Values, pair_feature
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 
 GROUPS = (
@@ -11,6 +13,8 @@ GROUPS = (
     Group("word_before", "word structure", "the word before"),
     Group("word_after", "word structure", "the word after"),
     Group("form", "word structure", "tokens by their form", named_features=2),
+    Group("frequency", "content", "tokens by how frequent they are", named_features=1),
+    Group(TOKENS, "content", "particular tokens"),
 )
 _LETTERS = 12
 """Most letters of a token that are counted."""
@@ -43,40 +47,40 @@ def lengths(rows: RowContext, tokens: Tokens) -> Floats:
     return np.log1p(np.minimum([len(text) for text in rows.texts_of(tokens)], _LETTERS))
 
 
-def _capital(rows: RowContext) -> NDArray[np.bool_]:
-    return np.array([text[:1].isupper() for text in rows.key_texts], dtype=bool)
+def _begins(test: Callable[[str], bool]) -> Values:
+    """Return a function that tests the first character of each key."""
+    return lambda rows: rows.of_text(np.array([test(text[:1]) for text in rows.key_texts], dtype=bool))
 
 
-def _digit(rows: RowContext) -> NDArray[np.bool_]:
-    return np.array([text[:1].isdigit() for text in rows.key_texts], dtype=bool)
-
-
-def _pair(name: str, group: str, sentence: str, values: Values) -> Feature:
-    return Feature(name, group, sentence, values, needs=SAME_AXIS)
+def _log_frequency(rows: RowContext) -> Floats:
+    return rows.of_text(rows.vocabulary.of(rows.vocabulary.log_frequency, rows.keys.ids))
 
 
 FEATURES = (
-    _pair("earlier_piece", "word_pieces", "earlier pieces of the same word", _piece(0, side=-1)),
-    _pair("later_piece", "word_pieces", "later pieces of the same word", _piece(0, side=1)),
-    _pair("first_piece", "word_pieces", "the first piece of the same word", _piece(0, part="first")),
-    _pair("last_piece", "word_pieces", "the last piece of the same word", _piece(0, part="last")),
-    _pair("before_pieces", "word_before", "pieces of the word before", _piece(-1)),
-    _pair("before_first", "word_before", "the first piece of the word before", _piece(-1, part="first")),
-    _pair("before_last", "word_before", "the last piece of the word before", _piece(-1, part="last")),
-    _pair("after_pieces", "word_after", "pieces of the word after", _piece(1)),
-    _pair("after_first", "word_after", "the first piece of the word after", _piece(1, part="first")),
+    pair_feature("earlier_piece", "word_pieces", "earlier pieces of the same word", _piece(0, side=-1)),
+    pair_feature("later_piece", "word_pieces", "later pieces of the same word", _piece(0, side=1)),
+    pair_feature("first_piece", "word_pieces", "the first piece of the same word", _piece(0, part="first")),
+    pair_feature("last_piece", "word_pieces", "the last piece of the same word", _piece(0, part="last")),
+    pair_feature("before_pieces", "word_before", "pieces of the word before", _piece(-1)),
+    pair_feature("before_first", "word_before", "the first piece of the word before", _piece(-1, part="first")),
+    pair_feature("before_last", "word_before", "the last piece of the word before", _piece(-1, part="last")),
+    pair_feature("after_pieces", "word_after", "pieces of the word after", _piece(1)),
+    pair_feature("after_first", "word_after", "the first piece of the word after", _piece(1, part="first")),
     Feature("word_start", "form", "first pieces of words", lambda rows: rows.of_text(rows.keys.starts_word)),
     Feature(
-        "continuation",
-        "form",
-        "later pieces of words",
-        lambda rows: rows.of_text(rows.keys.in_word > 0),
+        "continuation", "form", "later pieces of words", lambda rows: rows.of_text(rows.keys.in_word > 0),
         opposite="whole words",
     ),
     Feature("ends_word", "form", "last pieces of words", lambda rows: rows.of_text(rows.keys.ends_word)),
     Feature(
         "length", "form", "long tokens", lambda rows: rows.of_text(lengths(rows, rows.keys)), opposite="short tokens"
     ),
-    Feature("capital", "form", "capitalized tokens", lambda rows: rows.of_text(_capital(rows))),
-    Feature("digit", "form", "digits", lambda rows: rows.of_text(_digit(rows))),
-)
+    Feature("capital", "form", "capitalized tokens", _begins(str.isupper)),
+    Feature("digit", "form", "digits", _begins(str.isdigit)),
+    # Biases of particular tokens are fitted without a feature.
+    Feature("log_frequency", "frequency", "frequent tokens", _log_frequency, opposite="rare tokens"),
+    Feature(
+        "log_frequency_squared", "frequency", "frequent tokens", lambda rows: _log_frequency(rows) ** 2 / 10,
+        opposite="rare tokens",
+    ),
+)  # fmt: skip
