@@ -6,8 +6,7 @@ import torch
 
 from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.columns import Columns
-from headscope.analyses.explanation.feature import ATTENDING, SINK_LOGIT, TOKENS
-from headscope.analyses.explanation.features import words
+from headscope.analyses.explanation.features import ATTENDING, SINK_LOGIT, TOKENS, words
 from headscope.analyses.explanation.features.position import OFFSETS
 from headscope.analyses.explanation.row_block import RowBlock
 from headscope.analyses.explanation.vocabulary_facts import COMPONENTS, VocabularyFacts, principal_components

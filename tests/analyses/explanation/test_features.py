@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.explanation.catalog import FEATURES, GROUPS
-from headscope.analyses.explanation.feature import FAMILIES
+from headscope.analyses.explanation.features import FAMILIES
 from headscope.analyses.explanation.features.copies import one_stem
 from headscope.analyses.explanation.row_context import Annotation, RowContext, Tokens
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.explanation.catalog import FEATURES
-from headscope.analyses.explanation.feature import TOKENS
+from headscope.analyses.explanation.features import TOKENS
 from support.planted_explanations import context, explained, inputs, planted, shares, values
 
 # What a head is made of: coefficients of features, and the group of each.

@@ -7,8 +7,18 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import Feature, Floats, Group, pair_feature
-from headscope.analyses.explanation.features import annotated, copies, key_class, position, word_structure, words
+from headscope.analyses.explanation.features import (
+    Feature,
+    Floats,
+    Group,
+    annotated,
+    copies,
+    key_class,
+    pair_feature,
+    position,
+    word_structure,
+    words,
+)
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.declarations.user_functions import TextFeature
 from headscope.encoding.vocabulary import KeyClass

@@ -80,15 +80,9 @@ class HeadExplanation:
 
 
 def measure_fit(
-    sample: RowSample,
-    results: Sequence[HeadExplanation],
-    coefficients: Floats,
-    blocks: Sequence[RowBlock],
-    targets: Sequence[Floats],
-    of_layer: int,
-    *,
-    examples: bool,
-) -> None:
+    sample: RowSample, results: Sequence[HeadExplanation], coefficients: Floats, blocks: Sequence[RowBlock],
+    targets: Sequence[Floats], of_layer: int, *, examples: bool,
+) -> None:  # fmt: skip
     """Add the divergences of a half's rows from the full fit to the sums by document."""
     for block, target in zip(blocks, targets, strict=True):
         logs = _log_probabilities(block, block.logits(coefficients))
@@ -119,12 +113,9 @@ def measure_fit(
 
 
 def measure_steps(
-    sample: RowSample,
-    results: Sequence[HeadExplanation],
-    orders: Sequence[Sequence[Step]],
-    blocks: Sequence[RowBlock],
+    sample: RowSample, results: Sequence[HeadExplanation], orders: Sequence[Sequence[Step]], blocks: Sequence[RowBlock],
     targets: Sequence[Floats],
-) -> None:
+) -> None:  # fmt: skip
     """Add the gain of each group on a half's rows to the sums by document."""
     for result, steps in zip(results, orders, strict=True):
         for step in steps:

@@ -5,7 +5,7 @@ order; the other half measures; then the halves swap roles. See `fit` and `order
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,15 +34,9 @@ _CHOOSING_ROWS, _ORDERING_ROWS = 96, 128
 
 
 def explain(
-    sample: RowSample,
-    layers: int,
-    measures: Sequence[str] = MEASURES,
-    *,
-    catalog: Catalog = CATALOG,
-    ordered: bool = True,
-    positions: bool = False,
-    examples: bool = False,
-) -> dict[str, list[list[HeadExplanation]]]:
+    sample: RowSample, layers: int, measures: Sequence[str] = MEASURES, *, catalog: Catalog = CATALOG,
+    ordered: bool = True, positions: bool = False, examples: bool = False,
+) -> dict[str, list[list[HeadExplanation]]]:  # fmt: skip
     """Explain every head of a kind of attention.
 
     Args:
@@ -62,30 +56,24 @@ def explain(
     for measure in measures:
         by_layer: dict[int, list[HeadExplanation]] = {}
         of_weight = measure == WEIGHT
-        for part in _parts(sample, layers, measure):
-            starts = [head for layer in part.layers for head in results[WEIGHT][layer]] if WEIGHT in results else []
+        for numbers, attention, counted in _parts(sample, layers, measure):
+            starts = [head for layer in numbers for head in results[WEIGHT][layer]] if WEIGHT in results else []
+            heads = len(attention) // len(numbers)
             of_part = _explain_part(
-                sample, part, starts, products if ordered and measure in ORDERED else None,
+                sample, attention, counted, heads, starts, products if ordered and measure in ORDERED else None,
                 positions=positions and of_weight, examples=examples and of_weight,
             )  # fmt: skip
-            heads = len(part.attention) // len(part.layers)
-            by_layer |= {layer: of_part[at * heads : (at + 1) * heads] for at, layer in enumerate(part.layers)}
+            by_layer |= {layer: of_part[at * heads : (at + 1) * heads] for at, layer in enumerate(numbers)}
         if by_layer:
             results[measure] = [by_layer[layer] for layer in sorted(by_layer)]
     return results
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Part:
-    """Layers that see the same cells, with the attention of all their heads, `[head, cell]`."""
+def _parts(sample: RowSample, layers: int, measure: str) -> Iterator[tuple[list[int], NDArray[np.float32], Flags]]:
+    """Yield layers that see the same cells, with the attention of all their heads, `[head, cell]`, and these cells.
 
-    layers: Sequence[int]
-    attention: NDArray[np.float32]
-    counted: Flags
-
-
-def _parts(sample: RowSample, layers: int, measure: str) -> Iterator[_Part]:
-    """Yield the layers in parts that see the same cells; layers without the measure are left out."""
+    Layers without the measure are left out.
+    """
     parts: list[tuple[Flags, list[int], list[NDArray[np.float32]]]] = []
     for layer in range(layers):
         attention = sample.attention(int(measure == NORM), layer)
@@ -102,44 +90,40 @@ def _parts(sample: RowSample, layers: int, measure: str) -> Iterator[_Part]:
         same[1].append(layer)
         same[2].append(np.where(counted, attention, np.float32(0)))
     for counted, numbers, attentions in parts:
-        yield _Part(layers=numbers, attention=np.concatenate(attentions), counted=counted)
+        yield numbers, np.concatenate(attentions), counted
 
 
 def _explain_part(
-    sample: RowSample,
-    part: _Part,
-    starts: Sequence[HeadExplanation],
-    products: frozenset[str] | None,
-    *,
-    positions: bool,
-    examples: bool,
-) -> list[HeadExplanation]:
+    sample: RowSample, attention: NDArray[np.float32], counted: Flags, of_layer: int,
+    starts: Sequence[HeadExplanation], products: frozenset[str] | None, *, positions: bool, examples: bool,
+) -> list[HeadExplanation]:  # fmt: skip
     """Explain the heads of some layers.
 
     Args:
         sample: sampled rows.
-        part: layers with their attention.
+        attention: attention of the heads, `[head, cell]`.
+        counted: mask of the cells that count, `[cell]`.
+        of_layer: number of heads in a layer.
         starts: explanations of the weights of the same heads, from which fits start; empty for the weights themselves.
         products: groups that are put in order after all others; None to put no groups in order.
         positions: True to predict the weights from positions alone as well.
         examples: True to keep the rows that are predicted best and worst.
     """
-    documents, heads = len(sample.names), len(part.attention)
-    of_layer = heads // len(part.layers)
+    documents, heads = len(sample.names), len(attention)
     results = [HeadExplanation(np.zeros(documents), np.zeros(documents), np.zeros(of_layer)) for _ in range(heads)]
     enough = documents >= FEWEST_DOCUMENTS
     for parity in (0, 1):
-        measuring = sample.half(1 - parity, part.counted)
-        targets = [block.targets(part.attention) for block in measuring]
+        measuring = sample.half(1 - parity, counted)
+        targets = [block.targets(attention) for block in measuring]
         coefficients = np.zeros((sample.columns.width, heads), np.float32)
         if enough:
-            blocks = sample.half(parity, part.counted)
-            fewer = _problem(_spread_rows(blocks, _FEWER_ROWS, parts=8), part.attention)
+            blocks = sample.half(parity, counted)
+            fewer = _problem(_spread_rows(blocks, _FEWER_ROWS, parts=8), attention)
             if starts:
                 start = np.stack([start.coefficients[parity] for start in starts], axis=1)
                 problem, coefficients = fewer, fit(fewer, np.full(heads, RIDGE), start=start, steps=_FIRST_STEPS)
             else:
-                problem = _problem(blocks, part.attention)
+                problem = _problem(blocks, attention)
                 coefficients = _fit_in_two(problem, fewer, RIDGE)
             _append(results, "coefficients", coefficients)
             if positions:
@@ -147,17 +131,17 @@ def _explain_part(
                 only, few_only = (replace(each, columns=places) for each in (problem, fewer))
                 _append(results, "positions", _fit_in_two(only, few_only, 1e-3))
             if products is not None:
-                few = _spread_rows(sample.part(parity, False, part.counted), _ORDERING_ROWS)
-                choosing = _spread_rows(sample.part(parity, True, part.counted), _CHOOSING_ROWS)
-                orders = order_groups(few, choosing, part.attention, sample.columns.groups, products, RIDGE)
+                few = _spread_rows(sample.part(parity, False, counted), _ORDERING_ROWS)
+                choosing = _spread_rows(sample.part(parity, True, counted), _CHOOSING_ROWS)
+                orders = order_groups(few, choosing, attention, sample.columns.groups, products, RIDGE)
                 _add_steps(results, orders, fewer)
                 measure_steps(sample, results, orders, measuring, targets)
         measure_fit(sample, results, coefficients, measuring, targets, of_layer, examples=examples and enough)
     if not enough and products is not None:
         # There are too few documents to measure gains on held-out documents.
-        few = _spread_rows([*sample.half(0, part.counted), *sample.half(1, part.counted)], _ORDERING_ROWS)
-        orders = order_groups(few, few, part.attention, sample.columns.groups, products, RIDGE)
-        _add_steps(results, orders, _problem(few, part.attention))
+        few = _spread_rows([*sample.half(0, counted), *sample.half(1, counted)], _ORDERING_ROWS)
+        orders = order_groups(few, few, attention, sample.columns.groups, products, RIDGE)
+        _add_steps(results, orders, _problem(few, attention))
     return results
 
 

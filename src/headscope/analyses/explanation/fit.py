@@ -84,15 +84,9 @@ def curvature(problem: Problem) -> NDArray[np.float64]:
 
 
 def fit(
-    problem: Problem,
-    ridge: Floats,
-    *,
-    start: Floats | None = None,
-    steps: int = STEPS,
-    tolerance: float = 1e-4,
-    second: NDArray[np.float64] | None = None,
-    memory: list[Pair] | None = None,
-) -> Floats:
+    problem: Problem, ridge: Floats, *, start: Floats | None = None, steps: int = STEPS, tolerance: float = 1e-4,
+    second: NDArray[np.float64] | None = None, memory: list[Pair] | None = None,
+) -> Floats:  # fmt: skip
     """Fit the coefficients that predict the attention of each head, `[column, head]`.
 
     Args:

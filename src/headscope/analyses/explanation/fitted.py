@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.explanation.columns import Columns, Integers, Singles
 from headscope.analyses.explanation.divergences import HeadExplanation
-from headscope.analyses.explanation.feature import Feature
+from headscope.analyses.explanation.features import Feature
 from headscope.analyses.explanation.row_block import RowBlock
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.sample import RowSample

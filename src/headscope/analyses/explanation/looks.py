@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.explanation.catalog import GROUPS
-from headscope.analyses.explanation.feature import ATTENDING
+from headscope.analyses.explanation.features import ATTENDING
 from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_GROUPS, NON_SINK, TEXT, TRAINED, WEIGHT
 from headscope.report_kit.head_looks import BROAD, LOOKS, RESTS, UNEXPLAINED, HeadLook
 from headscope.report_kit.kinds import Kind

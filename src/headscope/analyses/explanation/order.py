@@ -135,13 +135,9 @@ class _Rows:
 
 
 def order_groups(
-    fitting: Sequence[RowBlock],
-    choosing: Sequence[RowBlock],
-    attention: Floats,
-    groups: Mapping[str, slice],
-    products: frozenset[str],
-    ridge: float,
-) -> list[list[Step]]:
+    fitting: Sequence[RowBlock], choosing: Sequence[RowBlock], attention: Floats, groups: Mapping[str, slice],
+    products: frozenset[str], ridge: float,
+) -> list[list[Step]]:  # fmt: skip
     """Select the groups of each head, in order.
 
     Args:

@@ -122,12 +122,12 @@ class Tokens:
     @cached_property
     def starts_word(self) -> NDArray[np.bool_]:
         """A mask of the first token of each word, `[token]`."""
-        return (self.word_ids >= 0) & np.append(True, self._changes)[: len(self)]
+        return np.asarray((self.word_ids >= 0) & np.append(True, self._changes)[: len(self)])
 
     @cached_property
     def ends_word(self) -> NDArray[np.bool_]:
         """A mask of the last token of each word, `[token]`."""
-        return (self.word_ids >= 0) & np.append(self._changes, True)[: len(self)]
+        return np.asarray((self.word_ids >= 0) & np.append(self._changes, True)[: len(self)])
 
     @cached_property
     def _changes(self) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.columns import Columns, Integers
-from headscope.analyses.explanation.feature import Feature
+from headscope.analyses.explanation.features import Feature
 from headscope.analyses.explanation.row_block import RowBlock
 from headscope.analyses.explanation.row_context import RowContext, annotation_of
 from headscope.analyses.explanation.sums import SampledRows
@@ -74,13 +74,9 @@ class RowSample:
 
 
 def row_sample(
-    samples: Sequence[SampledRows],
-    features: Sequence[Feature],
-    context_of: ContextOf,
-    *,
-    seed: int,
+    samples: Sequence[SampledRows], features: Sequence[Feature], context_of: ContextOf, *, seed: int,
     divided: Sequence[str] = (),
-) -> RowSample:
+) -> RowSample:  # fmt: skip
     """Compute the columns of all sampled rows.
 
     Args:

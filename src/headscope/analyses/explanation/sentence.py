@@ -5,14 +5,14 @@ Groups of columns on tokens or kinds of words are named by the words they favor:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.columns import Integers
-from headscope.analyses.explanation.feature import ATTENDING, TOKENS
-from headscope.analyses.explanation.features import words
+from headscope.analyses.explanation.features import ATTENDING, TOKENS, words
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.words import capital, either, join
@@ -125,7 +125,8 @@ def phrase_of(part: Part, catalog: Catalog = CATALOG) -> str:
     # Features that attract attention are not listed together with features that are avoided.
     strongest = _strongest(part, most=max(1, group.named_features))
     alike = [name for name in strongest if _keeps_away(part, name, catalog) == avoided]
-    phrases = [_feature_phrase(part, name, catalog) for name in alike]
+    opposite = {name: catalog.features[name].opposite for name in alike if part.coefficients[name] < 0}
+    phrases = [opposite.get(name) or catalog.features[name].sentence for name in alike]
     enough = group.named_features > 1 or (phrases and _share_of_pull(part, alike[0]) >= MOST_OF_PULL)
     if group.named_features and phrases and enough:
         return join(list(dict.fromkeys(phrases)))
@@ -157,11 +158,6 @@ def _keeps_away(part: Part, name: str, catalog: Catalog) -> bool:
     return part.coefficients[name] < 0 and not catalog.features[name].opposite
 
 
-def _feature_phrase(part: Part, name: str, catalog: Catalog) -> str:
-    feature = catalog.features[name]
-    return feature.opposite if part.coefficients[name] < 0 and feature.opposite else feature.sentence
-
-
 def _phrase(part: Part, special: Special, catalog: Catalog) -> str:
     # It is unknown if the alternatives to avoided keys are avoided, too.
     others = () if is_avoided(part, catalog) else part.alternatives
@@ -174,21 +170,6 @@ def _phrase(part: Part, special: Special, catalog: Catalog) -> str:
 def _listed(words: Sequence[str]) -> str:
     # A word with and without a leading space is two tokens, but is listed once.
     return ", ".join(f"“{word}”" for word in list(dict.fromkeys(words))[:MOST_WORDS])
-
-
-@dataclass(frozen=True)
-class NamedWords:
-    """Tokens that name a group.
-
-    Attributes:
-        words: keys, or the tokens before them.
-        attending: attending tokens, for a group of pairs.
-        avoided: True if the words are avoided rather than favored.
-    """
-
-    words: tuple[str, ...] = ()
-    attending: tuple[str, ...] = ()
-    avoided: bool = False
 
 
 class WordNames:
@@ -210,8 +191,8 @@ class WordNames:
         self.ids = ids[[bool(texts[number].strip()) for number in ids.tolist()]] if len(ids) else ids
         self.weights = counts[self.ids] / max(1, counts[self.ids].sum())
 
-    def of(self, group: str, coefficients: Weights, pulls: Weights) -> NamedWords:
-        """Name a group by its coefficients; see `words` for their order.
+    def of(self, group: str, coefficients: Weights, pulls: Weights) -> dict[str, Any]:
+        """Name a group by its coefficients, and return the attributes of its `Part`; see `words` for their order.
 
         Args:
             group: name of the group, one of `NAMED`.
@@ -223,13 +204,13 @@ class WordNames:
             avoided = bool(signed.sum() < 0)
             order = np.argsort(signed if avoided else -signed, kind="stable")[:MOST]
             chosen = [number for number in order.tolist() if (signed[number] < 0) == avoided and signed[number]]
-            return NamedWords(tuple(self._text(int(self.token_ids[number])) for number in chosen), avoided=avoided)
+            return {"words": [self._text(int(self.token_ids[number])) for number in chosen], "avoided": avoided}
         if self.vocabulary.components is None or not len(self.ids):
-            return NamedWords()
+            return {}
         if group in (words.KINDS, words.AFTER):
             scores = self._scores(coefficients)
             avoided = self._skew(scores) < 0
-            return NamedWords(self._typical(-scores if avoided else scores), avoided=avoided)
+            return {"words": self._typical(-scores if avoided else scores), "avoided": avoided}
         if group == words.NEARBY:
             return self._nearby(coefficients.reshape(words.NEAR, -1))
         size = words.PAIRED if group == words.PAIRS else words.PAIRED_AFTER
@@ -237,16 +218,16 @@ class WordNames:
         of_queries, of_keys = self._scores(left[:, 0]), self._scores(right[0])
         # The signs are arbitrary, since the opposite kinds attend to each other as well: the narrower kinds are named.
         sign = -1.0 if self._skew(of_queries) + self._skew(of_keys) < 0 else 1.0
-        return NamedWords(self._typical(sign * of_keys), attending=self._typical(sign * of_queries))
+        return {"words": self._typical(sign * of_keys), "attending": self._typical(sign * of_queries)}
 
-    def _nearby(self, coefficients: Weights) -> NamedWords:
+    def _nearby(self, coefficients: Weights) -> dict[str, Any]:
         """Name the kind of word that is favored more the nearer it is."""
         left, _, right = np.linalg.svd(coefficients, full_matrices=False)
         nearness = sum(
             weight * (-1.0 if name.startswith("log_distance") else 1.0) for name, weight in zip(self.near, right[0])
         )
         scores = self._scores(left[:, 0]) * (-1.0 if nearness < 0 else 1.0)
-        return NamedWords(self._typical(scores))
+        return {"words": self._typical(scores)}
 
     def _scores(self, direction: Weights) -> Weights:
         """Project each token of the text on a direction of the components, `[token]`."""

@@ -283,10 +283,12 @@ class RowSampleAccumulator(Accumulator):
 
 
 def _by_segment(kept: KeptRows) -> Iterator[SampledRows]:
-    for name, of_segment in groupby(sorted(kept.rows, key=lambda row: row[1:]), key=lambda row: row[1:3]):
+    in_order = sorted(kept.rows, key=lambda row: row[1:])
+    for (document, index), of_segment in groupby(in_order, key=lambda row: row[1:3]):
         rows = list(of_segment)
         attention = np.stack([kept.rows[row] for row in rows], axis=3)
-        yield SampledRows(*name, kept.segments[name], np.array([row[3] for row in rows]), attention)
+        positions = np.array([row[3] for row in rows])
+        yield SampledRows(document, index, kept.segments[document, index], positions, attention)
 
 
 def tokens_of(info: SegmentInfo, item: int) -> Tokens:

@@ -16,7 +16,7 @@ from headscope.analyses.explanation.order import LEAST_GAIN
 from headscope.analyses.explanation.row_block import Floats
 from headscope.analyses.explanation.row_context import Tokens
 from headscope.analyses.explanation.sample import RowSample
-from headscope.analyses.explanation.sentence import NAMED, NamedWords, Part, WordNames, explanation_sentence
+from headscope.analyses.explanation.sentence import NAMED, Part, WordNames, explanation_sentence
 from headscope.analyses.explanation.sums import SampledRows
 from headscope.analyses.explanation.tables import TABLES
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
@@ -36,14 +36,9 @@ _LONGEST_WORD = 4
 
 
 def head_rows(
-    of: Mapping[str, Any],
-    heads: Sequence[HeadExplanation],
-    *,
-    columns: Columns,
-    names: WordNames,
-    special: Special,
+    of: Mapping[str, Any], heads: Sequence[HeadExplanation], *, columns: Columns, names: WordNames, special: Special,
     catalog: Catalog = CATALOG,
-) -> tuple[Rows, Rows]:
+) -> tuple[Rows, Rows]:  # fmt: skip
     """Return the rows of both tables for the heads of a layer by one measure.
 
     Args:
@@ -115,12 +110,9 @@ def _part(head: HeadExplanation, group: str, share: float, columns: Columns, nam
     alternatives = [name for name in taken[0][1].alternatives if all(name in step.alternatives for _, step in taken)]
     coefficients = np.mean([step.coefficients for _, step in taken], axis=0).astype(np.float64)
     pulls = np.mean([step.coefficients * head.differences[half][part] for half, step in taken], axis=0)
-    named = names.of(group, coefficients, pulls) if group in NAMED else NamedWords()
+    named = names.of(group, coefficients, pulls) if group in NAMED else {}
     by_name = [dict(zip(columns.names(group), values.tolist())) for values in (coefficients, pulls)]
-    return Part(
-        group=group, share=share, coefficients=by_name[0], pulls=by_name[1], words=named.words,
-        attending=named.attending, avoided=named.avoided, alternatives=alternatives,
-    )  # fmt: skip
+    return Part(group=group, share=share, coefficients=by_name[0], pulls=by_name[1], alternatives=alternatives, **named)
 
 
 def explanation_tables(explanations: Rows, groups: Rows, examples: Rows) -> dict[str, pd.DataFrame]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.explain import explain
-from headscope.analyses.explanation.feature import Feature
+from headscope.analyses.explanation.features import Feature
 from headscope.analyses.explanation.fitted import FittedHeads
 from headscope.analyses.explanation.sample import contexts_of, row_sample, token_counts
 from headscope.analyses.explanation.sums import RowSampleAccumulator

@@ -3,12 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Group, Values, pair_feature
+from headscope.analyses.explanation.features import Feature, Group, Need, Values, pair_feature
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.report_kit.relation_names import BASIC_RELATIONS, terms
 
-_TAGS, _TREES, _MENTIONS = (SAME_AXIS | {need} for need in ("tags", "trees", "mentions"))
+_TAGS: frozenset[Need] = frozenset({"same_axis", "tags"})
+_TREES: frozenset[Need] = frozenset({"same_axis", "trees"})
+_MENTIONS: frozenset[Need] = frozenset({"same_axis", "mentions"})
 GROUPS = (
     Group("tag", "treebank", "tokens by part of speech", named_features=2),
     Group("head", "treebank", "the syntactic head", named_features=2),

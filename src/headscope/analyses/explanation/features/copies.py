@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import Group, pair_feature
+from headscope.analyses.explanation.features import Group, pair_feature
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.encoding.vocabulary import KeyClass
 

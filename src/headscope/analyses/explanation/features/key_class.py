@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import Delimiter
-from headscope.analyses.explanation.feature import SINK_LOGIT, Feature, Floats, Group, Values, pair_feature
+from headscope.analyses.explanation.features import SINK_LOGIT, Feature, Floats, Group, Values, pair_feature
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.encoding.vocabulary import KeyClass
 

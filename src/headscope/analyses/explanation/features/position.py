@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import Feature, Floats, Group, Values, pair_feature
+from headscope.analyses.explanation.features import Feature, Floats, Group, Values, pair_feature
 from headscope.analyses.explanation.row_context import RowContext
 
 GROUPS = (
@@ -34,7 +34,8 @@ def _edge_of_sentence(*, last: bool) -> Values:
 
     def values(rows: RowContext) -> NDArray[np.bool_]:
         changes = rows.sentences[1:] != rows.sentences[:-1]
-        return (_sentences_apart(rows) == 0) & (np.append(changes, True) if last else np.append(True, changes))
+        edges = np.append(changes, True) if last else np.append(True, changes)
+        return np.asarray((_sentences_apart(rows) == 0) & edges)
 
     return values
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import TOKENS, Feature, Floats, Group, Values, pair_feature
+from headscope.analyses.explanation.features import TOKENS, Feature, Floats, Group, Values, pair_feature
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 
 GROUPS = (

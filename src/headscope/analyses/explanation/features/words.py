@@ -8,8 +8,7 @@ pairs of attending and attended words.
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import ATTENDING, Group
-from headscope.analyses.explanation.features import word_structure
+from headscope.analyses.explanation.features import ATTENDING, Group, word_structure
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.encoding.vocabulary import KeyClass
 
