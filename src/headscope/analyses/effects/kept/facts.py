@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.ticker import PercentFormatter
 
 from headscope.analyses.effects.kept.tables import ADDED, KEPT, UNIFORM
-from headscope.analyses.explanation.findings import of_weight
+from headscope.analyses.explanation.looks import rows_of
 from headscope.analyses.explanation.tables import TRAINED
 from headscope.attention.head_id import head_label
 from headscope.figures.axes import interval_bars
@@ -86,10 +86,9 @@ def explained_shares(run: Study, kind: Kind) -> dict[tuple[int, int], float]:
         run: study with the tables.
         kind: kind of attention.
     """
-    rows = of_weight(run, kind)
     return {
         (int(row["layer"]), int(row["head"])): number(row["explained"])
-        for row in records(rows[rows["model"] == TRAINED])
+        for row in records(rows_of(run, kind, model=TRAINED))
     }
 
 
