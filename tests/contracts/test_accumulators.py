@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.analyses.behaviors.catalog import NAMES, Delimiter
-from headscope.analyses.behaviors.layout import best_table, heads_table
-from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
-from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
+from headscope.analyses.behaviors.compute import best_table, heads_table
+from headscope.analyses.behaviors.sums import BehaviorAccumulator, NormBehaviorAccumulator
 from headscope.analyses.coref.gap_rows import GapQuestion
 from headscope.analyses.coref.gap_sums import GapAccumulator
 from headscope.analyses.coref.sums import CoreferenceAccumulator
@@ -24,8 +23,7 @@ from headscope.analyses.effects.compute import effects_table
 from headscope.analyses.effects.joint.sums import JointAccumulator
 from headscope.analyses.effects.kept.sums import KeptAccumulator
 from headscope.analyses.effects.sums import EffectsAccumulator, GateAccumulator
-from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
-from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
+from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.explanation.sums import RowSampleAccumulator
 from headscope.analyses.importance.compute import importance_differences, importance_table
 from headscope.analyses.importance.sums import ImportanceAccumulator

@@ -4,8 +4,7 @@ import numpy as np
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
 from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE, COPY_EXAMPLES
-from headscope.analyses.experiments.catalog import EXPERIMENTS
-from headscope.analyses.experiments.tables import EXPERIMENTS_BEST, EXPERIMENTS_TABLE
+from headscope.analyses.experiments.tables import EXPERIMENTS, EXPERIMENTS_BEST, EXPERIMENTS_TABLE
 from support.measured import with_parts
 from support.stand_ins import table_of
 
@@ -31,7 +30,7 @@ def with_behaviors(inputs, *, never=("blank",), shown=True, interval=True, unwri
         wanted = [("", name) for name in NATURAL]
         wanted += [(which, name) for which, one in EXPERIMENTS.items() for name in one.behaviors]
         for experiment, name in wanted:
-            gone = name in never or (cross and BEHAVIORS[name].compares)
+            gone = name in never or (cross and name != "first" and not BEHAVIORS[name].delimiter)
             rows, best = _rows(part, name, gone=gone, shown=shown, interval=interval)
             which = "experiments" if experiment else "behaviors"
             of = {"experiment": experiment} if experiment else {}

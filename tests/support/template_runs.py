@@ -6,6 +6,7 @@ import pandas as pd
 from headscope.analyses.effects.estimates import estimates_table
 from support import mock_inputs
 from support.measured import with_parts
+from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_effect_kept import with_effect_kept
@@ -191,8 +192,18 @@ def explained(where="", **values):
     return with_parts(run, explanation=table)
 
 
+BEHAVIORS = [
+    lambda: with_behaviors(mock_inputs.t5()),
+    lambda: with_behaviors(mock_inputs.encoder(6, 12), unwritten=("first", "duplicate")),
+    lambda: with_behaviors(mock_inputs.encoder(2, 3), unwritten=()),
+    lambda: with_behaviors(mock_inputs.encoder(2, 3), unwritten=None, shown=False),
+    lambda: with_behaviors(mock_inputs.t5(), interval=False),
+]
+
+
 RUNS = {
     "arc_examples": [lambda: mock_inputs.section_4(2, 3)],
+    "behaviors": BEHAVIORS,
     "coref": [
         lambda: mock_inputs.section_4(2, 3),
         lambda: mock_inputs.section_4(2, 3, documents=4),
@@ -238,6 +249,7 @@ RUNS = {
         lambda: kept_of_the_model("added_uniform", -0.01, 0.02),
         lambda: kept_of_the_model("kept", -2.0, 3.0),
     ],
+    "experiments": BEHAVIORS,
     "explanation": [
         explained,
         lambda: explained(explained=np.nan),

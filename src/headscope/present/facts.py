@@ -19,6 +19,7 @@ class Fact:
 
     Attributes:
         kind: kind of attention that the claim is about; None for the model as a whole.
+        within: name of what it is measured in, such as an experiment; a part of the topic of its sentences.
         figure: small figure next to its sentence on the first screen; a sentence that names heads has a grid without.
         topic: topic of its sentences; the first screen has one sentence of a topic before it has a second.
         rank: position of the topic on the first screen, the lowest number first; 0 if it never appears there.
@@ -26,6 +27,7 @@ class Fact:
     """
 
     kind: Kind | None = None
+    within: str = ""
     figure: SmallFigure | None = None
     topic: ClassVar[str]
     rank: ClassVar[int] = 0

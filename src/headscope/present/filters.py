@@ -26,7 +26,7 @@ from headscope.report_kit.numbers import (
     with_ends,
 )
 from headscope.report_kit.relation_names import found_words, short
-from headscope.report_kit.words import capital, join, join_first, layer_list, plain
+from headscope.report_kit.words import capital, either, join, join_first, layer_list, plain
 
 CONTINUED = "\x1e"
 """Written by `{{ continued }}`: begins a sentence that adds to the one before it."""
@@ -131,6 +131,8 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         # foreign text: control characters visible, limited in length
         "plain": plain,
         "joined": lambda names: join(list(names)),
+        "capital": capital,
+        "either": lambda names: either(list(names)),
         "first_three": lambda names: join_first(list(names), most=MOST_LISTED),
         # a `Cell` with its interval: 75.2% (72.9 to 77.4); `long` adds that it is the 95% interval
         "accuracy": lambda cell, long=False: accuracy_words(cell, long=long),
@@ -151,7 +153,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "macro": Marked,
         # `{{ f.layers | layers }}`: layer 3, layers 2 to 5, or the first three and the number of the others
         "layers": lambda layers: layer_list(layers, most=MOST_LISTED),
-        "capital": capital,
         # `{{ manifest.importance | loss("over", "input") }}`: the task of a loss, its mean and its numbers of targets
         "loss": loss_sentence,
         # `{{ "loss" | interval_columns("nats", "nats") }}`: columns of a table with a number, its interval and its n

@@ -48,6 +48,7 @@ class Page:
         uses: functions that the template names, and classes of facts of other modules.
         figures: figures that the template names, besides its charts.
         finds: function that returns True if a row of a table has words that a user looks for; None without a search.
+        macros: package whose file `macros.j2` has words that the template shares with another; empty for none.
     """
 
     module: str
@@ -55,11 +56,12 @@ class Page:
     uses: tuple[Callable[..., Any] | type[Fact], ...] = ()
     figures: tuple[Figure, ...] = ()
     finds: Callable[[Row, str], bool] | None = None
+    macros: str = ""
 
     @cached_property
     def template(self) -> Template:
         """The template, read and checked when it is first used."""
-        return Template(sys.modules[self.module], self.uses)
+        return Template(sys.modules[self.module], self.uses, macros=self.macros)
 
     def parts(self, *, figures: Sequence[Figure] = (), **more: Any) -> Parts:
         """Return the analysis's parts of the report.

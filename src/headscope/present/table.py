@@ -108,12 +108,14 @@ def _pictured(value: Cell | Runs | str, *, role: str = "mixed", strong: bool = F
 FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
     {
         "text": lambda value: CellText(plain(value), class_="words way"),
+        "short_text": CellText,
         # text with details below it, or a linked head
         "detail": lambda value: _head(*value),
         "head": lambda head: CellText(head.text),
         # a head linked to its card, with details below it
         "head_link": lambda value: _head(*value),
         "count": lambda number: CellText(f"{int(number):,}"),
+        "tenths": _of_cell(lambda value: f"{value:.1f}"),
         "offset": lambda offset: CellText(offset_words(offset)),
         "rounded": _of_cell(rounded),
         # a share in percent; with its 95% interval below; in bold if it is strong, with a spread over seeds if it has
@@ -164,7 +166,6 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         "three_digits": lambda value: CellText(formatted(float(value), "#.3g")),
         # an accuracy with its interval beside it and its picture below it
         "pictured": lambda value: _pictured(value[0], **value[1]),
-        "tenths": _of_cell(lambda value: f"{value:.1f}"),
         # the number of inputs behind a number
         "n": lambda cell: CellText(f"{cell.n:,}"),
         "thousandths": _of_cell(thousandths),

@@ -47,22 +47,27 @@ class Template:
     `term(name)`; most are
     `{% call %}` blocks around their words. `value(function)` is a value on which words depend. Besides these it knows
     `kinds`, `words` and `manifest` of the run, the constants of the analysis's `facts.py`, and the filters of
-    `present.filters`. Rows and values come from functions of the run, and of the kind of attention if one is given.
+    `present.filters`. Rows and values come from functions of the run, and of the kind of attention and of `within=`,
+    such as an experiment, if these are given.
 
     Args:
         module: the analysis's `facts.py`.
         uses: functions that the template names, and classes of facts of other modules.
         source: text of the template; by default the file `page.j2` next to the module.
+        macros: package whose file `macros.j2` stands before the template; empty for none.
 
     Raises:
         TemplateError: the template has an unknown name, filter, function, fact or field, or a fact has no words.
     """
 
     def __init__(
-        self, module: ModuleType, uses: Sequence[Callable[..., Any] | type[Fact]] = (), *, source: str | None = None
-    ) -> None:
+        self, module: ModuleType, uses: Sequence[Callable[..., Any] | type[Fact]] = (), *, source: str | None = None,
+        macros: str = "",
+    ) -> None:  # fmt: skip
         if source is None:
             source = resources.files(module.__package__ or "").joinpath(FILE).read_text("utf-8")
+        if macros:
+            source = resources.files(macros).joinpath("macros.j2").read_text("utf-8") + source
         facts = [each for each in (*vars(module).values(), *uses) if isinstance(each, type) and issubclass(each, Fact)]
         self.facts = {fact.name(): fact for fact in facts if fact is not Fact and not fact.__subclasses__()}
         self.functions = {each.__name__: each for each in uses if not isinstance(each, type)}
@@ -102,11 +107,11 @@ class _Page:
         self.sections.append(SectionBlocks(name=name, title=title, why=why, blocks=[], closing=closing))
         return ""
 
-    def fact(self, name: str, kind: Kind | None = None, *, caller: Callable[[Fact], str]) -> str:
+    def fact(self, name: str, kind: Kind | None = None, *, within: str = "", caller: Callable[[Fact], str]) -> str:
         said = [
             each
             for fact in self._facts
-            if fact.name() == name and fact.kind is kind
+            if fact.name() == name and fact.kind is kind and fact.within == within
             for each in _sentences(fact, caller(fact))
         ]
         # A sentence that several facts share appears once.
@@ -120,9 +125,9 @@ class _Page:
             ChartBlock(form=form, name=name, rows=read, alt=alt, caption=_plain(caller()), kind=kind, options=options)
         )
 
-    def table(self, rows: str, kind: Kind | None = None, *, name: str, **options: Any) -> str:
+    def table(self, rows: str, kind: Kind | None = None, *, name: str, within: str = "", **options: Any) -> str:
         ending = f"-{kind.name}" if kind else ""
-        return self._add(TableBlock(name=name + ending, rows=self._reader(rows, kind), **options))
+        return self._add(TableBlock(name=name + ending, rows=self._reader(rows, kind, within), **options))
 
     def heading(self, text: str | Kind, *, tag: str = "h3") -> str:
         if isinstance(text, Kind):  # a model's only kind needs no heading
@@ -131,9 +136,9 @@ class _Page:
 
     def html(
         self, function: str, kind: Kind | None = None, *, caller: Callable[[], str], file: str = "", key: str = "",
-        file_label: str = "",
+        file_label: str = "", within: str = "",
     ) -> str:  # fmt: skip
-        read = self._reader(function, kind)
+        read = self._reader(function, kind, within)
         shown = file + kind.ending if kind and file else file
         caption = _plain(caller())
         scale = self._functions[key] if key else None
@@ -146,8 +151,8 @@ class _Page:
     def figure(self, name: str, *, caller: Callable[[], str], **options: str) -> str:
         return self._add(FigureBlock(name=name, caption=_plain(caller()), **options))
 
-    def value(self, function: str, kind: Kind | None = None) -> Any:
-        return self._reader(function, kind)(self._about)
+    def value(self, function: str, kind: Kind | None = None, *, within: str = "") -> Any:
+        return self._reader(function, kind, within)(self._about)
 
     def note(self, *, caller: Callable[[], str]) -> str:
         return self._add(NoteBlock(text=_plain(caller())))
@@ -160,14 +165,15 @@ class _Page:
         self.sections[-1].blocks.append(block)
         return ""
 
-    def _reader(self, function: str, kind: Kind | None) -> Callable[[Context], Any]:
+    def _reader(self, function: str, kind: Kind | None, within: str = "") -> Callable[[Context], Any]:
         # Blocks are kept as long as their study, so they must not refer to it: they read it when they are shown.
         read = self._functions[function]
-        return read if kind is None else partial(_read_kind, read, kind)
+        arguments = [each for each in (kind, within) if each]
+        return partial(_read_part, read, arguments) if arguments else read
 
 
-def _read_kind(read: Callable[[Context, Kind], Any], kind: Kind, about: Context) -> Any:
-    return read(about, kind)
+def _read_part(read: Callable[..., Any], arguments: Sequence[Kind | str], about: Context) -> Any:
+    return read(about, *arguments)
 
 
 def _plain(text: str) -> str:
@@ -178,7 +184,9 @@ def _sentences(fact: Fact, text: str) -> Iterator[Sentence]:
     """Yield the sentences of a fact; those after the first add to it."""
     for index, each in enumerate(filter(None, map(_plain, text.split(CONTINUED)))):
         parts = [part.text if isinstance(part, Mark) else part for part in parts_of(each)]
-        words = sentence(fact.topic, *parts, goes_on=index > 0, figure=None if index else fact.figure)
+        words = sentence(
+            f"{fact.topic} {fact.within}".strip(), *parts, goes_on=index > 0, figure=None if index else fact.figure
+        )
         yield replace(words, kind=fact.kind.name if fact.kind else "")
 
 

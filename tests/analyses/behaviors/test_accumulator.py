@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES, NATURAL
-from headscope.analyses.behaviors.layout import best_table, heads_table
-from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
+from headscope.analyses.behaviors.compute import best_table, heads_table
+from headscope.analyses.behaviors.sums import BehaviorAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
@@ -108,8 +108,9 @@ def test_cross_attention_has_keys_of_a_class_and_compares_no_places(family):
     scan(ModelSource(model, anatomy, vocab, [few_words(8, seed=2)]), [sums])
     cross = next(result for result in sums.compute() if result.kind == "cross")
     for name, column in zip(NAMES, range(len(NAMES))):
-        assert (cross.n[..., column] == 0).all() == BEHAVIORS[name].compares, name
-        assert np.isnan(cross.heads.value[..., column]).all() == BEHAVIORS[name].compares
+        never = name != "first" and not BEHAVIORS[name].delimiter  # it compares query and key
+        assert (cross.n[..., column] == 0).all() == never, name
+        assert np.isnan(cross.heads.value[..., column]).all() == never
 
 
 def test_words_that_share_an_id_are_no_copies():
@@ -132,7 +133,7 @@ def test_with_few_documents_nothing_is_tested():
 
 
 def test_text_of_one_token_is_gathered_in_pieces(monkeypatch):
-    monkeypatch.setattr("headscope.analyses.behaviors.sums.key_pairs._GATHERED", 7)
+    monkeypatch.setattr("headscope.analyses.behaviors.key_sets._GATHERED", 7)
     segments = [of_ids([40] * 9, document=f"doc{place}") for place in range(3)]
     source = HandMadeSource(segments, lambda s: random_map(s, causal=True), kind="decoder")
     sums = BehaviorAccumulator(source.layout, DELIMITERS)

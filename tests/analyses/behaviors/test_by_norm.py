@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL, Delimiter
-from headscope.analyses.behaviors.layout import heads_table
-from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
-from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
+from headscope.analyses.behaviors.compute import heads_table
+from headscope.analyses.behaviors.sums import BehaviorAccumulator, NormBehaviorAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
@@ -95,7 +94,7 @@ def test_rows_cut_into_blocks_give_the_same(monkeypatch):
     source = HandMadeSource(SEGMENTS, random_map)
     results = []
     for weights_at_once in (1 << 19, 40):
-        monkeypatch.setattr("headscope.analyses.behaviors.sums.key_sums._WEIGHTS_AT_ONCE", weights_at_once)
+        monkeypatch.setattr("headscope.analyses.behaviors.key_sums._WEIGHTS_AT_ONCE", weights_at_once)
         sums = NormBehaviorAccumulator(source.layout, DELIMITERS)
         scan(source, [sums])
         results.append(sums.compute())

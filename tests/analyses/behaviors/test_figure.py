@@ -6,20 +6,17 @@ import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
 
-from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
+from headscope.analyses.behaviors.catalog import NATURAL
 from headscope.analyses.behaviors.chosen import heads_of
-from headscope.analyses.behaviors.figure import behavior_grids, drawable
-from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
-from headscope.analyses.experiments.findings import experiments_findings
-from headscope.analyses.experiments.section import experiments_section
+from headscope.analyses.behaviors.facts import PARTS
+from headscope.analyses.behaviors.grids import behavior_grids
+from headscope.analyses.experiments.facts import PARTS as EXPERIMENTS
 from headscope.figures.paper import PAGE_INCHES, WIDTHS, on_paper
 from headscope.reporting.payload import data_block
 from headscope.statistics.tables.head_table import is_true
 from support import mock_inputs
 from support.measured import about, only
 from support.mock_behaviors import with_behaviors
-
-EVERY = [BEHAVIORS[name] for name in NATURAL]
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +38,9 @@ def cells_of(figures):
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
 def test_each_cell_is_a_head(run, kind):
     table = run.tables.get("behaviors")
-    cells = cells_of(draw() for draw in behavior_grids(table, kind, EVERY, prefix="behaviors"))
+    cells = cells_of(draw() for draw in behavior_grids(table, about(run).kind(kind), prefix="behaviors"))
     own = heads_of(table, kind)
-    assert set(cells) == {f"behaviors.{one.name}" for one in drawable(table, kind, EVERY)}
+    assert set(cells) == {f"behaviors.{name}" for name in own["behavior"] if name != "distance"}
     assert ("behaviors.induction" in cells) == (kind == "encoder")
     assert "behaviors.distance" not in cells
     assert "behaviors.blank" not in cells  # it cannot occur
@@ -62,13 +59,14 @@ def test_each_cell_is_a_head(run, kind):
 
 
 def test_what_cannot_occur_has_no_grid(run):
-    assert behavior_grids(run.tables.get("behaviors"), "cross", [BEHAVIORS["induction"]], prefix="x") == []
+    table = run.tables.get("behaviors")
+    assert behavior_grids(table[table["behavior"] == "induction"], about(run).kind("cross"), prefix="x") == []
 
 
 def test_what_does_not_fit_on_a_page_goes_on():
-    table = with_behaviors(mock_inputs.section_4(12, 12)).table("behaviors")
+    run = with_behaviors(mock_inputs.section_4(12, 12))
     with on_paper(WIDTHS["one"]):
-        figures = [draw() for draw in behavior_grids(table, "encoder", EVERY, prefix="behaviors")]
+        figures = [draw() for draw in PARTS.figures[0].drawings(about(run)).values()]
     assert len(figures) > 1
     assert all(figure.get_figheight() <= PAGE_INCHES for figure in figures)
     assert len(cells_of(figures)) == len(NATURAL) - 2
@@ -77,9 +75,8 @@ def test_what_does_not_fit_on_a_page_goes_on():
 def test_the_page_knows_every_cell_by_its_head_and_measure(run):
     shown = about(run, links=True)
     measures = {one["name"]: one["values"] for one in data_block(shown.run)["measures"]}
-    parts = ((behaviors_findings, behaviors_section), (experiments_findings, experiments_section))
-    for findings, section in parts:
-        page = str(only(section(about(run, found=findings(shown), links=True))))
+    for parts in (PARTS, EXPERIMENTS):
+        page = str(only(parts.sections(about(run, found=parts.findings(shown), links=True))))
         names = re.findall(r'id="[^"]*heads--(\w+)--([\w.]+)--\w+"', page)
         assert names
         for kind, name in names:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL, SHARES, Delimiter
-from headscope.analyses.behaviors.layout import best_table, heads_table
-from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
+from headscope.analyses.behaviors.compute import best_table, heads_table
+from headscope.analyses.behaviors.sums import BehaviorAccumulator
 from headscope.attention.scan import scan
 from support.behaving import DELIMITERS, of_ids
 from support.hand_made import HandMadeSource

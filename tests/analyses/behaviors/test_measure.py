@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.behaviors import delimiters, measure
+from headscope.analyses.behaviors import compute, delimiters
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL
-from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
-from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
-from headscope.analyses.behaviors.verdict_rule import stands_out
+from headscope.analyses.behaviors.compute import stands_out
+from headscope.analyses.behaviors.facts import PARTS
+from headscope.analyses.behaviors.sums import BehaviorAccumulator
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.models.random_weights import with_random_weights
@@ -78,7 +78,7 @@ def test_every_behavior_of_the_model_and_of_each_control(result):
 def test_a_control_is_a_model_of_random_weights(asked, result):
     run = prepare(asked)
     run.loaded.model.load_state_dict(with_random_weights(run.loaded.model, seed=1).state_dict())
-    sums = ScanRunner().run("behaviors", measure.BehaviorsMeasurement(run).scans())
+    sums = ScanRunner().run("behaviors", compute.BehaviorsMeasurement(run).scans())
     alone = sums.of(BehaviorAccumulator).compute()[0]
     own = heads_of(result, "control")
     own = own[(own["seed"] == 1) & own["head"].notna() & (own["behavior"] == "local")]
@@ -87,7 +87,7 @@ def test_a_control_is_a_model_of_random_weights(asked, result):
 
 
 def test_controls_read_a_part_of_a_long_text(asked, monkeypatch):
-    monkeypatch.setattr(measure, "FEW_INPUTS", 12)
+    monkeypatch.setattr(compute, "FEW_INPUTS", 12)
     run = prepare(asked)
     table = measure_stage(STAGES["behaviors"], run, {}, None).tables["behaviors"]
     counts = table.groupby("model")["n_rows"].max()
@@ -142,8 +142,8 @@ def test_each_behavior_is_a_column_of_a_study(result):
 
 def test_the_page_shows_each_behavior_that_can_occur(result):
     run = with_parts(mock_inputs.section_4(2, 2), **result.tables)
-    found = behaviors_findings(about(run))
-    page = only(behaviors_section(about(run, found=found)))
+    found = PARTS.findings(about(run))
+    page = only(PARTS.sections(about(run, found=found)))
     assert 'id="table-behaviors-best-encoder"' in page
     for name in ("Duplicate", "Induction", "Bracket"):
         assert f">{name}<" in page
@@ -154,8 +154,8 @@ def test_the_page_shows_each_behavior_that_can_occur(result):
 
 
 def test_without_behaviors_there_is_no_section():
-    assert behaviors_section(about(mock_inputs.section_4(1, 2))) == []
-    assert behaviors_findings(about(mock_inputs.section_4(1, 2))) == []
+    assert PARTS.sections(about(mock_inputs.section_4(1, 2))) == []
+    assert PARTS.findings(about(mock_inputs.section_4(1, 2))) == []
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from headscope.analyses.behaviors.catalog import NAMES
-from headscope.analyses.behaviors.layout import best_table, heads_table
-from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
-from headscope.analyses.experiments.experiment_inputs import needles, repeated_tokens
-from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
+from headscope.analyses.behaviors.compute import best_table, heads_table
+from headscope.analyses.experiments.inputs import needles, repeated_tokens
+from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.attention.scan import scan
 from headscope.encoding.packing.frame import Frame
 from headscope.statistics.measures import NORM, WEIGHT

@@ -8,14 +8,12 @@ import pytest
 import torch
 
 from headscope.analyses.behaviors.catalog import NAMES
-from headscope.analyses.behaviors.layout import heads_table
-from headscope.analyses.behaviors.norm_notes import norm_notes
-from headscope.analyses.experiments import measure
-from headscope.analyses.experiments.catalog import EXPERIMENTS
-from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
-from headscope.analyses.experiments.experiment_inputs import needles, repeated_tokens
-from headscope.analyses.experiments.measure import inputs_of
-from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
+from headscope.analyses.behaviors.compute import heads_table, norm_notes
+from headscope.analyses.experiments import compute
+from headscope.analyses.experiments.compute import inputs_of
+from headscope.analyses.experiments.inputs import needles, repeated_tokens
+from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
+from headscope.analyses.experiments.tables import EXPERIMENTS
 from headscope.attention.scan import scan
 from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.declarations.analysis_list import STAGES
@@ -181,8 +179,8 @@ def check_model(run, result, family, *, causal):
 
 def test_the_embedded_model_agrees_with_its_own_eager_attention_in_float64(tmp_path, monkeypatch):
     minilm = pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
-    monkeypatch.setattr(measure, "repeated_tokens", partial(repeated_tokens, number=12))
-    monkeypatch.setattr(measure, "SHUFFLED_INPUTS", 24)
+    monkeypatch.setattr(compute, "repeated_tokens", partial(repeated_tokens, number=12))
+    monkeypatch.setattr(compute, "SHUFFLED_INPUTS", 24)
     run, result = measured(tmp_path, minilm.folder(), controls=0)
     assert result.notes == ()
     check_model(run, result, "bert", causal=False)

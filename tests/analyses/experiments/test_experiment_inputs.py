@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.experiments.experiment_inputs import (
+from headscope.analyses.experiments.inputs import (
     DEPTHS,
     NEEDLE,
     needles,

@@ -7,13 +7,11 @@ import torch
 
 from headscope.analyses.behaviors import delimiters
 from headscope.analyses.behaviors.catalog import SHARES
-from headscope.analyses.behaviors.in_report import TERMS
-from headscope.analyses.behaviors.page_tables import CAPTION
-from headscope.analyses.behaviors.verdict_rule import RULE
-from headscope.analyses.experiments.catalog import EXPERIMENTS
-from headscope.analyses.experiments.findings import experiments_findings
-from headscope.analyses.experiments.measure import inputs_of
-from headscope.analyses.experiments.section import experiments_section
+from headscope.analyses.behaviors.facts import PARTS as BEHAVIORS_PARTS
+from headscope.analyses.behaviors.tables import RULE
+from headscope.analyses.experiments.compute import inputs_of
+from headscope.analyses.experiments.facts import PARTS
+from headscope.analyses.experiments.tables import EXPERIMENTS
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
@@ -178,8 +176,8 @@ def tables(*, shows, interval=True, experiment="repeated", behavior="induction")
 
 def told(**how):
     run = with_parts(mock_inputs.section_4(1, 2), **tables(**how))
-    found = experiments_findings(about(run))
-    return [one.text for one in found], only(experiments_section(about(run, found=found)))
+    found = PARTS.findings(about(run))
+    return [one.text for one in found], only(PARTS.sections(about(run, found=found)))
 
 
 def test_what_is_shown_is_said_and_the_table_has_uniform_attention_and_random_weights():
@@ -192,7 +190,7 @@ def test_what_is_shown_is_said_and_the_table_has_uniform_attention_and_random_we
     assert "selected in 100% of splits" in page
     # Uniform attention, random weights, and how many heads show it.
     assert all(f">{number}<" in page for number in ("2.0", "2.1", "1 of 2"))
-    assert CAPTION in page
+    assert "The head is cross-fitted" in page
 
 
 def test_retrieval_is_said_of_tokens_not_of_attention():
@@ -212,7 +210,7 @@ def test_the_head_selected_need_not_be_one_that_shows_it():
     """Others pass the threshold; of the selected head the sentence says its share alone."""
     run = with_parts(mock_inputs.section_4(1, 2), **tables(shows=True))
     heads = run.tables.get("experiments").assign(shows=[False, True])
-    found = experiments_findings(about(with_parts(run, experiments=heads)))
+    found = PARTS.findings(about(with_parts(run, experiments=heads)))
     assert [one.text for one in found] == [
         "Over repeated random tokens, head 1-1 puts 45.0% (95% interval 40.0 to 50.0) of its attention on tokens after "
         "an earlier copy."
@@ -220,7 +218,7 @@ def test_the_head_selected_need_not_be_one_that_shows_it():
 
 
 def test_the_rule_by_which_a_head_shows_a_behavior_is_in_the_glossary():
-    assert RULE in dict(TERMS)["Shows a behavior"]
+    assert RULE in dict(BEHAVIORS_PARTS.terms(about(mock_inputs.section_4(1, 2))))["Shows a behavior"]
 
 
 def test_what_is_not_shown_or_not_tested_is_said_so():
@@ -232,5 +230,5 @@ def test_what_is_not_shown_or_not_tested_is_said_so():
 
 
 def test_without_experiments_there_is_no_section():
-    assert experiments_section(about(mock_inputs.section_4(1, 2))) == []
-    assert experiments_findings(about(mock_inputs.section_4(1, 2))) == []
+    assert PARTS.sections(about(mock_inputs.section_4(1, 2))) == []
+    assert PARTS.findings(about(mock_inputs.section_4(1, 2))) == []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.behaviors.catalog import NAMES
-from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
+from headscope.analyses.behaviors.sums import NormBehaviorAccumulator
 from headscope.analyses.norms.compute import UNTRACED, norm_table, output_notes
 from headscope.analyses.norms.sums import NormAccumulator
 from headscope.analyses.stats.sums import NormStatsAccumulator

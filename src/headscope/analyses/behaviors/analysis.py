@@ -22,7 +22,7 @@ ANALYSIS = Analysis(
             name="behaviors",
             cost=0,
             control_cost=3,
-            measure="measure:BehaviorsMeasurement",
+            measure="compute:BehaviorsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             order=4,
@@ -47,5 +47,7 @@ ANALYSIS = Analysis(
     head_measures=measures_of(
         "behaviors", "behavior", topic="Behaviors in text", norm_topic="Behaviors by what it writes"
     ),
-    paper={"table-behaviors": "in_paper:best_heads"},
+    report="facts:PARTS",
+    terminal="facts:PAGE",
+    paper={"table-behaviors": "chosen:paper_table"},
 )

@@ -29,7 +29,6 @@ class Behavior:
         meaning: exact definition, for the definitions and the glossary.
         unit: unit of its value, a share or tokens.
         counts_tokens: True if the share is a share of tokens, not of attention.
-        compares: True if it compares positions or ids of query and key, so that it cannot occur in cross attention.
         delimiter: class of the attended tokens, if the behavior is defined by such a class.
         natural: True if it is measured in text, False if only in experiments.
         search_words: words by which the atlas's search finds its heads; empty where it cannot be searched for.
@@ -43,7 +42,6 @@ class Behavior:
     term: str = ""
     unit: Literal["share", "tokens"] = "share"
     counts_tokens: bool = False
-    compares: bool = True
     delimiter: Delimiter | None = None
     natural: bool = True
     search_words: tuple[str, ...] = ()
@@ -52,76 +50,45 @@ class Behavior:
 
 def _delimiter_behavior(delimiter: Delimiter, label: str, on: str, meaning: str, *search_words: str) -> Behavior:
     return Behavior(
-        name=delimiter.name.lower(),
-        label=label,
-        on=on,
-        meaning=meaning,
-        compares=False,
-        delimiter=delimiter,
-        search_words=(label, *search_words),
-        role="period_comma",
-    )
+        name=delimiter.name.lower(), label=label, on=on, meaning=meaning, delimiter=delimiter,
+        search_words=(label, *search_words), role="period_comma",
+    )  # fmt: skip
 
 
 _EVERY = (
     Behavior(
-        name="first",
-        label="first token",
-        on="the first token of the input",
+        name="first", label="first token", on="the first token of the input", role="cls",
         meaning="weight on the key at position 0, whatever token it is; a row at position 0 counts",
-        compares=False,
         search_words=("first token", "first", "sink", "attention sink", "beginning"),
-        role="cls",
     ),
     Behavior(
-        name="local",
-        label="at most 3 away",
-        on="tokens at most 3 away",
+        name="local", label="at most 3 away", on="tokens at most 3 away", role="previous",
         meaning="weight on keys 1, 2 or 3 tokens before or after the row",
         search_words=("local", "nearby", "neighbor", "window"),
-        role="previous",
     ),
     Behavior(
-        name="distance",
-        label="mean distance",
-        on="",
+        name="distance", label="mean distance", on="", unit="tokens",
         meaning="how many tokens the key is away from the row, before or after it: the mean by weight",
-        unit="tokens",
     ),
     Behavior(
-        name="duplicate",
-        label="earlier copies",
-        on="earlier copies of the token itself",
+        name="duplicate", label="earlier copies", on="earlier copies of the token itself",
         meaning="weight on earlier keys with the row's token id; special tokens are no rows",
         search_words=("duplicate", "duplicate token", "copies", "same token", "repeated"),
     ),
     Behavior(
-        name="induction",
-        label="after an earlier copy",
-        on="tokens after an earlier copy",
-        term="induction",
+        name="induction", label="after an earlier copy", on="tokens after an earlier copy", term="induction",
         meaning="weight on earlier keys right behind an earlier token with the row's id; special tokens are no rows",
         search_words=("induction", "induction head", "after a copy", "after an earlier copy"),
     ),
     Behavior(
-        name="previous",
-        label="previous token",
-        on="the previous token",
-        meaning="weight on the key right before the row",
-        natural=False,
-        search_words=("previous", "previous token"),
-        role="previous",
+        name="previous", label="previous token", on="the previous token", natural=False, role="previous",
+        meaning="weight on the key right before the row", search_words=("previous", "previous token"),
     ),
     Behavior(
-        name="retrieval",
-        label="retrieval",
-        on="the needle’s next token",
-        term="retrieval",
-        counts_tokens=True,
+        name="retrieval", label="retrieval", on="the needle’s next token", term="retrieval", counts_tokens=True,
         meaning="share of the tokens of a needle’s copy, its first left out, before which the head’s strongest key is "
         "the same token inside the needle",
-        natural=False,
-        search_words=("retrieval", "retrieval head", "needle", "haystack"),
+        natural=False, search_words=("retrieval", "retrieval head", "needle", "haystack"),
     ),
     _delimiter_behavior(
         Delimiter.NEWLINE, "line breaks", "line breaks", "weight on tokens of white space that break the line",

@@ -1,17 +1,34 @@
-"""Read the head that is chosen for each behavior, with its baselines, from the tables."""
+"""The heads that are chosen for behaviors, with their baselines: read from the tables, as functions, and in a paper."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.behaviors.catalog import Behavior
+from headscope.analyses.behaviors.catalog import BEHAVIORS, Behavior
+from headscope.analyses.behaviors.tables import HEAD_LABELS
+from headscope.declarations.head_measures import MeasureLabel
+from headscope.report_kit.head_functions import BestHead, FunctionScores, HeadFunction
+from headscope.report_kit.kinds import kinds_of
 from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records
+from headscope.report_kit.tables.paper_columns import (
+    count_column,
+    interval_columns,
+    percent_column,
+    says_intervals,
+    words_column,
+)
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
 from headscope.statistics.tables.head_table import is_false, is_true
+from headscope.study.paper_table import PaperTable
+from headscope.study.study import Study
+
+Positions = tuple[tuple[int, int], ...]
+"""Layers and heads, 1-based."""
+_HEAD = ["kind", "layer", "head"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +40,7 @@ class BehaviorHead(ChosenHead):
         estimate: its weight on held-out documents (cross-fitted), with that of uniform attention; on all documents
             where none could be held out.
         control: the same selection with random weights, over their seeds; None where there are no controls.
-        heads: heads that show the behavior, the strongest first, 1-based.
+        heads: heads that show the behavior, the strongest first.
         n_heads: number of heads.
         tested: True if there were enough documents to test the heads.
         by_norm: the chosen head's share of norm-weighted attention; None where it is not known.
@@ -33,74 +50,167 @@ class BehaviorHead(ChosenHead):
     behavior: Behavior
     estimate: Cell
     control: Runs | None
-    heads: tuple[tuple[int, int], ...]
+    heads: Positions
     n_heads: int
     tested: bool
     by_norm: Cell | None = None
-    not_by_norm: tuple[tuple[int, int], ...] = ()
+    not_by_norm: Positions = ()
+
+    @property
+    def shows(self) -> bool:
+        """True if the chosen head shows the behavior."""
+        return (self.layer, self.head) in self.heads
+
+    @property
+    def chance(self) -> float:
+        """The mean of the same selection with random weights; NaN where there are no controls."""
+        return float("nan") if self.control is None else self.control.mean
+
+    @property
+    def as_best(self) -> BestHead:
+        """The head as that selected for a function."""
+        return BestHead(
+            layer=self.layer, head=self.head, value=self.estimate, chance=self.chance, tested=self.tested,
+            passes=self.shows,
+        )  # fmt: skip
+
+
+def tables_of(run: Study, experiment: str = "") -> tuple[pd.DataFrame, pd.DataFrame] | None:
+    """Return every head's numbers and the chosen heads, in text or in an experiment; None if they were not measured."""
+    names = ("experiments", "experiments_best") if experiment else ("behaviors", "behaviors_best")
+    heads, best = (run.tables.get(name) for name in names)
+    if heads is None or best is None:
+        return None
+    if experiment:
+        heads, best = (table[table["experiment"] == experiment] for table in (heads, best))
+    return heads, best
 
 
 def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT) -> pd.DataFrame:
-    """Return the trained model's numbers of single heads, by one measure.
+    """Return the trained model's numbers of single heads, by one measure, of the rows in which a behavior can occur.
 
     Args:
-        heads: table of all heads from `layout.heads_table`, with the column `model`.
+        heads: table of all heads from `compute.heads_table`, with the column `model`.
         kind: kind of attention; None for all kinds.
         measure: one of `measures.MEASURES`.
     """
     rows = of_measure(heads, measure)
-    rows = rows[(rows["model"] == "trained") & rows["head"].notna()]
+    rows = rows[(rows["model"] == "trained") & rows["head"].notna() & (rows["n_rows"] > 0)]
     return rows if kind is None else rows[rows["kind"] == kind]
 
 
-def chosen_heads(
-    heads: pd.DataFrame, best: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]
-) -> list[BehaviorHead]:
-    """Return the head chosen for each behavior that can occur in a kind of attention, in order.
-
-    Args:
-        heads: table of all heads from `layout.heads_table`, with the column `model`.
-        best: table of the chosen heads from `layout.best_table`, with the column `model`.
-        kind: kind of attention.
-        behaviors: behaviors for which heads are chosen.
-    """
-    trained = heads_of(heads, kind)
-    best_of_kind, norms = best[best["kind"] == kind], heads_of(heads, kind, NORM)
+def chosen_heads(run: Study, kind: str, experiment: str = "") -> list[BehaviorHead]:
+    """Return the head chosen for each behavior that can occur in a kind of attention, in text or in an experiment."""
+    tables = tables_of(run, experiment)
+    if tables is None:
+        return []
+    trained, norms, best = heads_of(tables[0], kind), heads_of(tables[0], kind, NORM), tables[1]
+    best = best[best["kind"] == kind]
     selected = []
-    for behavior in behaviors:
-        rows, chosen, norm = (table[table["behavior"] == behavior.name] for table in (trained, best_of_kind, norms))
-        rows, norm = rows[rows["n_rows"] > 0], norm[norm["n_rows"] > 0]
-        named = records(chosen[chosen["model"] == "trained"])
-        if not named or rows.empty:
-            continue
-        (row,) = named
-        showing = rows[is_true(rows["shows"])].sort_values("value", ascending=False, kind="stable")
-        norm_of_head = norm[(norm["layer"] == row["layer"]) & (norm["head"] == row["head"])]
-        not_shown_by_norm = set(_head_numbers(norm[is_false(norm["shows"])]))
-        selected.append(
-            BehaviorHead(
-                behavior=behavior,
-                **chosen_head(row),
-                estimate=replace(cell_of(row, "value"), uniform=number(row["uniform"])),
-                control=_control(chosen[chosen["model"] == "control"]),
-                heads=_head_numbers(showing),
-                n_heads=len(rows),
-                tested=bool(rows["shows"].notna().any()),
-                by_norm=None if norm_of_head.empty else cell_of(records(norm_of_head)[0], "value"),
-                not_by_norm=tuple(head for head in _head_numbers(showing) if head in not_shown_by_norm),
+    for name in dict.fromkeys(trained["behavior"]):
+        rows, chosen, norm = (table[table["behavior"] == name] for table in (trained, best, norms))
+        for row in records(chosen[chosen["model"] == "trained"]):
+            showing = _positions(rows[is_true(rows["shows"])].sort_values("value", ascending=False, kind="stable"))
+            norm_of_head = norm[(norm["layer"] == row["layer"]) & (norm["head"] == row["head"])]
+            not_shown_by_norm = set(_positions(norm[is_false(norm["shows"])]))
+            selected.append(
+                BehaviorHead(
+                    behavior=BEHAVIORS[name],
+                    **chosen_head(row),
+                    estimate=replace(cell_of(row, "value"), uniform=number(row["uniform"])),
+                    control=_control(chosen[chosen["model"] == "control"]),
+                    heads=showing,
+                    n_heads=len(rows),
+                    tested=bool(rows["shows"].notna().any()),
+                    by_norm=None if norm_of_head.empty else cell_of(records(norm_of_head)[0], "value"),
+                    not_by_norm=tuple(head for head in showing if head in not_shown_by_norm),
+                )
             )
-        )
     return selected
 
 
-def _head_numbers(rows: pd.DataFrame) -> tuple[tuple[int, int], ...]:
+def _positions(rows: pd.DataFrame) -> Positions:
     return tuple(zip(rows["layer"].astype(int), rows["head"].astype(int), strict=True))
 
 
 def _control(rows: pd.DataFrame) -> Runs | None:
     """Summarize the selection with random weights over seeds; held-out values are used where there are any."""
-    values = rows["held_out"].fillna(rows["value"]).to_numpy(dtype=np.float64)
-    values = values[~np.isnan(values)]
-    if not len(values):
+    values = rows["held_out"].fillna(rows["value"]).dropna().to_numpy(dtype=np.float64)
+    return Runs(float(values.mean()), float(values.min()), float(values.max()), len(values)) if len(values) else None
+
+
+def behavior_function(column: str, label: MeasureLabel) -> HeadFunction:
+    """Return a behavior as a function of heads, from its column of `study.heads` and the label of that column."""
+    behavior = BEHAVIORS[column.rpartition(".")[2]]
+    return HeadFunction(
+        name=column, label=label.label, description=label.description, search_words=behavior.search_words,
+        role=behavior.role,
+    )  # fmt: skip
+
+
+IN_TEXT = {name: behavior_function(f"behaviors.{name}", label) for (name,), label in HEAD_LABELS.items()}
+
+
+def text_scores(run: Study) -> list[FunctionScores]:
+    """Return the scores of the behaviors in text that can occur."""
+    return behavior_scores(run, IN_TEXT)
+
+
+def behavior_scores(run: Study, functions: Mapping[str, HeadFunction], experiment: str = "") -> list[FunctionScores]:
+    """Return the scores of the behaviors that can occur, in text or in an experiment.
+
+    Args:
+        run: the run.
+        functions: functions by the names of the behaviors.
+        experiment: name of the experiment; empty for text.
+    """
+    tables = tables_of(run, experiment)
+    if tables is None:
+        return []
+    trained, norms = heads_of(tables[0]), heads_of(tables[0], measure=NORM).rename(columns={"value": "norm"})
+    chosen = [head for kind in dict.fromkeys(trained["kind"]) for head in chosen_heads(run, kind, experiment)]
+    scores = []
+    for name, function in functions.items():
+        norm = norms.loc[norms["behavior"] == name, [*_HEAD, "norm"]]
+        rows = trained[trained["behavior"] == name].merge(norm, on=_HEAD, how="left")
+        if len(rows):
+            best = {head.kind: head.as_best for head in chosen if head.behavior.name == name}
+            scores.append(FunctionScores(function=function, heads=rows, best=best))
+    return scores
+
+
+def paper_table(run: Study) -> PaperTable | None:
+    """Return a table for a paper, of the head chosen for each behavior in text; None if they were not measured."""
+    rows = [
+        {
+            "behavior": chosen.behavior.name,
+            "head": kind.head_label(chosen.layer, chosen.head),
+            **interval_columns("attention", chosen.estimate),
+            **_no_interval("uniform", chosen.estimate.uniform),
+            **_no_interval("random_weights", chosen.chance),
+            "n_showing": len(chosen.heads) if chosen.tested else None,
+        }
+        for kind in kinds_of(run)
+        for chosen in chosen_heads(run, kind.name)
+    ]
+    if not rows:
         return None
-    return Runs(float(values.mean()), float(values.min()), float(values.max()), len(values))
+    frame = pd.DataFrame(rows)
+    columns = (
+        words_column("behavior", "behavior"),
+        words_column("head", "head"),
+        percent_column("its attention", "attention"),
+        percent_column("uniform", "uniform"),
+        percent_column("random weights", "random_weights"),
+        count_column("heads", "n_showing"),
+    )
+    caption = (
+        "The head chosen for each behavior by halves of the documents, with its attention on documents that did not "
+        f"choose it, in percent{says_intervals(frame)}; uniform attention in the same rows; the best head "
+        "of models with random weights. Heads: how many show the behavior, at a false discovery rate of 5%."
+    )
+    return PaperTable("table-behaviors", caption, frame, columns)
+
+
+def _no_interval(name: str, value: float) -> dict[str, float]:
+    return {**interval_columns(name, None), name: value}

@@ -3,7 +3,6 @@
 from typing import Any
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, SHARES
-from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.measures import MEASURES
 from headscope.statistics.tables.columns import (
@@ -23,6 +22,11 @@ from headscope.statistics.tables.columns import (
 )
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
+RULE = (
+    "above a quarter, and above twice what uniform attention gives in the same rows, the whole interval, at a false "
+    "discovery rate of 5% over the heads"
+)
+"""The rule that decides if a head shows a behavior."""
 MODELS = ("trained", "control")
 _TOKENS = tuple(behavior.name for behavior in BEHAVIORS.values() if behavior.unit == "tokens")
 _MOSTLY_SHARES: Any = {"unit": "share, or tokens where distance", "bounds": SHARE, "unless": ("behavior", _TOKENS)}
@@ -30,8 +34,6 @@ _NEVER = "it cannot occur"
 MODEL = text("model", "trained, or control: random weights, embeddings kept", choices=MODELS)
 SEED = Column("seed", "which control", "Int64", missing="the trained model", bounds=POSITIVE)
 SHOWS = Column("shows", f"whether the head shows it: {RULE}", "boolean", missing="not tested, or a layer's mean")
-ROWS = "rows in which it can occur"
-
 
 MEASURE = text(
     "measure",
@@ -45,16 +47,14 @@ def measured_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
     """Return the columns of a number for each head and behavior."""
     return (
         text("behavior", "what is measured", choices=behaviors),
-        *estimate("value", f"mean over the {ROWS}", missing=_NEVER, **_MOSTLY_SHARES),
+        *estimate("value", "mean over the rows in which it can occur", missing=_NEVER, **_MOSTLY_SHARES),
         Column(
-            "uniform",
-            "what uniform attention over the visible keys gives in the same rows",
-            missing=_NEVER,
-            **_MOSTLY_SHARES,
+            "uniform", "what uniform attention over the visible keys gives in the same rows",
+            missing=_NEVER, **_MOSTLY_SHARES,
         ),
         count("n_rows", "rows"),
         SHOWS,
-    )
+    )  # fmt: skip
 
 
 def best_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:

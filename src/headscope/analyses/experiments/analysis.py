@@ -14,7 +14,7 @@ ANALYSIS = Analysis(
             name="experiments",
             cost=5,
             control_cost=1,
-            measure="measure:ExperimentsMeasurement",
+            measure="compute:ExperimentsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             order=5,
@@ -22,7 +22,7 @@ ANALYSIS = Analysis(
             # 5: a count column is named after what it counts.
             # 6: a piece of a character is not punctuation.
             version=6,
-            listed="analyses.experiments.catalog:NAMES",
+            listed="analyses.experiments.tables:NAMES",
             refusal="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
         ),
     ),
@@ -38,4 +38,6 @@ ANALYSIS = Analysis(
         topic="Controlled inputs",
         norm_topic="Controlled inputs, norm-weighted",
     ),
+    report="facts:PARTS",
+    terminal="facts:PAGE",
 )

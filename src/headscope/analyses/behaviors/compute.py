@@ -1,23 +1,107 @@
-"""Build the tidy tables of behaviors: every head's numbers, and the head that is chosen for each behavior."""
+"""The behaviors stage: every head's numbers in text, and the head that is chosen for each behavior."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.behaviors.catalog import NAMES, SHARES
-from headscope.analyses.behaviors.tables import best_columns
-from headscope.analyses.behaviors.verdict_rule import stands_out
-from headscope.statistics.inference.confidence import ends_of, mapped, ratio_interval
+from headscope.analyses.behaviors.catalog import NAMES, NATURAL, SHARES
+from headscope.analyses.behaviors.copy_examples import copy_examples
+from headscope.analyses.behaviors.delimiters import delimiters_of, delimiters_of_run
+from headscope.analyses.behaviors.sums import BehaviorAccumulator, NormBehaviorAccumulator
+from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE, COPY_EXAMPLES, best_columns
+from headscope.analyses.measurement import Measurement
+from headscope.analyses.stage_result import StageResult, notes_on, notes_on_left_out
+from headscope.encoding.segment import Segment
+from headscope.prepare.drawn_inputs import DrawnInputs
+from headscope.prepare.maps_run import MapsRun
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import Run
+from headscope.scans.scan_declaration import RunText, Scan, ScanSums
+from headscope.statistics.inference.confidence import Interval, ends_of, mapped, ratio_interval
 from headscope.statistics.inference.head_means import HeadMeans
 from headscope.statistics.inference.selection import Chosen, held_out, same_data
 from headscope.statistics.inference.significance import passing
+from headscope.statistics.inference.worth_saying import LARGE_SHARE, TIMES_UNIFORM
 from headscope.statistics.measures import WEIGHT
 from headscope.statistics.tables.head_table import head_table, interval_arrays
 
-_ALL_DOCUMENTS = ("all_documents", "all_documents_")
+FEW_INPUTS = 64
+"""Number of inputs that controls read: enough for values near chance, so that no control reads the whole corpus."""
+
+
+class BehaviorsMeasurement(Measurement[Run]):
+    """Measures every behavior of every head, for the model and its controls; saved maps have no controls."""
+
+    @cached_property
+    def few_inputs(self) -> list[Segment]:
+        """The part of the text that controls read, and from which examples are chosen; drawn once."""
+        assert isinstance(self.run, ModelRun)
+        return self.run.sample(FEW_INPUTS)
+
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the text, and the scans of a part of it with random weights."""
+        run, trained = self.run, accumulator_of(self.run)
+        yield Scan(RunText(run), [trained], label="behaviors")
+        if not isinstance(run, ModelRun):
+            return
+        for seed in range(run.controls):
+            inputs = DrawnInputs(run, lambda: self.few_inputs, control=seed)
+            control = NormBehaviorAccumulator(run.layout, trained.delimiters)
+            label = f"behaviors: control {seed + 1} of {run.controls}"
+            yield Scan(inputs, [control], f"control-{seed}", label=label)
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Compute the tables of all heads, and of the best head of each behavior; a few inputs are read again."""
+        trained, seed = sums.of(BehaviorAccumulator), self.run.options.seed
+        tables = [model_tables(trained.compute(), NATURAL, None, seed=seed)]
+        for number in range(len(sums) - 1):
+            control = sums.of(BehaviorAccumulator, f"control-{number}")
+            tables.append(model_tables(control.compute(), NATURAL, number, seed=seed))
+        heads, best = (pd.concat(of_models, ignore_index=True) for of_models in zip(*tables, strict=True))
+        examples = pd.DataFrame(columns=COPY_EXAMPLES.names)  # saved maps have no examples
+        if isinstance(self.run, ModelRun):
+            examples = copy_examples(self.run, self.few_inputs)
+        return StageResult(
+            name="behaviors",
+            tables={
+                "behaviors": heads[BEHAVIORS_TABLE.names],
+                "behaviors_best": best[BEHAVIORS_BEST.names],
+                "copy_examples": examples,
+            },
+            notes=notes_on("behaviors", *norm_notes(trained)),
+            state=trained.state(),
+        )
+
+
+def accumulator_of(run: Run) -> BehaviorAccumulator:
+    """Return an empty accumulator with the delimiters of the run's tokenizer; words of saved maps have none."""
+    if isinstance(run, ModelRun):
+        return NormBehaviorAccumulator(run.layout, delimiters_of_run(run))
+    assert isinstance(run, MapsRun)  # saved maps hold no values, so that norms are not known
+    by_word = run.signature["options"]["word_level"] is not None
+    sides = [side for entry in run.entries for side in (entry.input, entry.decoder) if side is not None and not by_word]
+    named = {number: token for side in sides for number, token in zip(side.ids, side.tokens, strict=True)}
+    return BehaviorAccumulator(run.layout, delimiters_of(named), same_ids=not by_word)
+
+
+def norm_notes(sums: BehaviorAccumulator, *, where: str = "") -> Iterator[str]:
+    """Yield notes on kinds of attention without norms, and on rows that are left out; none for sums of weights alone.
+
+    Args:
+        sums: accumulator after a scan.
+        where: words that name the rows: `over shuffled words`; empty for all rows of the text.
+    """
+    if isinstance(sums, NormBehaviorAccumulator):
+        for kind in sums.unknown:
+            yield (
+                f"{kind} heads are measured by where they look alone, for no linear map takes their attention's output "
+                "as it is"
+            )
+        yield from notes_on_left_out(sums.left_out, "behaviors by what heads write", where=where)
 
 
 def heads_table(results: Sequence[HeadMeans], names: Sequence[str]) -> pd.DataFrame:
@@ -79,7 +163,7 @@ def best_table(results: Sequence[HeadMeans], names: Sequence[str], *, seed: int)
                     "head": head + 1,
                     **chosen.columns(0),
                     **(ends_of(chosen.value, 0) if cross_fitted else ends_of(result.values, position)),
-                    **(ends_of(result.values, position, *_ALL_DOCUMENTS) if cross_fitted else {}),
+                    **(ends_of(result.values, position, "all_documents", "all_documents_") if cross_fitted else {}),
                     "uniform": float(result.uniform[layer, column]),
                     "n_rows": int(result.n[position]),
                     "shows": shows[layer, head],
@@ -101,6 +185,16 @@ def verdicts(result: HeadMeans, column: int) -> NDArray[np.object_]:
         lambda confidence: ratio_interval(sums, rows, scale="share", confidence=confidence),
         lambda shares: stands_out(shares, result.uniform[:, None, column]),
     )
+
+
+def stands_out(shares: Interval, uniform: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return True where the interval of a share lies above both thresholds, False where there is no interval.
+
+    Args:
+        shares: shares of attention, with intervals.
+        uniform: shares of uniform attention, broadcastable to `shares`.
+    """
+    return (shares.low > LARGE_SHARE) & (shares.low > TIMES_UNIFORM * uniform)
 
 
 def chosen_head(result: HeadMeans, column: int, *, seed: int) -> Chosen:

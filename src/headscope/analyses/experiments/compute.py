@@ -7,13 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.analyses.behaviors.compute import model_tables, norm_notes
 from headscope.analyses.behaviors.delimiters import delimiters_of_run
-from headscope.analyses.behaviors.layout import model_tables
-from headscope.analyses.behaviors.norm_notes import norm_notes
-from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
-from headscope.analyses.experiments.catalog import EXPERIMENTS
-from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
-from headscope.analyses.experiments.experiment_inputs import (
+from headscope.analyses.behaviors.sums import NormBehaviorAccumulator
+from headscope.analyses.experiments.inputs import (
     FEWEST_SEQUENCES,
     SEQUENCES,
     needles,
@@ -22,8 +19,8 @@ from headscope.analyses.experiments.experiment_inputs import (
     shuffled_words,
     text_of,
 )
-from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
-from headscope.analyses.experiments.tables import EXPERIMENTS_BEST, EXPERIMENTS_TABLE
+from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
+from headscope.analyses.experiments.tables import EXPERIMENTS, EXPERIMENTS_BEST, EXPERIMENTS_TABLE
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.packing.frame import Frame

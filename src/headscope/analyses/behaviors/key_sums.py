@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import NAMES
-from headscope.analyses.behaviors.sums.key_pairs import Shares
-from headscope.analyses.behaviors.sums.key_sets import COLUMN, LOCAL, KeySets
+from headscope.analyses.behaviors.key_sets import COLUMN, LOCAL, KeySets, Shares
 
 # Number of weights converted to float64 at a time: they are read several times, so they should fit into the cache.
 _WEIGHTS_AT_ONCE = 1 << 19

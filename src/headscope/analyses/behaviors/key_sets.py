@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
-from headscope.analyses.behaviors.sums.key_pairs import Pairs
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.sending import sent
 from headscope.encoding.vocabulary import KeyClass
@@ -21,6 +20,53 @@ from headscope.encoding.vocabulary import KeyClass
 LOCAL = (-3, -2, -1, 1, 2, 3)
 COLUMN = {name: NAMES.index(name) for name in NAMES}
 OF_CLASS = [(COLUMN[behavior.name], int(behavior.delimiter)) for behavior in BEHAVIORS.values() if behavior.delimiter]
+# Number of weights gathered at a time: a text that repeats one token has a pair for every weight.
+_GATHERED = 1 << 22
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Factors that turn weights into norm-weighted attention: `a_ij` times a factor of row i and one of key j.
+
+    Attributes:
+        rows: reciprocal of the row's sum `sum_j a_ij |f_j|`, `[batch, head, row]` float64; 0 where the sum is 0.
+        keys: `|f_j|`, `[batch, head, key]` float64.
+    """
+
+    rows: Tensor
+    keys: Tensor
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of a row and a key, in ascending order: `item` of the batch, `row` from the tile's first, `key`."""
+
+    item: Tensor
+    row: Tensor
+    key: Tensor
+
+    def sums(self, weights: Tensor, shares: Shares | None = None) -> Tensor:
+        """Sum weights over the pairs of each segment, `[1, batch, head]` float64; with shares, they come second.
+
+        Args:
+            weights: `[batch, head, row, key]`.
+            shares: factors to sum norm-weighted attention as well; the result is then `[2, batch, head]`.
+        """
+        out = weights.new_zeros((1 if shares is None else 2, *weights.shape[:2]), dtype=torch.float64)
+        step = max(1, _GATHERED // weights.shape[1])
+        for first in range(0, len(self.item), step):
+            item, row, key = (indices[first : first + step] for indices in (self.item, self.row, self.key))
+            at_pairs = weights[item, :, row, key].double()
+            out[0].index_add_(0, item, at_pairs)
+            if shares is not None:
+                out[1].index_add_(0, item, at_pairs * shares.rows[item, :, row] * shares.keys[item, :, key])
+        return out
+
+    def number(self, visible: Tensor) -> Tensor:
+        """Count the pairs of each row whose key is visible, `[batch, row]` float64."""
+        out = torch.zeros(visible.shape[:2], dtype=torch.float64, device=visible.device)
+        visible_pairs = visible[self.item, self.row, self.key].double()
+        return out.index_put_((self.item, self.row), visible_pairs, accumulate=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,1 +1,0 @@
-"""Sums of weights and of norm-weighted attention over the keys of each behavior."""
