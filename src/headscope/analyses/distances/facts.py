@@ -73,7 +73,7 @@ class LayerEffect(DistanceFact):
     `all_alike` is true if heads are too similar for claims on pairs, layers and clusters.
     """
 
-    within: float
+    same_layer: float
     between: float
     effect: Cell
     p: float
@@ -146,7 +146,7 @@ def distance_facts(about: Context) -> Iterator[Fact]:
         effect = cell_of(row, "effect")
         if effect.exists:
             yield LayerEffect(
-                kind=kind, within=within, between=between, effect=effect, p=p, q=q, all_alike=all_alike,
+                kind=kind, same_layer=within, between=between, effect=effect, p=p, q=q, all_alike=all_alike,
                 figure=Bars((("one layer", within, nats(within)), ("two layers", between, nats(between)))),
             )  # fmt: skip
         else:
