@@ -1,4 +1,4 @@
-"""Make a trained run the package: weights in float16, tokenizer, curve, and the card with what was measured.
+"""Make a trained run the package: weights in float16, tokenizer, curve, and the card with the measurements.
 
     python packages/headscope-decoder/recipe/package.py RUN [STEP]
 

@@ -139,7 +139,7 @@ def test_the_rule_is_as_long_as_it_says(table):
 def test_the_stress_stands_below(table):
     figure = head_map(table, kind="encoder", stress=0.1234)
     assert figure.get_supxlabel() == (
-        "distances in the plane stand for divergences in nats, with a stress of 0.12 (0 is exact)"
+        "distances in the plane represent divergences in nats, with a stress of 0.12 (0 is exact)"
     )
     assert head_map(table, kind="encoder").get_supxlabel() == ""
 

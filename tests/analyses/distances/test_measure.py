@@ -188,7 +188,7 @@ def test_the_map_of_distances_alone(run, distances):
 def test_a_map_without_distances_is_refused(run, stats):
     with pytest.raises(OptionError) as refused:
         HeadMapMeasurement(run, earlier={"stats": stats}).measure()
-    assert str(refused.value) == ("the map of heads is made of their distances; ask for the stage distances as well")
+    assert str(refused.value) == ("the map of heads needs their distances; request the stage distances as well")
 
 
 def test_one_layer_is_noted():

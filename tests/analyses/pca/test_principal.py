@@ -236,4 +236,6 @@ def test_of_many_heads_some_layers_are_measured_as_they_would_be_among_all(famil
     layout = examine(model, known).layout
     assert list(_lacking(whole, layout)) == []
     kind = layout[0].kind
-    assert list(_lacking(some, layout)) == [f"of so many heads some layers alone were measured: 1, 3 of the 3 ({kind})"]
+    assert list(_lacking(some, layout)) == [
+        f"with this number of heads, only some layers were measured: 1, 3 of the 3 ({kind})"
+    ]

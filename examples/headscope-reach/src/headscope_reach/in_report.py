@@ -1,4 +1,4 @@
-"""What the report shows of reach: a section with the range of the heads, and what the number means."""
+"""Whe report's section on reach: the range of the heads, and the meaning of the number."""
 
 from headscope.report_kit.report_parts import Context, Parts, Section, section
 from headscope.views.markup import el

@@ -1,4 +1,4 @@
-"""The stage: what it sums over the text, and the table that is made of the sums."""
+"""The stage: its sums over the text, and the table computed from them."""
 
 from collections.abc import Iterator
 

@@ -72,7 +72,7 @@ def model_card(facts: Mapping[str, Any], log: pd.DataFrame, objective: Objective
 
 
 def _joined(parts: list[str]) -> list[str]:
-    """Join list items, so that there are no blank lines between them."""
+    """Join list items without blank lines between them."""
     joined: list[str] = []
     for part in parts:
         if part.startswith("- ") and joined and joined[-1].startswith("- "):

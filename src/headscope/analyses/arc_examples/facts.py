@@ -192,7 +192,7 @@ def _example(row: pd.Series, arcs: ArcStrokes, tall: int) -> Html:
 
 
 def example_rows(about: Context) -> list[Row]:
-    """Return where each example comes from."""
+    """Return the source of each example."""
     return [
         {
             "head": capital(about.kind(str(row["kind"])).head_name(row["layer"], row["head"])),

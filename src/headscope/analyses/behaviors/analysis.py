@@ -40,7 +40,7 @@ ANALYSIS = Analysis(
     command=Command(
         name="behaviors",
         help=(
-            "Say which heads show known behaviors in text.\n\nThe first token, neighbors, copies, induction and "
+            "Print the heads that show known behaviors in text.\n\nThe first token, neighbors, copies, induction and "
             "delimiters, beside uniform attention in the same rows and beside random weights."
         ),
     ),

@@ -72,12 +72,12 @@ _EVERY = (
     ),
     Behavior(
         name="duplicate", label="earlier copies", on="earlier copies of the token itself",
-        meaning="weight on earlier keys with the row's token id; special tokens are no rows",
+        meaning="weight on earlier keys with the row's token id; special tokens are not rows",
         search_words=("duplicate", "duplicate token", "copies", "same token", "repeated"),
     ),
     Behavior(
         name="induction", label="after an earlier copy", on="tokens after an earlier copy", term="induction",
-        meaning="weight on earlier keys right behind an earlier token with the row's id; special tokens are no rows",
+        meaning="weight on earlier keys right after an earlier token with the row's id; special tokens are not rows",
         search_words=("induction", "induction head", "after a copy", "after an earlier copy"),
     ),
     Behavior(

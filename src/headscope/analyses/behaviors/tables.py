@@ -37,8 +37,8 @@ SHOWS = Column("shows", f"whether the head shows it: {RULE}", "boolean", missing
 
 MEASURE = text(
     "measure",
-    "by where the head looks (`weight`), or by what it writes of it (`norm`: the weight times the length of what the "
-    "head writes of the token, each row divided by its sum); no rows of `norm` where that is not known",
+    "by attention weight (`weight`), or norm-weighted (`norm`: the weight times the norm of the token's transformed "
+    "value, each row divided by its sum); no rows of `norm` where norms are not known",
     choices=MEASURES,
 )
 

@@ -37,7 +37,8 @@ ANALYSIS = Analysis(
     command=Command(
         name="coref",
         help=(
-            "Score every head on the antecedents of mentions.\n\nBaselines stand beside; GAP's files are told by "
+            "Score every head on the antecedents of mentions.\n\nBaselines are included; results for GAP files "
+            "are split by "
             "gender. Without --coref the synthetic documents are read."
         ),
     ),

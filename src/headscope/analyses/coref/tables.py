@@ -24,7 +24,7 @@ _N_MENTIONS = count("n_mentions", "mentions")
 _NONE = "no such mention"
 _MODELS = ("trained", "control", "baseline")
 _NOT_CHOSEN = "not held out"
-_HELD_OUT = "mentions found in documents that did not choose, by what the others chose"
+_HELD_OUT = "mentions found by the heads that the other documents selected"
 _SEED = Column("seed", "which of the random weights", "Int64", missing="not of random weights")
 _TYPE = text("mention_type", "type of mention", choices=MENTION_TYPES)
 # Systems without attention have no head.

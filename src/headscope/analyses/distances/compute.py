@@ -65,7 +65,7 @@ class HeadMapMeasurement(Measurement[Stream]):
             OptionError: distances were not measured.
         """
         if "distances" not in self.earlier:
-            raise OptionError("the map of heads is made of their distances; ask for the stage distances as well")
+            raise OptionError("the map of heads needs their distances; request the stage distances as well")
         results = DivergenceAccumulator.from_state(self.earlier["distances"].state).compute()
         tables = map_tables(results, roles=self._roles(), finds=finders(self._read), seed=self.run.options.seed)
         reasons = tables["layer_effect"].dropna(subset=["reason"])

@@ -63,7 +63,7 @@ def head_map(
         map_panel(heads, kind=kind, coloring=coloring, names=names, ax=ax)
     if stress is not None:
         figure.supxlabel(
-            f"distances in the plane stand for divergences in nats, with a stress of {stress:.2f} (0 is exact)",
+            f"distances in the plane represent divergences in nats, with a stress of {stress:.2f} (0 is exact)",
             fontsize=9, color=SOFT, x=0.01, ha="left",
         )  # fmt: skip
     return figure

@@ -24,7 +24,7 @@ from headscope.statistics.tables.table_schema import Column, TableSchema
 _ROWS = "rows of attention"
 _NATS = "nats"
 _JS = (0.0, log(2))
-_ONE = "there is no such pair"
+_ONE = "no such pair exists"
 _SINGLE = "one cluster, or a cluster of one head"
 
 
@@ -55,7 +55,7 @@ HEAD_DISTANCES = TableSchema(
 
 HEAD_MAP = TableSchema(
     name="head_map",
-    meaning="Each head's place on the map of distances, its cluster, its role and what it finds.",
+    meaning="Each head's position on the map of distances, its cluster, its role and the relation that it finds.",
     columns=(
         *PLACE,
         number("x", "place across", unit=_NATS),
@@ -118,7 +118,7 @@ LAYER_EFFECT = TableSchema(
             ),
             prefix="adjusted_rand",
         ),
-        text("reason", "why there is no effect", missing="there is one"),
+        text("reason", "reason for a missing effect", missing="there is one"),
     ),
     key=("kind",),
 )

@@ -24,7 +24,8 @@ ANALYSIS = Analysis(
     command=Command(
         name="distribution",
         help=(
-            "Say how often each head does how much.\n\nA mean hides whether a head always does a little or seldom a "
+            "Print the distribution of each head's measures over tokens.\n\nA mean hides whether a head always does a "
+            "little or seldom a "
             "lot. Here are the deciles of its rows: of how much it writes, of its non-sink attention, of its entropy "
             "and of how far it looks."
         ),

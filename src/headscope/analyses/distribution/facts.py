@@ -117,7 +117,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     yield Grid(("head", *(f"{each.label}, {each.unit.split()[0]}" for each in MEASURES.values())), rows)
     yield (
         "three numbers of each head's rows: a tenth of them lies below the first, half below the second, a tenth above "
-        "the third; special tokens are no rows"
+        "the third; special tokens are not rows"
     )
 
 

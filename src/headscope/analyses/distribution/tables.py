@@ -25,7 +25,7 @@ DISTRIBUTION = TableSchema(
 
 EXAMPLES = TableSchema(
     name="distribution_examples",
-    meaning="Rows of every strength: of each decile of a head's rows, by how much it writes there, up to three drawn "
+    meaning="Rows of every strength: for each decile of a head's rows by output norm, up to three drawn "
     "by a hash, with the tokens around them and what the head looked at most.",
     columns=(
         *PLACE,

@@ -49,7 +49,7 @@ ANALYSIS = Analysis(
     command=Command(
         name="effects",
         help=(
-            "Say how much worse the model predicts without each head.\n\n"
+            "Measure how much worse the model predicts without each head.\n\n"
             "One head after another is replaced by its mean, and the loss is compared. Needs a checkpoint with a "
             "trained head; the embedded models have one. With --intervention explained heads are explained first, and "
             "their attention is replaced by what explains it: is the explanation the cause?"

@@ -67,7 +67,7 @@ class EffectFact(Fact):
 
 
 class Aside(EffectFact):
-    """A claim that does not stand on the first screen."""
+    """A claim that never appears on the first screen."""
 
     topic = "effects_aside"
     rank = 0
@@ -240,7 +240,7 @@ def effects_facts(about: Context) -> Iterator[Fact]:
 
 
 def _on_loss(kind: Kind, effects: Sequence[HeadEffect], table: pd.DataFrame) -> Iterator[EffectFact]:
-    """Yield which heads change the loss, the largest effect, and the heads whose change lowers the loss."""
+    """Yield the heads that change the loss, the largest effect, and the heads whose change lowers the loss."""
     if not effects:
         return
     of: dict[str, Any] = {"kind": kind, "intervention": str(table["intervention"].iloc[0])}

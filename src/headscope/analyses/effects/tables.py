@@ -27,7 +27,7 @@ EFFECTS = TableSchema(
         text(
             "measure",
             "`loss`: the loss that is added; `kl`: how far the predictions diverge, at the same targets; "
-            "`attribution`: the first-order estimate of `loss` by the gradient of what the head writes; `gate`: the "
+            "`attribution`: the first-order estimate of `loss` by the gradient of the head's output; `gate`: the "
             "size, of each input, of that estimate for a head that writes nothing; `logit`: what "
             "the right token's logit, above the mean of all, loses; `direct`: what the head by itself adds to it; "
             "`compensation`: `direct` less `logit`, where the head wrote nothing; `copying`: what the head by itself "

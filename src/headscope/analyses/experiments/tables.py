@@ -73,14 +73,14 @@ _EXPERIMENT = text("experiment", "what the model was given", choices=NAMES)
 _OF = (_EXPERIMENT, MODEL, SEED, KIND)
 _MEASURE = replace(
     MEASURE,
-    meaning=f"{MEASURE.meaning}; in `retrieval` by `norm` the key of which the head writes most stands for its "
+    meaning=f"{MEASURE.meaning}; in `retrieval` by `norm` the key with the largest norm-weighted share counts as its "
     "strongest",
 )
 
 EXPERIMENTS_TABLE = TableSchema(
     name="experiments",
     meaning="What every head does where the answer is known, beside uniform attention in the same rows; the same of "
-    "models with random weights. What is said of a head is by weights.",
+    "models with random weights. Claims on heads use weights.",
     columns=(*_OF, LAYER, HEAD_OR_MEAN, _MEASURE, *measured_columns(MEASURED)),
     key=("experiment", "model", "seed", "kind", "layer", "head", "measure", "behavior"),
 )  # fmt: skip

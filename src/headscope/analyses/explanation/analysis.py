@@ -37,7 +37,7 @@ _FIND = Option(
 
 ANALYSIS = Analysis(
     name="explanation",
-    question="How much of what a head looks at do features with names predict?",
+    question="How much of a head's attention do named features predict?",
     stages=(
         Stage(
             name="explanation",

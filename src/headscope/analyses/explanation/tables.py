@@ -60,7 +60,7 @@ EXPLANATION = TableSchema(
             "share",
         ),
         number(
-            "wrong", "the median of what the predictions of the layer's other heads explain of this head",
+            "wrong", "median share of this head that the predictions for the layer's other heads explain",
             unit="share", missing=f"{_NOT}, or the layer has one head",
         ),
         text(

@@ -28,7 +28,7 @@ ANALYSIS = Analysis(
     command=Command(
         name="importance",
         help=(
-            "Say how much the model's loss depends on its attention.\n\nThe gradient of the loss by each weight is "
+            "Measure how much the model's loss depends on its attention.\n\nThe gradient of the loss by each weight is "
             "taken, by class of token, and by a gate on each head. Needs a checkpoint with a trained head; the "
             "embedded model has one."
         ),

@@ -25,7 +25,8 @@ ANALYSIS = Analysis(
     command=Command(
         name="norms",
         help=(
-            "Say how much each head writes.\n\nA weight says where a head looks; the length of its output says whether "
+            "Measure how much each head writes.\n\nA weight says where a head looks; the length of its output says "
+            "whether "
             "it matters. Heads that write little are inactive."
         ),
     ),

@@ -86,7 +86,7 @@ class InactiveOffSink(NormFact):
 
 
 def norm_facts(about: Context) -> Iterator[Fact]:
-    """Yield which heads of each kind are inactive, and where attention to sink tokens and output norm disagree."""
+    """Yield the inactive heads of each kind, and where attention to sink tokens and output norm disagree."""
     for kind in about.kinds:
         heads = activities(about, kind)
         tested = [each for each in heads if each.inactive is not None]

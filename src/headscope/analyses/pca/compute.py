@@ -53,7 +53,8 @@ def _lacking(results: Sequence[PcaResult], layout: Sequence[KindLayout]) -> Iter
         layers = sorted({layer + 1 for _, layer in result.directions})
         if 0 < len(layers) < part.layers:
             yield (
-                f"of so many heads some layers alone were measured: {', '.join(map(str, layers))} of the {part.layers} "
+                f"with this number of heads, only some layers were measured: {', '.join(map(str, layers))} of the "
+                f"{part.layers} "
                 f"({part.kind})"
             )
 

@@ -55,7 +55,7 @@ class OnLayers(Fact):
 
 @dataclass(frozen=True, kw_only=True)
 class Parser(ProbeFact):
-    """The score of the best parser over attention, with what is known of attention alone and of the baselines."""
+    """The score of the best parser over attention, with the scores of attention alone and of the baselines."""
 
     score: Cell
     sees_words: bool

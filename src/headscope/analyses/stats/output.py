@@ -51,7 +51,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     yield Grid(("head", *titles.values(), *roles_shown), lines, words=roles_shown)
     nats = [f"{title} in nats" for statistic, title in titles.items() if statistic.unit is Unit.NATS]
     explained = [f"{title}: {statistic.heading_says}" for statistic, title in titles.items() if statistic.heading_says]
-    norms = ["by norm: the role by what it writes, where that is another"] if by_norm else []
+    norms = ["by norm: the role by norm-weighted attention, where it differs"] if by_norm else []
     yield "; ".join(["percent of attention", *nats, *explained, *norms])
 
 

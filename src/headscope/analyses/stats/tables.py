@@ -35,8 +35,8 @@ STATS = TableSchema(
         HEAD_OR_MEAN,
         text(
             "measure",
-            "where the head looks (`weight`), or what it writes of it (`norm`: the weight times the length of what the "
-            "head writes of the token, each row divided by its sum); no rows of `norm` where that is not known",
+            "attention weight (`weight`), or norm-weighted attention (`norm`: the weight times the norm of the token's "
+            "transformed value, each row divided by its sum); no rows of `norm` where norms are not known",
             choices=MEASURES,
         ),
         text("statistic", "what is measured", choices=NAMES),
@@ -56,8 +56,8 @@ STATS_DIFFERENCES = TableSchema(
         LAYER,
         HEAD_OR_MEAN,
         text("statistic", "what is measured", choices=NAMES),
-        Column("than_layer", "layer of what it is compared with", "int64", bounds=FROM_ONE),
-        replace(HEAD_OR_MEAN, name="than_head", meaning="head of what it is compared with"),
+        Column("than_layer", "layer of the head that it is compared with", "int64", bounds=FROM_ONE),
+        replace(HEAD_OR_MEAN, name="than_head", meaning="head that it is compared with"),
         text("than_statistic", "statistic that it is compared with", choices=NAMES),
         *difference("the first less the second", unit=_UNIT),
         count("n_inputs", "inputs"),

@@ -30,7 +30,7 @@ class NamedModel:
         source: argument of `reader_of`: a hub name, a folder, None for the embedded model, or a loaded one.
         revision: branch, tag or commit on the hub.
         roles: role of each head in the study of this model, `[layer][head]` by kind.
-        weights: hash of the weights that the study measured; None if there is no study of it.
+        weights: hash of the weights that the study measured; None without a study of it.
         refused: reason why it cannot be loaded, if known.
     """
 

@@ -74,7 +74,7 @@ class MaskedWords:
     def asked_words(self, options: Mapping[str, Any]) -> str:
         """Describe how masks are drawn."""
         return (
-            "15% of the ordinary tokens are asked for, drawn anew in each epoch: 80% masked, 10% another piece, 10% as "
+            "15% of the ordinary tokens are predicted, drawn anew in each epoch: 80% masked, 10% another piece, 10% as "
             f"they are. Packing `{options['packing']}`."
         )
 

@@ -9,7 +9,7 @@ UNIFORM, EXPLAINED, POSITIONS = ADDED = ("added_uniform", "added_explained", "ad
 KEPT, OVER_POSITIONS = SHARES = ("kept", "over_positions")
 """The share of the added loss of uniform attention, and of positions alone, that explanations avoid."""
 MEASURES = (*ADDED, *SHARES)
-_UNSURE = "the interval of what it is divided by is not above 0"
+_UNSURE = "the interval of the divisor is not above 0"
 
 EFFECT_KEPT = TableSchema(
     name="effect_kept",
