@@ -9,7 +9,7 @@ from pathlib import Path
 from support.docs import DOCS, ROOT, blocks
 
 EXAMPLE = ROOT / "examples" / "headscope-reach"
-_NAMED = re.compile(r"# (\w+\.py)\n")
+_NAMED = re.compile(r"(?:# |{# )(\w+\.(?:py|j2))(?: #})?\n")
 
 
 def install_example(target: Path) -> Path:
@@ -28,7 +28,7 @@ def write_documented(target: Path) -> Path:
     folder = target / "headscope_reach"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("")
-    for block in blocks(page, "py"):
+    for block in [*blocks(page, "py"), *blocks(page, "jinja")]:
         if named := _NAMED.match(block):
             (folder / named[1]).write_text(block, encoding="utf-8")
     points = tomllib.loads(blocks(page, "toml")[0])["project"]["entry-points"]["headscope.analyses"]

@@ -193,8 +193,8 @@ class Analysis:
     name: str
     question: str
     stages: tuple[Stage, ...]
-    report: str = "in_report:PARTS"
-    terminal: str | None = "in_terminal:render_results"
+    report: str = "facts:PARTS"
+    terminal: str | None = "facts:PAGE"
     command: Command | None = None
     head_measures: tuple[HeadMeasures, ...] = ()
     more_columns: str = ""

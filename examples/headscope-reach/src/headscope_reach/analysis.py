@@ -7,7 +7,7 @@ ANALYSIS = Analysis(
     name="reach",
     package="headscope_reach",
     question="How far away is what a head attends to the most?",
-    stages=(Stage(name="reach", measure="measure:ReachMeasurement", corpora=("text",), options=TEXT_INPUTS),),
+    stages=(Stage(name="reach", measure="compute:ReachMeasurement", corpora=("text",), options=TEXT_INPUTS),),
     command=Command(name="reach", help="Measure how far away each head attends the most, in tokens."),
     head_measures=(HeadMeasures(table="reach", topic="Distance", labels="tables:HEAD_LABELS"),),
 )

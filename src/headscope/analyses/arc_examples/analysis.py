@@ -2,10 +2,4 @@
 
 from headscope.declarations.analysis import Analysis
 
-ANALYSIS = Analysis(
-    name="arc_examples",
-    question="What do the best heads do on a sentence?",
-    stages=(),
-    report="facts:PARTS",
-    terminal=None,
-)
+ANALYSIS = Analysis(name="arc_examples", question="What do the best heads do on a sentence?", stages=(), terminal=None)

@@ -47,7 +47,5 @@ ANALYSIS = Analysis(
     head_measures=measures_of(
         "behaviors", "behavior", topic="Behaviors in text", norm_topic="Behaviors by what it writes"
     ),
-    report="facts:PARTS",
-    terminal="facts:PAGE",
     paper={"table-behaviors": "chosen:paper_table"},
 )

@@ -42,8 +42,6 @@ ANALYSIS = Analysis(
             "gender. Without --coref the synthetic documents are read."
         ),
     ),
-    report="facts:PARTS",
-    terminal="facts:PAGE",
     head_measures=(
         HeadMeasures(table="coref_heads", values=("accuracy",), by=("mention_type",), where={"model": "trained"}),
     ),

@@ -62,7 +62,5 @@ ANALYSIS = Analysis(
         ),
         tells_run=True,
     ),
-    report="facts:PARTS",
-    terminal="facts:PAGE",
     head_measures=(HeadMeasures(table="head_map", values=("x", "y", "cluster")),),
 )

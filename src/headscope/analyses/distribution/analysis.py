@@ -19,7 +19,6 @@ ANALYSIS = Analysis(
             order=6,
         ),
     ),
-    report="facts:PARTS",
     terminal="facts:render_results",
     command=Command(
         name="distribution",

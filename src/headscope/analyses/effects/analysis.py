@@ -56,8 +56,6 @@ ANALYSIS = Analysis(
         ),
         reworded=(LOSS_OF_KIND,),
     ),
-    report="facts:PARTS",
-    terminal="facts:PAGE",
     head_measures=(
         HeadMeasures(
             table="effects", by=("measure",), topic="What the model loses without it", labels="tables:HEAD_LABELS"

@@ -38,6 +38,4 @@ ANALYSIS = Analysis(
         topic="Controlled inputs",
         norm_topic="Controlled inputs, norm-weighted",
     ),
-    report="facts:PARTS",
-    terminal="facts:PAGE",
 )

@@ -70,7 +70,5 @@ ANALYSIS = Analysis(
             "sentences are read as well, where trees and mentions have features, too."
         ),
     ),
-    report="facts:PARTS",
-    terminal="facts:PAGE",
     head_measures=tuple(measures for corpus, measure in _LABELS for measures in _measures_of(corpus, measure)),
 )

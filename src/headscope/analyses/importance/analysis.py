@@ -34,8 +34,6 @@ ANALYSIS = Analysis(
         ),
         reworded=(LOSS_OF_KIND,),
     ),
-    report="facts:PARTS",
-    terminal="facts:PAGE",
     head_measures=(
         HeadMeasures(
             table="importance",

@@ -30,8 +30,6 @@ ANALYSIS = Analysis(
             "it matters. Heads that write little are inactive."
         ),
     ),
-    report="facts:PARTS",
-    terminal="facts:PAGE",
     more_columns="facts:non_sink",
     head_measures=(
         HeadMeasures(

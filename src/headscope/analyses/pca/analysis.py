@@ -31,8 +31,6 @@ ANALYSIS = Analysis(
             "head uses, how much of the variance lies along the first, and where tokens lie along the first two."
         ),
     ),
-    report="facts:PARTS",
-    terminal="facts:PAGE",
     head_measures=(
         HeadMeasures(table="pca", by=("vectors", "statistic"), topic="Directions", labels="tables:HEAD_LABELS"),
     ),

@@ -30,7 +30,5 @@ ANALYSIS = Analysis(
         without=("compat",),
     ),
     head_measures=(HeadMeasures(table="probe_weights", values=("weight",), by=("probe", "direction")),),
-    report="facts:PARTS",
-    terminal="facts:PAGE",
     paper={"table-3": "page_rows:table_3"},
 )

@@ -56,7 +56,6 @@ ANALYSIS = Analysis(
             labels="tables:HEAD_LABELS",
         ),
     ),
-    report="facts:PARTS",
     terminal="output:render_results",
     more_columns="norm_roles:norm_roles",
     paper={"table-heads": "in_paper:heads_by_role", "table-layers": "in_paper:attention_by_layer"},

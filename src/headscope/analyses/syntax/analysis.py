@@ -36,8 +36,6 @@ ANALYSIS = Analysis(
     head_measures=(
         HeadMeasures(table="syntax", values=("accuracy",), by=("relation", "direction"), where={"model": "trained"}),
     ),
-    report="facts:PARTS",
-    terminal="facts:PAGE",
     more_columns="best_relations:best_relations",
     chosen_heads=ChosenHeads(table="syntax_best", by="relation"),
     counts=(CorpusCount(corpus="treebank", number="sentences", unit="sentence", says="trees of {}"),),

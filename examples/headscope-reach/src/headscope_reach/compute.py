@@ -9,7 +9,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import ends_of
-from headscope_reach.accumulator import ReachAccumulator
+from headscope_reach.sums import ReachAccumulator
 from headscope_reach.tables import REACH
 
 
