@@ -82,7 +82,7 @@ def _explained_figure(about: Context, kind: Kind, bars: Bars, rows: Sequence[ran
     labels = [about.words.fill(_LABELS.get(name) or LOOKS[name].label) for name in present]
     handles = [Patch(facecolor=_fill(name), label=label) for name, label in zip(present, labels, strict=True)]
     figure.legend(
-        handles=handles, loc="outside upper left", ncols=1 if narrow() else 5, frameon=False,
+        handles=handles, loc="outside upper left", ncols=1 if narrow() else 4, frameon=False,
         fontsize=LEAST_POINTS if narrow() else 9 if paper_width() is None else 7.5, handlelength=1.0,
         handleheight=1.0, columnspacing=1.2,
     )  # fmt: skip
