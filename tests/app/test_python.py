@@ -124,7 +124,7 @@ def test_the_temporary_folder_of_a_run_that_fails_goes(mine, tmp_path, monkeypat
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     model, tokenizer = mine
     for name in ("report", "stats"):
-        with pytest.raises(hs.HeadscopeError, match="no input could be made"):
+        with pytest.raises(hs.HeadscopeError, match="no input could be built"):
             getattr(hs, name)(model, tokenizer=tokenizer, text=TEXTS[0], packing="paragraphs", max_length=64)
     gc.collect()
     assert list(tmp_path.iterdir()) == []
@@ -159,7 +159,7 @@ def test_the_signature_is_that_of_the_weights(mine):
 def test_a_model_comes_back_after_an_error_too(mine):
     model, tokenizer = mine
     before = state_of(model)
-    with pytest.raises(hs.HeadscopeError, match="no input could be made"):
+    with pytest.raises(hs.HeadscopeError, match="no input could be built"):
         hs.stats(model, tokenizer=tokenizer, text=TEXTS[0], packing="paragraphs", max_length=64)
     assert state_of(model) == before
 

@@ -104,12 +104,6 @@ def test_a_table_of_mentions(text, capsys):
     check_output(capsys.readouterr().out, text)
 
 
-@thirds[0]
-def test_a_table_of_gap(text, capsys):
-    show(in_terminal("coref", made.gap_result(text)))
-    check_output(capsys.readouterr().out, text)
-
-
 @thirds[1]
 def test_a_table_of_probes(text, capsys):
     show(in_terminal("probes", made.probe_result(text)))

@@ -115,11 +115,6 @@ def coreference_result(text: str) -> StageResult:
     return result
 
 
-def gap_result(text: str) -> StageResult:
-    """A file of such a name."""
-    return _as_result("gender", text, "gap", gap={"name": text, "kinds": ["encoder"], "used": 3, "rows": 4})
-
-
 def probe_result(text: str) -> StageResult:
     """Treebanks and word vectors of such names."""
     told = inputs().manifest["probes"]

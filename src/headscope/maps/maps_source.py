@@ -20,9 +20,10 @@ from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.errors import InputError
-from headscope.maps.index import MapEntry, MapsIndex, default_mask, info_of, padded, rows_of, segment_of
+from headscope.maps.index import MapEntry, MapsIndex, default_mask
 from headscope.maps.index_reader import read_index
 from headscope.maps.map_shards import MapsShards
+from headscope.maps.tokens import info_of, padded, rows_of, segment_of
 from headscope.models.anatomy import KindLayout
 
 

@@ -16,9 +16,10 @@ from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 from headscope.encoding.vocabulary import KeyClass, punctuation_class
 from headscope.errors import InputError, OptionError
 from headscope.maps.growing_folder import MapsFolder
-from headscope.maps.index import MapEntry, MapsIndex, Tokens, rows_of
+from headscope.maps.index import MapEntry, MapsIndex, Tokens
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickles import read_original_pickle, write_original_pickle
+from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 
 NO_PLACE_FOR_SINKS = (

@@ -107,7 +107,8 @@ def _interval_columns(field: str, title: str, form: str, *, n: bool = False) -> 
 
 
 def _minus(text: str) -> str:
-    return text.replace("-", "−")
+    """Return numbers with true minus signs; a range or an exponent keeps its hyphen."""
+    return re.sub(r"(?<![\w.])-(?=[\d.])", "−", text)
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(

@@ -71,8 +71,9 @@ class Page:
             more: further fields of `Parts`.
         """
         ranked = [fact for fact in self.template.facts.values() if fact.rank]
+        if self.template.facts:
+            more["findings"] = self.findings
         return Parts(
-            findings=self.findings,
             sections=self.sections,
             figures=(*self._figures.values(), *figures),
             terms=self.terms,

@@ -231,7 +231,10 @@ def _grouped(block: TableBlock, about: Context) -> Html | None:
             el("tr", _row_title(cells[0]), map(_html_cell, cells[1:]), class_="weak" if row.get("weak") else None)
         )
     words, pictures = ([title for title, (_, form) in columns if form in forms] for forms in (_WORDS, ("pictured",)))
-    spans = [el("th", title, colspan=len(group), scope="colgroup" if title else None) for title, group in shown.items()]
+    spans = [
+        el("th", title, colspan=len(group), scope="colgroup") if title else el("td", colspan=len(group))
+        for title, group in shown.items()
+    ]
     table = page_table(
         [title for title, _ in columns], groups, name=block.name, class_=block.class_, words=words, pictures=pictures,
         above=el("tr", spans) if len(shown) > 1 else None,

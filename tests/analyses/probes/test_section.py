@@ -95,7 +95,7 @@ def test_relations_and_distances_are_the_frames(inputs, tables):
         ("table-probe-relations", inputs.tables.get("probe_relations"), "relation"),
         ("table-probe-distances", inputs.tables.get("probe_by_distance"), "distance"),
     ):
-        header, *body = tables[name]
+        _, header, *body = tables[name]
         keys = [key for key in SYSTEMS if key[0] != "structural"]
         assert header[2:] == [f"{SYSTEMS[key].name}, %" for key in keys]
         assert [row[0] for row in body] == list(dict.fromkeys(frame[column]))

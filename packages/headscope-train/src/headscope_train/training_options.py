@@ -133,7 +133,7 @@ class TrainOptions:
                 raise OptionError(_needs_size("groups", keeps="heads"))
             if self.size.heads % self.groups:
                 raise OptionError(
-                    f"--groups {self.groups}: {self.size.heads} heads cannot be shared out among so many; expected a "
+                    f"--groups {self.groups}: {self.size.heads} heads cannot be divided among this number; expected a "
                     f"divisor of {self.size.heads}"
                 )
 
