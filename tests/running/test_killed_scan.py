@@ -63,13 +63,11 @@ def whole(asked, tmp_path_factory):
 
 def test_killed_at_random_moments_it_comes_to_the_same_digits(asked, whole, tmp_path):
     out, log = tmp_path / "killed", tmp_path / "log"
-    draw, kills, in_a_scan = random.Random(7), 0, 0
-    # How often depends on how busy the machine was while the whole run was timed; once must be amid a scan.
-    while not killing.run(lambda: write_noting(asked, out, log), seconds=draw.uniform(0.3, 0.7) * whole.seconds):
+    draw, kills = random.Random(7), 0
+    # How often depends on how busy the machine was while the whole run was timed; the next test kills amid a scan.
+    while not killing.run(lambda: write_noting(asked, out, log), seconds=draw.uniform(0.2, 0.6) * whole.seconds):
         kills += 1
-        in_a_scan += (out / SHARDS).is_dir()
         assert kills < 60
-    assert in_a_scan
     assert answers(out) == whole.answers
     assert left_behind(out) == []
     assert not (out / SHARDS).exists()
