@@ -23,8 +23,8 @@ from mutants.defects import DEFECTS
 TESTS = Path(__file__).parents[1]
 SOURCES = (TESTS.parent / "src", TESTS.parent / "packages" / "headscope-train" / "src")
 SECONDS = 2.0  # of processor time, a fixture's counted with the test that first asks for it
-MOST_CASES = 4  # of one function in a sample
-SLOW_EVERY = 4
+MOST_CASES = 2  # of one function in a sample
+SLOW_EVERY = 8
 _LEFT_OUT = ("slow", "browser")
 _TIME = "processor seconds"
 
