@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import matplotlib.figure
 
@@ -97,11 +97,17 @@ class ChartBlock:
     caption: str
     kind: Kind
     options: Mapping[str, Any] = field(default_factory=dict)
+    file_label: ClassVar[str] = "This figure"
+
+    @property
+    def ending(self) -> str:
+        """Ending of its file name: the kind of attention."""
+        return self.kind.ending
 
     @property
     def file(self) -> str:
-        """Name of its file, without an ending."""
-        return self.name + self.kind.ending
+        """Name of its file, without the file type."""
+        return self.name + self.ending
 
     def draw(self, form: Callable[..., matplotlib.figure.Figure], about: Context) -> matplotlib.figure.Figure:
         """Draw the chart by its form."""
@@ -125,6 +131,11 @@ class FigureBlock:
     caption: str
     ending: str = ""
     file_label: str = "This figure"
+
+    @property
+    def file(self) -> str:
+        """Name of its file, without the file type."""
+        return self.name + self.ending
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -128,7 +128,7 @@ class Page:
     def _drawings(self, name: str, about: Context) -> Iterator[tuple[str, Drawing]]:
         for block in self.filled(about.run).each(ChartBlock):
             if block.name == name and block.rows(about):
-                yield block.kind.ending, partial(block.draw, CHARTS[block.form], about)
+                yield block.ending, partial(block.draw, CHARTS[block.form], about)
 
     def terminal(self, run: Study, *, find: str | None = None) -> Iterator[Grid | str]:
         """Yield the sentences, the tables for a terminal (`TableBlock.terminal`), and the definitions.
@@ -216,17 +216,12 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
 def _drawn(block: ChartBlock | FigureBlock | HtmlBlock, about: Context, figures: Mapping[str, Figure]) -> Html | None:
     """Return a chart or another drawn part with its captions; None if there is nothing to draw."""
     drawn: Html | list[Html] | None
-    if isinstance(block, ChartBlock):
-        pictures = placed(about, figures[block.name], block.alt, ending=block.kind.ending)
-        drawn, key = el("div", pictures, class_="panels") if pictures else None, None
-        file = file_link(about, block.file, "This figure")
-    elif isinstance(block, FigureBlock):
+    if isinstance(block, HtmlBlock):
+        drawn, key = block.read(about), block.key() if block.key else None
+    else:
         pictures = placed(about, figures[block.name], block.alt, ending=block.ending)
         drawn, key = el("div", pictures, class_="panels") if pictures else None, None
-        file = file_link(about, block.name + block.ending, block.file_label)
-    else:
-        drawn, key = block.read(about), block.key() if block.key else None
-        file = file_link(about, block.file, block.file_label) if block.file else None
+    file = file_link(about, block.file, block.file_label) if block.file else None
     notes = [note for note in (_caption(block.caption), key, file) if note]
     return captioned(drawn, *notes) if drawn is not None and notes else drawn
 

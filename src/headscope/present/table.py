@@ -64,6 +64,11 @@ def _of_cell(write: Callable[[float], str]) -> Callable[[Any], CellText]:
     return lambda value: CellText(write(value.value if isinstance(value, Cell) else float(value)))
 
 
+def _ends_of(write: Callable[[float], str], between: str = "–") -> Callable[[Any], CellText]:
+    """Return the form of an interval alone, or of the mark for a missing one."""
+    return lambda cell: CellText(ends(cell, write, between=between, missing=DASH))
+
+
 def _nats(value: float) -> str:
     return nats(value).replace("-", "−")
 
@@ -123,10 +128,10 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         "share": _of_cell(share),
         "share_ends": lambda cell: CellText(share(cell.value), ends(cell)),
         "emphasized": lambda value: _emphasized(*value),
-        "ends": lambda cell: CellText(ends(cell, missing=DASH)),
-        "ends_to": lambda cell: CellText(ends(cell, between=" to ", missing=DASH)),
+        "ends": _ends_of(share),
+        "ends_to": _ends_of(share, between=" to "),
         "two_decimals": _of_cell(two_decimals),
-        "decimal_ends": lambda cell: CellText(ends(cell, two_decimals, between=" to ", missing=DASH)),
+        "decimal_ends": _ends_of(two_decimals, between=" to "),
         # a share of an offset, with the offset below it
         "offset_share": lambda value: CellText(share(value[0].value), offset_words(value[1])),
         # a difference of shares in points, with its interval below
@@ -134,12 +139,10 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         # the mean over random draws, with their range below
         "runs": _runs,
         "q": lambda q: CellText(q if isinstance(q, str) else q_words(q)),
-        # an entropy in nats, and its 95% interval
-        "spread": _of_cell(two_decimals),
-        "spread_ends": lambda cell: CellText(ends(cell, two_decimals, missing=DASH)),
+        "two_decimal_ends": _ends_of(two_decimals),
         # a number without decimals from 100 up, and its 95% interval
         "short": _of_cell(_short),
-        "short_ends": lambda cell: CellText(ends(cell, _short, between=" to ", missing=DASH)),
+        "short_ends": _ends_of(_short, between=" to "),
         # a number and the name of its statistic: 75.2 %
         "statistic": lambda value: CellText(f"{table_number(*value)} {unit(value[1])}"),
         # a picture of a head's accuracy beside its baseline and control; nothing in a terminal
@@ -151,8 +154,7 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         # a divergence in nats; its interval alone
         "nats": _of_cell(nats),
         "nats_ends": lambda cell: CellText(span(cell.ci_low, cell.ci_high) or DASH),
-        # a number with two decimals, or text in place of it; with its interval below; with three decimals
-        "decimals": _of_cell(two_decimals),
+        # a number with two decimals and its interval below, or text in place of both; with three decimals
         "decimals_and_ends": lambda value: (
             CellText(value)
             if isinstance(value, str)
@@ -162,22 +164,22 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
         # a share with its interval and its spread over seeds below
         "share_spread": lambda value: _emphasized(value[0], False, value[1]),
         "correlation": _of_cell(correlation),
-        "correlation_ends": lambda cell: CellText(ends(cell, correlation, missing=DASH)),
+        "correlation_ends": _ends_of(correlation),
         "three_digits": lambda value: CellText(formatted(float(value), "#.3g")),
         # an accuracy with its interval beside it and its picture below it
         "pictured": lambda value: _pictured(value[0], **value[1]),
         # the number of inputs behind a number
         "n": lambda cell: CellText(f"{cell.n:,}"),
         "thousandths": _of_cell(thousandths),
+        "thousandths_ends": _ends_of(thousandths),
         # nats of three decimals, more near 0
         "precise": _of_cell(_nats),
-        "precise_ends": lambda cell: CellText(ends(cell, _nats, between=" to ", missing=DASH)),
+        "precise_ends": _ends_of(_nats, between=" to "),
         # a share in whole percent
         "whole": _of_cell(_whole),
-        "whole_ends": lambda cell: CellText(ends(cell, _whole, between=" to ", missing=DASH)),
+        "whole_ends": _ends_of(_whole, between=" to "),
         # a share as a number of cases: 2 of 4
         "hits": lambda cell: CellText(f"{round(cell.value * cell.n)} of {cell.n}"),
-        "thousandths_ends": lambda cell: CellText(ends(cell, thousandths, missing=DASH)),
     }
 )
 """How a field is written: name of the form -> its function."""

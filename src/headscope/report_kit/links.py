@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
-from headscope.report_kit.report_parts import Context, Figure
+from headscope.report_kit.report_parts import Context
 from headscope.views.markup import Html, el
 
 
@@ -29,22 +28,7 @@ def _text_of(paragraph: Sequence[Sentence]) -> list[Html | str]:
     return out
 
 
-def paper_figure(about: Context, number: int) -> Html | None:
-    """Link the file of a figure of the paper."""
-    return file_link(about, f"figure-{number}", f"Figure {number} of the paper, drawn for this model")
-
-
 def file_link(about: Context, file: str, what: str) -> Html | None:
     """Link a figure's file, with a short description; None if figures are not saved next to the page."""
     link = el("a", "SVG", href=f"figures/{file}.svg")
     return el("p", f"{what}: ", link, class_="files") if about.links else None
-
-
-def kind_link(about: Context, figure: Figure, kind: Kind, what: str) -> Html | None:
-    """Link the file of a figure that has one for each kind of attention, with a short description.
-
-    Returns:
-        None if figures are not saved next to the page, or the kind has no numbers.
-    """
-    file = figure.name + kind.ending
-    return file_link(about, file, what) if about.links and file in figure.drawings(about) else None

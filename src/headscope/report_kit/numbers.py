@@ -131,16 +131,6 @@ def table_number(value: float, statistic: str, *, missing: str = DASH) -> str:
     return share(value, missing=missing) if is_share(statistic) else formatted(value, ".2f", missing=missing)
 
 
-def terminal_share(value: float) -> str:
-    """Return a share for a terminal, which may have neither a dash nor a true minus sign."""
-    return share(value, missing=HYPHEN)
-
-
-def terminal_ends(low: float, high: float) -> str:
-    """Return an interval of a share for a terminal, `72.9 to 77.4`."""
-    return joined(low, high, terminal_share, between=" to ", missing=HYPHEN)
-
-
 def bracketed_interval(low: float, high: float, *, form: str, scale: float = 1.0) -> str:
     """Return ` (2.31 to 2.35)`, each end times `scale`, to append to a number; empty without an interval."""
     return "" if isnan(low) else f" ({scale * low:{form}} to {scale * high:{form}})"

@@ -66,11 +66,6 @@ class Context:
         """Return the kind of attention with this name."""
         return next(kind for kind in self.kinds if kind.name == name)
 
-    def findings_on(self, *topics: str, kind: Kind | None = None) -> list[Sentence]:
-        """Return the sentences on these topics; with `kind`, those about that kind or about the whole model."""
-        kinds = None if kind is None else ("", kind.name)
-        return [each for each in self.findings if each.topic in topics and (kinds is None or each.kind in kinds)]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Section:

@@ -34,7 +34,7 @@ def layer_columns(about: Context) -> dict[str, dict[str, dict[str, tuple[str, st
     """Return the columns of the table of layer means, by topic: four for each of its statistics."""
     columns = {}
     for name in NAMES:
-        value, ends = ("share", "ends") if is_share(name) else ("spread", "spread_ends")
+        value, ends = ("share", "ends") if is_share(name) else ("two_decimals", "two_decimal_ends")
         columns[name] = {
             "mean": (name, value),
             "95% interval": (name, ends),

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b
 from math import ceil
 
 import matplotlib.figure
-import pandas as pd
 
 from headscope.figures.saving import svg_text
 from headscope.figures.settling import settle
 from headscope.palette import palette
-from headscope.report_kit.captions import caption, captioned
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import kind_link, linked
 from headscope.report_kit.pictures.stamps import stamped
 from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.report_kit.tables.page_rows import Table
 from headscope.views.markup import Html, el, raw, text
 
 PIXELS_PER_POINT = 1.36
@@ -59,37 +53,6 @@ def placed(
         for file, draw in drawings.items()
         if page.fullmatch(file)
     ]
-
-
-def placed_by_kind(
-    about: Context,
-    figure: Figure,
-    label: str,
-    table: Callable[[pd.DataFrame, Kind], Table],
-    *notes: str,
-    topic: str = "",
-    class_: str | None = None,
-) -> Iterator[Html]:
-    """Yield the heading, the sentences, the figure and its table for each kind of attention that a figure draws.
-
-    The explanation of the figure, and the link to its file, are placed next to it.
-
-    Args:
-        about: the run.
-        figure: a figure drawn from one table, with a file for each kind.
-        label: description of the figure, with `{}` for the kind's name.
-        table: builds the table of a kind from that table.
-        notes: explanation of the figure, one paragraph each.
-        topic: topic of the sentences.
-        class_: class of a box around the figure's pictures.
-    """
-    for kind in about.kinds:
-        if pictures := placed(about, figure, label.format(kind.name), ending=kind.ending):
-            yield from (*kind.heading(), *linked(about.findings_on(topic, kind=kind)))
-            file = kind_link(about, figure, kind, "This figure")
-            shown = [el("div", pictures, class_=class_)] if class_ else pictures
-            yield captioned(shown, *map(caption, notes), file)
-            yield table(about.run.tables[figure.tables[0]], kind).html()
 
 
 def _markup(about: Context, file: str, draw: Drawing) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from headscope.report_kit.numbers import DASH, ends, share
 from headscope.report_kit.pictures.strip import scale
-from headscope.report_kit.tables.cells import Cell
 from headscope.views.markup import Html, el
 
 
@@ -52,14 +50,6 @@ def group_body(title: str, rows: Sequence[Html], *, columns: int) -> Html:
 def numbered(value: str | Html, below: str = "", *more: Html | None) -> Html:
     """Return a cell with a number, its details in small print below, and more."""
     return el("td", value, el("small", below) if below else None, *more)
-
-
-def share_cell(cell: Cell | None, *more: Html | None, bold: bool = False) -> Html:
-    """Return a cell with a share in percent and its interval below, or a dash if it has no number."""
-    if cell is None or not cell.exists:
-        return el("td", DASH)
-    value = share(cell.value)
-    return numbered(el("b", value) if bold else value, ends(cell), *more)
 
 
 def scrolled(table: Html, label: str) -> Html:
