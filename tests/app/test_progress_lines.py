@@ -124,7 +124,7 @@ def test_the_first_estimate_follows_controls_and_annotated_corpora():
         told = []
         for _, watch in watched_stages(run, told.append):
             watch(Progress("reading"))
-        if told[0].left != pytest.approx(expected, abs=0.1):
+        if told[0].left != pytest.approx(expected, rel=0.2):  # the seconds since the start are subtracted
             wrong.append((names, told[0].left, expected))
     assert not wrong
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from headscope.encoding import shards
 from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
@@ -27,7 +28,14 @@ def asked(tmp_path_factory):
     return sharded_options(folder, repeats=24, documents=8, controls=1, stages=STAGES)
 
 
-small_shards = shards_of(150)
+SHARD = 150
+small_shards = shards_of(SHARD)
+
+
+def write_in_small_shards(asked, out):
+    """Write a run in another process, which does not share this one's patches."""
+    shards.SHARD_TOKENS = SHARD
+    write_run(prepare(asked), out)
 
 
 def write_noting(asked, out, log):
@@ -42,7 +50,7 @@ def write_noting(asked, out, log):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sharded_scan, "compute_shard", noting)
-        write_run(prepare(asked), out)
+        write_in_small_shards(asked, out)
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ def test_killed_at_random_moments_it_comes_to_the_same_digits(asked, whole, tmp_
 def test_what_a_killed_run_left_is_swept_by_the_next(asked, whole, tmp_path):
     """A part of a shard's file, and sums of a stage that was finished in between."""
     out = tmp_path / "left"
-    assert not killing.run(lambda: write_run(prepare(asked), out), before=killing.kill_at_rename(3, after=False))
+    assert not killing.run(lambda: write_in_small_shards(asked, out), before=killing.kill_at_rename(3, after=False))
     found = read_manifest(out)
     assert found is not None
     assert found.content["complete"] is False

@@ -9,6 +9,7 @@ import pytest
 
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
+from headscope.encoding import shards
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.prepared_run import prepare, prepare_model_run
@@ -47,7 +48,8 @@ def asked(tmp_path_factory):
     )
 
 
-small_shards = shards_of(150)
+SHARD = 150
+small_shards = shards_of(SHARD)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +149,12 @@ def test_a_part_that_was_killed_goes_on_with_its_shards(asked, folders, tmp_path
     out = tmp_path / "killed"
     part = Part(1, PARTS)
     trap = killing.kill_at_rename(8, after=False)  # when two shards of all that share a scan are kept
-    assert not killing.run(lambda: write_part(prepare_model_run(asked), out, part), before=trap)
+
+    def write_in_small_shards():
+        shards.SHARD_TOKENS = SHARD  # the other process does not share this one's patches
+        write_part(prepare_model_run(asked), out, part)
+
+    assert not killing.run(write_in_small_shards, before=trap)
     with pytest.raises(InputError) as refused:
         read_parts([out, *folders[1:]])
     assert str(refused.value) == f"part 1/{PARTS} in {out} is not finished; run its command again first"

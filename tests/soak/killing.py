@@ -1,53 +1,59 @@
-"""A process of its own for each try, forked from one that has loaded everything, and killed as an operator would."""
+"""Run work in a process of its own, and kill it as an operator would.
 
+The processes are forked from a server that has loaded everything but computed nothing: a fork of the test's own
+process would inherit the locks of its threads, and crash or wait forever.
+"""
+
+import multiprocessing
 import os
 import random
 import signal
 import sys
-import threading
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import cloudpickle
+
 RENAMES = ("rename", "replace")
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["headscope.running.writing", "headscope.analyses", "transformers", "cloudpickle"])
 
 
 def run(work: Callable[[], object], *, before: Callable[[], None] | None = None, seconds: float | None = None) -> bool:
-    """Run work in a forked process; return whether it came to its end, and was not killed.
+    """Run work in another process; return True if it finished, False if it was killed.
 
     Args:
-        work: what to do.
+        work: function to run; it is pickled with the values that it uses.
         before: called in the process first, as to set a trap.
-        seconds: after which the process is killed.
+        seconds: time after which the process is killed.
 
     Raises:
         RuntimeError: it ended with an error of its own.
     """
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            if before is not None:
-                before()
-            work()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    timer = None if seconds is None else threading.Timer(seconds, os.kill, (child, signal.SIGKILL))
-    if timer is not None:
-        timer.start()
-    _, status = os.waitpid(child, 0)
-    if timer is not None:
-        timer.cancel()
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+    module = sys.modules[work.__module__]
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        child = SERVER.Process(target=_call, args=(cloudpickle.dumps((before, work)),))
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+    child.start()
+    child.join(seconds)
+    if child.is_alive():
+        child.kill()
+        child.join()
+    if child.exitcode == -signal.SIGKILL:
         return False
-    if status != 0:
-        raise RuntimeError(f"the work ended by itself with status {status}")
+    if child.exitcode != 0:
+        raise RuntimeError(f"the work ended by itself with status {child.exitcode}")
     return True
+
+
+def _call(pickled: bytes) -> None:
+    before, work = cloudpickle.loads(pickled)
+    if before is not None:
+        before()
+    work()
 
 
 def kill_at_rename(number: int, *, after: bool) -> Callable[[], None]:
