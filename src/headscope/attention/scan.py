@@ -8,7 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from headscope.attention.finite import FiniteChecks
 from headscope.attention.host_copy import HostCopy
-from headscope.attention.model.model_source import ModelSource, TileSource
+from headscope.attention.model.model_source import TileSource
+from headscope.attention.model.segment_source import SegmentSource
 from headscope.attention.tile import AttentionTile, join_rows
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
@@ -120,7 +121,7 @@ def scan(
             each.open(source.layout)
     consumer = _Feed(accumulators, progress)
     stacks = [each for each in layout_accumulators if isinstance(each, StackAccumulator)]
-    if stacks and isinstance(source, ModelSource):
+    if stacks and isinstance(source, SegmentSource):
         source, batches = copy(source), source.batches
         source.batches = _small_enough(batches, stacks)
     needs = frozenset().union(*(each.needs for each in layout_accumulators))

@@ -40,6 +40,9 @@ class OptionList:
         help="Hub name (google-bert/bert-base-uncased) or folder; the embedded headscope-minilm when not given.",
     )
     revision: str | None = option(None, group="model", help="Branch, tag or commit on the hub.")
+    other: str | None = option(
+        None, help="Second model, whose heads are compared with those of --model: hub name or folder."
+    )
     text: tuple[str, ...] = option(
         (),
         group="corpora",
@@ -242,4 +245,14 @@ class OptionList:
         24,
         least=0,
         help="Approximate number of inputs, in whole documents, for heads removed together; 0 leaves these out.",
+    )
+    # None follows from the models: heads of one lineage correspond by number.
+    pairs: str | None = option(
+        None,
+        choices=("same", "matched"),
+        default_text="same for models of one lineage, else matched",
+        help="Heads that are compared: same (heads of one number) or matched (one to one, by their attention).",
+    )
+    margin: float = option(
+        0.01, help="Heads whose attention differs by less are the same; Jensen-Shannon divergence in nats."
     )

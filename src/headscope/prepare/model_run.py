@@ -29,6 +29,7 @@ class ModelRun:
         options: options of the run.
         corpora: corpora that the run reads.
         model: model that reads them.
+        second: model that is compared with it; None for none.
         chosen: notes for the user on choices made for this text because the options leave them open.
 
     Attributes:
@@ -37,16 +38,23 @@ class ModelRun:
     """
 
     def __init__(
-        self, options: RunOptions, *, corpora: RunCorpora, model: ReadingModel, chosen: tuple[str, ...] = ()
+        self,
+        options: RunOptions,
+        *,
+        corpora: RunCorpora,
+        model: ReadingModel,
+        second: ReadingModel | None = None,
+        chosen: tuple[str, ...] = (),
     ) -> None:
         self.options, self.corpora, self.model, self._chosen = options, corpora, model, chosen
+        self.second = second
         self.loaded, self.encoder, self.anatomy = model.loaded, model.encoder, model.anatomy
         self.inputs = RunInputs(corpora.text, model.encoder, options)
         self.signature = make_signature(
             model=model.facts,
             tokenizer=tokenizer_hash(model.loaded.tokenizer),
             corpus=corpora.facts,
-            options=options.shaping,
+            options=options.shaping if second is None else {**options.shaping, "other": second.facts["weights"]},
             seed=options.seed,
         )
 

@@ -9,7 +9,7 @@ from headscope.models.loading.in_memory import dtype_of
 from headscope.prepare.left_to_model import SINGLE_LINES, controls_of, with_packing
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.reading_model import open_model
+from headscope.prepare.reading_model import open_model, open_second
 from headscope.prepare.run_corpora import open_corpora
 from headscope.scans.progress import Watcher, note_early, tell
 from headscope.scans.scan_declaration import ReadableRun
@@ -60,6 +60,9 @@ def prepare_model_run(
     if options.loaded_model is None:
         tell(watch, "loading the model")
     model = open_model(options)
+    if options.other is not None:
+        tell(watch, "loading the second model")
+    second = open_second(options, model)
     # The choices that the options leave to the model are known now; the signature names the result.
     controls = controls_of(model.loaded.model) if options.controls is None else options.controls
     text = corpora.text
@@ -68,7 +71,7 @@ def prepare_model_run(
     chosen = tuple(filter(None, [corpora.lines_chosen, single_chosen]))
     documents = "lines" if corpora.lines_chosen else options.documents
     options = replace(packed, documents=documents, dtype=dtype_of(model.loaded), controls=controls)
-    run = ModelRun(options, corpora=corpora, model=model, chosen=chosen)
+    run = ModelRun(options, corpora=corpora, model=model, second=second, chosen=chosen)
     run.inputs.check(corpora.documents)
     for note in run.early_notes():
         note_early(watch, note)

@@ -7,6 +7,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.shards import BatchLimit, Inputs, ShardedBatches
+from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.in_memory import dtype_of, without_head
 from headscope.models.loading.load_choices import precision_note
@@ -14,7 +15,7 @@ from headscope.models.loading.load_model import LoadedModel, load_model
 from headscope.models.placement import device_of, weight_bytes
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.input_sizes import auto_batch_size, check_length
-from headscope.prepare.signature import model_facts
+from headscope.prepare.signature import model_facts, tokenizer_hash
 
 _CONTROL_BYTES = 1 << 30
 """Models with random weights are kept for all stages while together they take no more bytes than this."""
@@ -96,6 +97,26 @@ def open_model(options: RunOptions) -> ReadingModel:
         HeadscopeError: it cannot be loaded, has no attention heads, or cannot read inputs of that length.
     """
     loaded = options.loaded_model or load_model(options.model, **options.loading)
+    return ReadingModel(
+        loaded, token_types=options.token_types, max_length=options.max_length, batch_size=options.batch_size
+    )
+
+
+def open_second(options: RunOptions, first: ReadingModel) -> ReadingModel | None:
+    """Load the model that a run's model is compared with; None without one.
+
+    Raises:
+        ModelError: its tokenizer differs from that of the first model.
+        HeadscopeError: it cannot be loaded, or read inputs of that length.
+    """
+    if options.other is None:
+        return None
+    loaded = load_model(options.other, **{**options.loading, "revision": None})
+    if tokenizer_hash(loaded.tokenizer) != tokenizer_hash(first.loaded.tokenizer):
+        raise ModelError(
+            f"{options.other} has another tokenizer than {first.loaded.name}; expected two models that read the same "
+            "tokens"
+        )
     return ReadingModel(
         loaded, token_types=options.token_types, max_length=options.max_length, batch_size=options.batch_size
     )

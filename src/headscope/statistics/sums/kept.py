@@ -153,8 +153,10 @@ def layout_state(layout: Sequence[KindLayout]) -> State:
 
 def read_layout(state: Mapping[str, NDArray[Any]]) -> list[KindLayout]:
     """Read the layout that `layout_state` wrote."""
+    kinds = [name.removeprefix("layout.") for name in state if name.startswith("layout.")]
+    # Names end with one of `KINDS`; those of a second model have a prefix.
+    kinds.sort(key=lambda kind: (kind not in KINDS, KINDS.index(kind.split()[-1])))
     return [
         KindLayout(kind, layers=int(state[f"layout.{kind}"][0]), heads=int(state[f"layout.{kind}"][1]))
-        for kind in KINDS
-        if f"layout.{kind}" in state
+        for kind in kinds
     ]

@@ -1,0 +1,28 @@
+"""The declaration of the comparison of two models."""
+
+from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
+from headscope.declarations.head_measures import HeadMeasures
+
+ANALYSIS = Analysis(
+    name="compare",
+    question="What differs between the heads of two models?",
+    stages=(
+        Stage(
+            name="compare",
+            measure="compute:CompareMeasurement",
+            corpora=("text",),
+            options=(*TEXT_INPUTS, "other", "controls", "pairs", "margin"),
+            required_options=("other",),
+            passes=2,
+            refusal="saved maps hold one model; give two models and text in place of --maps to compare them",
+        ),
+    ),
+    command=Command(
+        name="compare",
+        help=(
+            "Compare the heads of two models on one text.\n\nWhich heads attend elsewhere after fine-tuning, with an "
+            "adapter, or in another seed? A divergence near zero is a finding, too: the head is the same."
+        ),
+    ),
+    head_measures=(HeadMeasures(table="head_changes", topic="Change", labels="tables:HEAD_LABELS"),),
+)

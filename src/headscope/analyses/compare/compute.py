@@ -1,0 +1,179 @@
+"""The stage of a comparison: one pass of two models over the text, and its tables."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.compare.pairs import HeadChanges, head_changes
+from headscope.analyses.compare.sums import ChangeAccumulator
+from headscope.analyses.compare.tables import HEAD_CHANGES, MEASURE_CHANGES
+from headscope.analyses.measurement import Measurement
+from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stats.sums import StatsAccumulator
+from headscope.attention.model.model_source import TileSource
+from headscope.attention.model.pair_source import SECOND, PairSource, joint_layout
+from headscope.errors import OptionError
+from headscope.prepare.model_run import ModelRun
+from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
+from headscope.statistics.inference.confidence import interval_of
+from headscope.statistics.inference.estimate import difference, ratio
+from headscope.statistics.inference.significance import false_discovery, p_either_side
+from headscope.statistics.statistic_catalog import STATISTICS
+
+RANDOM = "random"
+
+
+@dataclass(frozen=True)
+class PairText(TextOfRun):
+    """The text of a run, read by its model and by the model that it is compared with.
+
+    Attributes:
+        run: run of the first model.
+        control: seed of random weights of the first model, read in place of the second; None for the second model.
+    """
+
+    run: ModelRun
+    control: int | None = None
+
+    def source(self) -> TileSource:
+        """Return the stream of tiles over the text."""
+        if self.control is not None:
+            return PairSource(self.run.source(), self.run.over((), control=self.control))
+        assert self.run.second is not None
+        return PairSource(self.run.source(), self.run.second.source(()))
+
+
+class CompareMeasurement(Measurement[ModelRun]):
+    """The change of every head between two models."""
+
+    def check(self) -> None:
+        """Raise an error for two models that cannot be compared.
+
+        Raises:
+            OptionError: there is no second model, or the models have no kind of attention in common.
+        """
+        if self.run.second is None:
+            raise OptionError("a comparison needs a second model; name it with --other")
+
+    def scans(self) -> Iterator[Scan]:
+        """Yield the pass of the two models over the text, and that of the first model and random weights."""
+        assert self.run.second is not None
+        layout = joint_layout(self.run.layout, self.run.second.anatomy.layout)
+        options = {"seed": self.run.options.seed, "every_pair": self.every_pair}
+        sums = [ChangeAccumulator(layout, **options), StatsAccumulator(layout)]
+        yield Scan(PairText(self.run), sums, label="comparing two models", local=True)
+        if self.run.controls:
+            layout = joint_layout(self.run.layout, self.run.layout)
+            random = PairText(self.run, control=0)
+            yield Scan(random, [ChangeAccumulator(layout, **options)], RANDOM, label="random weights", local=True)
+
+    @property
+    def every_pair(self) -> bool:
+        """True if heads are matched by their attention, not by their number."""
+        assert self.run.second is not None
+        if self.run.options.pairs is not None:
+            return self.run.options.pairs == "matched"
+        return not same_lineage(self.run)
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the tables."""
+        changes = sums.of(ChangeAccumulator)
+        random = sums.of(ChangeAccumulator, RANDOM).compute() if RANDOM in sums else ()
+        by_kind = {each.kind: each for each in random}
+        seed, margin = self.run.options.seed, self.run.options.margin
+        results = [
+            head_changes(each, by_kind.get(each.kind), every_pair=self.every_pair, seed=seed, margin=margin)
+            for each in changes.compute()
+        ]
+        assert self.run.second is not None
+        return StageResult(
+            name="compare",
+            tables={
+                "head_changes": change_table(results),
+                "measure_changes": measure_table(sums.of(StatsAccumulator), results),
+            },
+            facts={"compare": {"other": self.run.second.loaded.name, "matched": self.every_pair, "margin": margin}},
+            state=changes.state(),
+        )
+
+
+def same_lineage(run: ModelRun, *, least: float = 0.5) -> bool:
+    """Return True if heads of the two models correspond by number: same shape, and similar token embeddings.
+
+    Fine-tuning changes embeddings little, while those of two seeds are unrelated. The mean cosine similarity of the
+    tokens' embeddings must exceed `least`.
+    """
+    import torch
+
+    assert run.second is not None
+    if run.layout != run.second.anatomy.layout:
+        return False
+    first, second = (model.get_input_embeddings().weight for model in (run.loaded.model, run.second.loaded.model))
+    if first.shape != second.shape:
+        return False
+    with torch.inference_mode():
+        alike = torch.nn.functional.cosine_similarity(first.float(), second.float().to(first.device))
+    return float(alike.mean()) > least
+
+
+def change_table(results: Sequence[HeadChanges]) -> pd.DataFrame:
+    """Return results as `head_changes.parquet`, a row for each pair of heads."""
+    rows = [
+        {
+            **_heads(result, pair),
+            "change": result.change.value[pair],
+            "ci_low": result.change.low[pair],
+            "ci_high": result.change.high[pair],
+            "verdict": result.verdict[pair],
+            "ceiling": result.ceiling[pair],
+            "n_rows": result.rows,
+            "n_documents": result.documents,
+        }
+        for result in results
+        for pair in range(len(result.first))
+    ]
+    return HEAD_CHANGES.frame(rows)
+
+
+def measure_table(stats: StatsAccumulator, results: Sequence[HeadChanges]) -> pd.DataFrame:
+    """Return the differences of all statistics as `measure_changes.parquet`, with q over all of them."""
+    stacked, rows = stats.sums.stacked(), []
+    for result in results:
+        sides = []
+        for prefix, heads in (("", result.first), (SECOND, result.second)):
+            values = stacked[f"weight.{prefix}{result.kind}"][:, heads[:, 0], heads[:, 1]]
+            counts = stacked[f"n_weight.{prefix}{result.kind}"][:, None]
+            sides.append((values, np.broadcast_to(counts, values.shape)))
+        (first, n_first), (second, n_second) = sides
+        estimate = difference(second, n_second, first, n_first)
+        interval = interval_of(estimate, scale="real")
+        p = p_either_side(estimate)
+        means = [ratio(*side).value for side in sides]
+        for pair in range(len(result.first)):
+            for column, name in enumerate(STATISTICS):
+                here = pair, column
+                if np.isnan(means[0][here]) and np.isnan(means[1][here]):
+                    continue
+                rows.append(
+                    {
+                        **_heads(result, pair),
+                        "statistic": name,
+                        "first": means[0][here],
+                        "second": means[1][here],
+                        "difference": interval.value[here],
+                        "ci_low": interval.low[here],
+                        "ci_high": interval.high[here],
+                        "p": p[here] if estimate.error[here] > 0 or interval.value[here] != 0 else np.nan,
+                        "n_documents": estimate.documents[here],
+                    }
+                )
+    table = pd.DataFrame(rows)
+    table["q_value"] = false_discovery(table.pop("p").to_numpy())
+    return MEASURE_CHANGES.frame(table.to_dict("records"))
+
+
+def _heads(result: HeadChanges, pair: int) -> dict[str, object]:
+    (layer, head), (other_layer, other_head) = result.first[pair] + 1, result.second[pair] + 1
+    return {"kind": result.kind, "layer": layer, "head": head, "other_layer": other_layer, "other_head": other_head}

@@ -1,0 +1,93 @@
+"""What changed between two models: the pairs of heads that attend elsewhere, and those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from headscope.analyses.compare.pairs import CHANGED, SAME
+from headscope.present.blocks import Row
+from headscope.present.facts import Fact
+from headscope.present.page import Page
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import HeadRef, numbered
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import Cell, cell_of, records
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changed(Fact):
+    """The heads that changed, those that are the same, and the number of those undecided, of one kind.
+
+    `heads` are the changed heads, the most changed first; `largest` is the change of the first.
+    """
+
+    kind: Kind
+    other: str
+    of: int
+    heads: Sequence[HeadRef]
+    largest: Cell | None
+    same: int
+    undecided: int
+    topic = "compare"
+    rank = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Untested(Fact):
+    """There are too few documents for intervals."""
+
+    kind: Kind
+    other: str
+    topic = "compare"
+    rank = 5
+
+
+def compare_facts(about: Context) -> Iterator[Fact]:
+    """Yield the verdicts on the heads of each kind."""
+    other = about.run.manifest.get("compare", {}).get("other", "")
+    for kind in about.kinds:
+        rows = _rows(about, kind)
+        if not rows:
+            continue
+        tested = [row for row in rows if isinstance(row["verdict"], str)]
+        if not tested:
+            yield Untested(kind=kind, other=other)
+            continue
+        changed = [row for row in tested if row["verdict"] == CHANGED]
+        same = sum(row["verdict"] == SAME for row in tested)
+        yield Changed(
+            kind=kind,
+            other=other,
+            of=len(tested),
+            heads=[numbered(kind.name, int(row["layer"]), int(row["head"])) for row in changed],
+            largest=cell_of(changed[0], "change") if changed else None,
+            same=same,
+            undecided=len(tested) - len(changed) - same,
+            figure=kind.shaded({(int(row["layer"]), int(row["head"])): float(row["change"]) for row in rows}),
+        )
+
+
+def change_rows(about: Context, kind: Kind) -> list[Row]:
+    """Return a row for each pair of heads, the most changed first."""
+    return [
+        {
+            "head": numbered(kind.name, int(row["layer"]), int(row["head"])),
+            "other": f"{int(row['other_layer'])}-{int(row['other_head'])}",
+            "change": cell_of(row, "change"),
+            "ceiling": row["ceiling"],
+            "verdict": row["verdict"],
+        }
+        for row in _rows(about, kind)
+    ]
+
+
+def _rows(about: Context, kind: Kind) -> list[dict]:
+    table = about.run.tables.get("head_changes")
+    if table is None:
+        return []
+    return records(table[table["kind"] == kind.name].sort_values("change", ascending=False))
+
+
+PAGE = Page(__name__, compare_facts, uses=(change_rows,))
+PARTS = PAGE.parts(group="alike")

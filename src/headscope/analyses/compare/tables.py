@@ -1,0 +1,67 @@
+"""The tables of a comparison: the change of each pair of heads, and the measures in which they differ."""
+
+from headscope.analyses.compare.pairs import MARGIN, VERDICTS
+from headscope.declarations.head_measures import MeasureLabel
+from headscope.statistics.tables.columns import (
+    FEW,
+    FROM_ONE,
+    HEAD,
+    KIND,
+    LAYER,
+    POSITIVE,
+    Q_VALUE,
+    count,
+    difference,
+    estimate,
+    number,
+    text,
+)
+from headscope.statistics.tables.table_schema import Column, TableSchema
+
+_PARTNER = (
+    Column("other_layer", "layer of its partner in the other model, from 1", "int64", bounds=FROM_ONE),
+    Column("other_head", "head of its partner in that layer, from 1", "int64", bounds=FROM_ONE),
+)
+
+HEAD_CHANGES = TableSchema(
+    name="head_changes",
+    meaning="How differently each head and its partner in the other model attend.",
+    columns=(
+        *(KIND, LAYER, HEAD),
+        *_PARTNER,
+        *estimate(
+            "change",
+            "Jensen-Shannon divergence between the two heads, mean over rows",
+            unit="nats",
+            bounds=POSITIVE,
+        ),
+        text(
+            "verdict",
+            f"`changed` if the whole interval is above the margin ({MARGIN:g} nats unless given), `same` if it is below, "
+            "each at a false discovery rate of 5% over heads",
+            missing=FEW,
+            choices=VERDICTS,
+        ),
+        Column("ceiling", "the same divergence against random weights", unit="nats", missing="no controls", bounds=POSITIVE),
+        count("n_rows", "rows"),
+        count("n_documents", "documents"),
+    ),
+    key=("kind", "layer", "head"),
+)
+MEASURE_CHANGES = TableSchema(
+    name="measure_changes",
+    meaning="The difference of each statistic between a head's partner in the other model and the head.",
+    columns=(
+        *(KIND, LAYER, HEAD),
+        *_PARTNER,
+        text("statistic", "name of the statistic, as in `stats`"),
+        number("first", "value in the first model", unit="as in `stats`", missing="it cannot occur"),
+        number("second", "value in the second model", unit="as in `stats`", missing="it cannot occur"),
+        *difference("second minus first, paired by document", unit="as in `stats`", missing="it cannot occur"),
+        Q_VALUE,
+        count("n_documents", "documents"),
+    ),
+    key=("kind", "layer", "head", "statistic"),
+)
+TABLES = (HEAD_CHANGES, MEASURE_CHANGES)
+HEAD_LABELS = {"change": MeasureLabel(label="change", unit="nats")}
