@@ -11,9 +11,7 @@ from headscope.analyses.distances.divergence import SMOOTHING, jensen_shannon
 _NUMBERS_AT_ONCE = 1 << 20
 
 
-def in_order(
-    first: Float[Tensor, "head row key"], second: Float[Tensor, "head row key"]
-) -> Float64[Tensor, "head"]:
+def in_order(first: Float[Tensor, "head row key"], second: Float[Tensor, "head row key"]) -> Float64[Tensor, "head"]:
     """Sum over rows the divergence between each head of one model and the same head of the other, in nats.
 
     Args:

@@ -13,6 +13,8 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, numbered
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, cell_of, records
+from headscope.statistics.inference.significance import SIGNIFICANT
+from headscope.statistics.statistic_catalog import STATISTICS, is_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,28 @@ class Untested(Fact):
     rank = 5
 
 
+@dataclass(frozen=True, kw_only=True)
+class Differs(Fact):
+    """How a changed head differs: the statistics whose share of attention rose or fell the most, by size.
+
+    Attributes:
+        head: the head.
+        differences: up to `MOST_DIFFERENCES` statistics with their differences, the second model minus the first.
+    """
+
+    kind: Kind
+    head: HeadRef
+    differences: Sequence[tuple[str, Cell]]
+    topic = "compare"
+
+
+MOST_DIFFERENCES = 2
+LEAST_POINTS = 0.01
+"""Smallest difference of a share that is put into words."""
+MOST_DESCRIBED = 5
+"""Number of changed heads whose differences are put into words."""
+
+
 def compare_facts(about: Context) -> Iterator[Fact]:
     """Yield the verdicts on the heads of each kind."""
     other = about.run.manifest.get("compare", {}).get("other", "")
@@ -66,6 +90,27 @@ def compare_facts(about: Context) -> Iterator[Fact]:
             undecided=len(tested) - len(changed) - same,
             figure=kind.shaded({(int(row["layer"]), int(row["head"])): float(row["change"]) for row in rows}),
         )
+        for row in changed[:MOST_DESCRIBED]:
+            if differences := _differences(about, kind, int(row["layer"]), int(row["head"])):
+                head = numbered(kind.name, int(row["layer"]), int(row["head"]))
+                yield Differs(kind=kind, head=head, differences=differences)
+
+
+def _differences(about: Context, kind: Kind, layer: int, head: int) -> list[tuple[str, Cell]]:
+    """Return the shares of attention that differ the most, whole interval on one side of 0, without repetitions."""
+    table = about.run.tables["measure_changes"]
+    rows = table[(table["kind"] == kind.name) & (table["layer"] == layer) & (table["head"] == head)]
+    rows = rows[
+        rows["statistic"].map(lambda name: name in STATISTICS and is_share(name)) & (rows["q_value"] < SIGNIFICANT)
+    ]
+    rows = rows[rows["difference"].abs() >= LEAST_POINTS]
+    order = rows["difference"].abs().sort_values(ascending=False).index
+    chosen: dict[object, tuple[str, Cell]] = {}
+    for row in records(rows.loc[order]):
+        statistic = STATISTICS[row["statistic"]]
+        # Of statistics of one quantity over different rows, only the first is named.
+        chosen.setdefault(statistic.quantity, (row["statistic"], cell_of(row, "difference")))
+    return list(chosen.values())[:MOST_DIFFERENCES]
 
 
 def change_rows(about: Context, kind: Kind) -> list[Row]:

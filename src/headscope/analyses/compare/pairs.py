@@ -40,7 +40,9 @@ class HeadChanges:
     documents: int
 
 
-def head_changes(sums: ChangeSums, random: ChangeSums | None, *, every_pair: bool, seed: int, margin: float = MARGIN) -> HeadChanges:
+def head_changes(
+    sums: ChangeSums, random: ChangeSums | None, *, every_pair: bool, seed: int, margin: float = MARGIN
+) -> HeadChanges:
     """Return how much each head differs from its partner in the other model.
 
     Heads in order are compared with one another. Otherwise pairs are the assignment with the smallest sum of

@@ -66,20 +66,19 @@ class ChangeAccumulator(Accumulator):
     merges: ClassVar[str] = "; merge scans of the same two models only"
 
     def __init__(
-        self,
-        layout: Sequence[KindLayout],
-        *,
-        seed: int = 0,
-        every_pair: bool = False,
-        limit: int = SEGMENT_LIMIT,
+        self, layout: Sequence[KindLayout], *, seed: int = 0, every_pair: bool = False, limit: int = SEGMENT_LIMIT
     ) -> None:
         self.seed, self.every_pair, self.limit = seed, every_pair, limit
         self.groups = PAIR_GROUPS if every_pair else GROUPS
         self.pairs = pairs_of_kinds(layout)
         larger = {first.kind: max(first, second, key=_heads) for first, second in self.pairs}
         # The same number of rows is drawn for both models.
-        even = [replace(larger[part.kind.removeprefix(SECOND)], kind=part.kind) for part in layout if _kind(part) in larger]
-        self.draw = _Draw(tuple(even), seed=seed, limit=limit) if every_pair else RowDraw(tuple(even), seed=seed, limit=limit)
+        even = [
+            replace(larger[part.kind.removeprefix(SECOND)], kind=part.kind) for part in layout if _kind(part) in larger
+        ]
+        self.draw = (
+            _Draw(tuple(even), seed=seed, limit=limit) if every_pair else RowDraw(tuple(even), seed=seed, limit=limit)
+        )
         self._stack = RowStack(self.draw)
         self._compared: list[tuple[str, int, int, OnHost]] = []
         super().__init__(layout)
@@ -172,5 +171,3 @@ def _heads(part: KindLayout) -> int:
 
 def _kind(part: KindLayout) -> str:
     return part.kind.removeprefix(SECOND)
-
-

@@ -30,10 +30,7 @@ HEAD_CHANGES = TableSchema(
         *(KIND, LAYER, HEAD),
         *_PARTNER,
         *estimate(
-            "change",
-            "Jensen-Shannon divergence between the two heads, mean over rows",
-            unit="nats",
-            bounds=POSITIVE,
+            "change", "Jensen-Shannon divergence between the two heads, mean over rows", unit="nats", bounds=POSITIVE
         ),
         text(
             "verdict",
@@ -42,7 +39,9 @@ HEAD_CHANGES = TableSchema(
             missing=FEW,
             choices=VERDICTS,
         ),
-        Column("ceiling", "the same divergence against random weights", unit="nats", missing="no controls", bounds=POSITIVE),
+        Column(
+            "ceiling", "the same divergence against random weights", unit="nats", missing="no controls", bounds=POSITIVE
+        ),
         count("n_rows", "rows"),
         count("n_documents", "documents"),
     ),
