@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from headscope.analyses.compare.pairs import CHANGED, SAME
 from headscope.present.blocks import Row
@@ -14,6 +15,7 @@ from headscope.report_kit.linked_sentences import HeadRef, numbered
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.statistics.inference.significance import SIGNIFICANT
+from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS, is_share
 
 
@@ -61,6 +63,12 @@ class Differs(Fact):
 
 
 MOST_DIFFERENCES = 2
+TARGETS = tuple(
+    name
+    for name, each in STATISTICS.items()
+    if each.topic in ("position", "special") and each.rows is Rows.ALL and is_share(name)
+)
+"""The statistics that are shares of attention to some tokens, over all rows."""
 LEAST_POINTS = 0.01
 """Smallest difference of a share that is put into words."""
 MOST_DESCRIBED = 5
@@ -97,20 +105,13 @@ def compare_facts(about: Context) -> Iterator[Fact]:
 
 
 def _differences(about: Context, kind: Kind, layer: int, head: int) -> list[tuple[str, Cell]]:
-    """Return the shares of attention that differ the most, whole interval on one side of 0, without repetitions."""
+    """Return the shares of attention that differ the most."""
     table = about.run.tables["measure_changes"]
     rows = table[(table["kind"] == kind.name) & (table["layer"] == layer) & (table["head"] == head)]
-    rows = rows[
-        rows["statistic"].map(lambda name: name in STATISTICS and is_share(name)) & (rows["q_value"] < SIGNIFICANT)
-    ]
+    rows = rows[rows["statistic"].isin(TARGETS) & (rows["q_value"] < SIGNIFICANT)]
     rows = rows[rows["difference"].abs() >= LEAST_POINTS]
-    order = rows["difference"].abs().sort_values(ascending=False).index
-    chosen: dict[object, tuple[str, Cell]] = {}
-    for row in records(rows.loc[order]):
-        statistic = STATISTICS[row["statistic"]]
-        # Of statistics of one quantity over different rows, only the first is named.
-        chosen.setdefault(statistic.quantity, (row["statistic"], cell_of(row, "difference")))
-    return list(chosen.values())[:MOST_DIFFERENCES]
+    order = rows["difference"].abs().sort_values(ascending=False).index[:MOST_DIFFERENCES]
+    return [(row["statistic"], cell_of(row, "difference")) for row in records(rows.loc[order])]
 
 
 def change_rows(about: Context, kind: Kind) -> list[Row]:
@@ -127,7 +128,7 @@ def change_rows(about: Context, kind: Kind) -> list[Row]:
     ]
 
 
-def _rows(about: Context, kind: Kind) -> list[dict]:
+def _rows(about: Context, kind: Kind) -> list[dict[str, Any]]:
     table = about.run.tables.get("head_changes")
     if table is None:
         return []

@@ -1,5 +1,6 @@
 """The pairs of heads that are compared, and how much each differs, with its verdict."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -78,7 +79,7 @@ def head_changes(
     )
 
 
-def verdicts(interval_at, *, margin: float = MARGIN) -> NDArray[np.object_]:
+def verdicts(interval_at: Callable[[float], Interval], *, margin: float = MARGIN) -> NDArray[np.object_]:
     """Return the verdict on each change: `changed`, `same` or `undecided`; None without an interval.
 
     A change is *changed* if its whole interval lies above the margin, *same* if it lies below, each at a false

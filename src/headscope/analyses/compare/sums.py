@@ -20,7 +20,7 @@ from headscope.statistics.sums.groups import GROUPS
 from headscope.statistics.sums.kept import Declared, counted, summed
 
 COMPARED = 1 << 24
-"""Maximum number of weights of a segment at which pairs of heads are compared, if at least `FEWEST_ROWS` rows remain."""
+"""Maximum number of weights of a segment at which pairs of heads are compared, if `FEWEST_ROWS` rows remain."""
 FEWEST_ROWS = 2
 PAIR_GROUPS = 32
 """Number of groups of documents if all pairs of heads are compared, because each group has a sum per pair."""
@@ -73,12 +73,8 @@ class ChangeAccumulator(Accumulator):
         self.pairs = pairs_of_kinds(layout)
         larger = {first.kind: max(first, second, key=_heads) for first, second in self.pairs}
         # The same number of rows is drawn for both models.
-        even = [
-            replace(larger[part.kind.removeprefix(SECOND)], kind=part.kind) for part in layout if _kind(part) in larger
-        ]
-        self.draw = (
-            _Draw(tuple(even), seed=seed, limit=limit) if every_pair else RowDraw(tuple(even), seed=seed, limit=limit)
-        )
+        even = tuple(replace(larger[_kind(part)], kind=part.kind) for part in layout if _kind(part) in larger)
+        self.draw = (_Draw if every_pair else RowDraw)(even, seed=seed, limit=limit)
         self._stack = RowStack(self.draw)
         self._compared: list[tuple[str, int, int, OnHost]] = []
         super().__init__(layout)

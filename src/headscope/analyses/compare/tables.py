@@ -34,14 +34,12 @@ HEAD_CHANGES = TableSchema(
         ),
         text(
             "verdict",
-            f"`changed` if the whole interval is above the margin ({MARGIN:g} nats unless given), `same` if it is below, "
-            "each at a false discovery rate of 5% over heads",
+            f"`changed` if the whole interval is above the margin ({MARGIN:g} nats unless given), `same` if it is "
+            "below, each at a false discovery rate of 5% over heads",
             missing=FEW,
             choices=VERDICTS,
         ),
-        Column(
-            "ceiling", "the same divergence against random weights", unit="nats", missing="no controls", bounds=POSITIVE
-        ),
+        Column("ceiling", "divergence against random weights", unit="nats", missing="no controls", bounds=POSITIVE),
         count("n_rows", "rows"),
         count("n_documents", "documents"),
     ),
