@@ -1,0 +1,66 @@
+"""The pairs of heads of two models, and the verdicts on them."""
+
+import numpy as np
+import pytest
+
+from headscope.analyses.compare.pairs import CHANGED, SAME, UNDECIDED, assigned, head_changes, judged
+from headscope.analyses.compare.sums import ChangeSums
+from headscope.models.anatomy import KindLayout
+
+
+def sums_of(by_group, rows, *, second=None):
+    layout = KindLayout("encoder", layers=1, heads=by_group.shape[1])
+    return ChangeSums(
+        kind="encoder", first=layout, second=second or layout, sums=by_group, rows=np.asarray(rows, dtype=np.int64)
+    )
+
+
+def test_verdicts_follow_the_margin():
+    generator = np.random.default_rng(0)
+    rows = np.full(40, 100)
+    means = np.array([0.0, 0.002, 0.0101, 0.05])
+    by_group = (means * generator.gamma(20, 1 / 20, (40, 4)) * rows[:, None])[:, None]
+    sums = sums_of(by_group.reshape(40, 1, 4), rows)
+    changes = head_changes(
+        ChangeSums(
+            kind="encoder",
+            first=KindLayout("encoder", layers=1, heads=4),
+            second=KindLayout("encoder", layers=1, heads=4),
+            sums=sums.sums,
+            rows=sums.rows,
+        ),
+        None,
+        every_pair=False,
+        seed=0,
+    )
+    assert list(changes.verdict) == [SAME, SAME, UNDECIDED, CHANGED]
+    np.testing.assert_allclose(changes.change.value, by_group.sum(0)[0] / rows.sum())
+    assert changes.first.tolist() == changes.second.tolist() == [[0, 0], [0, 1], [0, 2], [0, 3]]
+
+
+def test_few_documents_give_no_verdict():
+    changes = head_changes(sums_of(np.ones((9, 3)), np.ones(9)), None, every_pair=False, seed=0)
+    assert list(changes.verdict) == [None] * 3
+    assert np.isnan(changes.change.low).all()
+
+
+def test_a_permutation_is_found():
+    order = np.random.default_rng(1).permutation(12)
+    cost = np.random.default_rng(2).uniform(0.2, 0.6, (12, 12))
+    cost[np.arange(12), order] = 0.01
+    first, second = assigned(cost)
+    assert first.tolist() == list(range(12))
+    assert second.tolist() == order.tolist()
+
+
+def test_pairs_are_measured_on_documents_that_did_not_choose_them():
+    """Without any real pair, the chosen pairs look better than chance on the documents that chose them, not on others."""
+    generator = np.random.default_rng(3)
+    groups, heads = 200, 10
+    sums = generator.uniform(0.0, 1.0, (groups, heads, heads))
+    rows = np.ones(groups, dtype=np.int64)
+    own, partner = assigned(sums.sum(0))
+    flattered = sums[:, own, partner].mean()
+    honest = judged(sums, rows, own, seed=0).mean()
+    assert flattered < 0.47
+    assert honest == pytest.approx(0.5, abs=0.02)
