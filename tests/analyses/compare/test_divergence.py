@@ -10,7 +10,7 @@ from headscope.analyses.compare.divergence import in_order, of_all_pairs
 
 def random_heads(heads, rows, keys, *, seed):
     generator = torch.Generator().manual_seed(seed)
-    return torch.softmax(4 * torch.randn((heads, rows, keys), generator=generator), dim=-1)
+    return torch.softmax(4 * torch.randn((heads, rows, keys), generator=generator).double(), dim=-1)
 
 
 def plain(first, second):

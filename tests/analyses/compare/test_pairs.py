@@ -62,5 +62,5 @@ def test_pairs_are_measured_on_documents_that_did_not_choose_them():
     own, partner = assigned(sums.sum(0))
     flattered = sums[:, own, partner].mean()
     honest = judged(sums, rows, own, seed=0).mean()
-    assert flattered < 0.47
+    assert flattered < 0.48
     assert honest == pytest.approx(0.5, abs=0.02)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +109,7 @@ def assigned(cost: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def judged(
-    sums: NDArray[np.float64], rows: NDArray[np.int64], first: NDArray[np.int64], *, seed: int
+    sums: NDArray[np.float64], rows: NDArray[Any], first: NDArray[np.int64], *, seed: int
 ) -> NDArray[np.float64]:
     """Return the divergence of each head and its partner by group, the partner chosen on the other half of the groups.
 

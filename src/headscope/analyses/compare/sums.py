@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -43,7 +43,7 @@ class ChangeSums:
     first: KindLayout
     second: KindLayout
     sums: NDArray[np.float64]
-    rows: NDArray[np.int64]
+    rows: NDArray[Any]
 
 
 class ChangeAccumulator(Accumulator):
