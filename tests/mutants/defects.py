@@ -207,7 +207,7 @@ DEFECTS = [
         "analyses/importance/test_accumulator.py"),
     _in("analyses/pca/directions.py", "covariance -= mean[:, :, None] * mean[:, None, :]", "pass",
         "analyses/pca/test_principal.py"),
-    _in("analyses/distribution/deciles.py", "np.minimum(low, least), np.maximum(high, most)", "low, high",
+    _in("analyses/distribution/compute.py", "np.minimum(low, least), np.maximum(high, most)", "low, high",
         "analyses/distribution/test_deciles.py"),
     _in("analyses/behaviors/compute.py", "& (shares.low > TIMES_UNIFORM * uniform)", "",
         "analyses/behaviors/test_measure.py", "analyses/behaviors/test_hand_made_heads.py"),
