@@ -2,8 +2,9 @@
 
 import pytest
 
+from headscope.analyses.explanation import words
 from headscope.analyses.explanation.catalog import CATALOG, FEATURES, GROUPS
-from headscope.analyses.explanation.features import ATTENDING, TOKENS, Feature, words
+from headscope.analyses.explanation.features import ATTENDING, TOKENS, Feature
 from headscope.analyses.explanation.sentence import Part, explanation_sentence, is_avoided, phrase_of
 from headscope.errors import OptionError
 from headscope.statistics.statistic import Special
