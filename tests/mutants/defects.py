@@ -216,7 +216,7 @@ DEFECTS = [
     _in("analyses/stats/sums.py", "of_class if rows.inside else lengths - of_class", "of_class", STATS),
     _in("analyses/probes/parsers/decoding.py", "if (heads == 0).sum() != 1:", "if (heads == 0).sum() < 1:",
         "analyses/probes/test_decoding.py"),
-    _in("analyses/probes/data/tree_sentences.py", 'index if drawn == "self"', '0 if drawn == "self"',
+    _in("analyses/probes/tree_sentences.py", 'index if drawn == "self"', '0 if drawn == "self"',
         "analyses/probes/test_control_task.py"),
     # declarations, scans, signatures
     _in("declarations/run_options.py", "if self.treebank_train and not self.treebank:", "if False:",

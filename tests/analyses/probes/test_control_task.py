@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headscope.analyses.probes.data.tree_sentences import BEHAVIORS, behavior_of, control_targets
+from headscope.analyses.probes.tree_sentences import BEHAVIORS, behavior_of, control_targets
 
 
 def test_the_three_behaviors_are_as_likely():

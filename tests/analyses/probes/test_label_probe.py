@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.data.tree_sentences import UNKNOWN, kinds_of
-from headscope.analyses.probes.parsers.label_probe import LabelProbe, root_label
+from headscope.analyses.probes.parsers.decoding import LabelProbe, root_label
+from headscope.analyses.probes.tree_sentences import UNKNOWN, kinds_of
 from support.probe_data import WORDS, made_up_tables, made_up_trees, on_disk, probe_data
 
 VECTORS = torch.from_numpy(np.random.default_rng(3).normal(size=(len(WORDS), 5)).astype(np.float32))

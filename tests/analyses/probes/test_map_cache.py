@@ -6,8 +6,8 @@ import shutil
 import numpy as np
 import pytest
 
-from headscope.analyses.probes.data import map_cache
-from headscope.analyses.probes.data.map_cache import MapCache, TableWriter, cache_limit
+from headscope.analyses.probes import map_cache
+from headscope.analyses.probes.map_cache import MapCache, TableWriter, cache_limit
 from headscope.errors import OptionError, OutputError
 
 TABLE = np.ones((64, 64, 4), dtype=np.float16)  # 32 KiB

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.probes.data.probe_batches import NO_TARGET
-from headscope.analyses.probes.data.tree_sentences import UNKNOWN
+from headscope.analyses.probes.probe_data import NO_TARGET
+from headscope.analyses.probes.tree_sentences import UNKNOWN
 from support.probe_data import made_up_tables, made_up_trees, on_disk, probe_data
 
 

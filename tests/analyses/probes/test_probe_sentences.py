@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.probes.data.tree_sentences import (
+from headscope.analyses.probes.tree_sentences import (
     UNKNOWN,
     WordTable,
     is_punctuation,
@@ -10,7 +10,7 @@ from headscope.analyses.probes.data.tree_sentences import (
     numbered,
     tree_sentences,
 )
-from headscope.analyses.probes.data.word_vectors import WordVectors
+from headscope.analyses.probes.word_vectors import WordVectors
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 
 VECTORS = WordVectors(

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.analyses.probes.data.map_cache import TableWriter, WordMaps
-from headscope.analyses.probes.data.word_maps import WordMapCollector, bytes_of, heads_of
+from headscope.analyses.probes.map_cache import TableWriter, WordMaps
+from headscope.analyses.probes.probe_data import WordMapCollector, bytes_of, heads_of
 from headscope.attention.head_id import HeadId
 from headscope.attention.scan import scan
 from headscope.encoding.segment import NO_WORD

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from headscope.analyses.probes.catalog import OVER_ATTENTION
 from headscope.analyses.probes.figures import FIGURES, weight_grids
 from headscope.analyses.probes.page_rows import MOST_WEIGHTS as MOST_WEIGHTS
 from headscope.analyses.probes.page_rows import SCORES_BY_SYSTEM as SCORES_BY_SYSTEM
@@ -19,7 +18,7 @@ from headscope.analyses.probes.page_rows import (
     relation_rows,
     weight_rows,
 )
-from headscope.analyses.probes.tables import STRUCTURAL
+from headscope.analyses.probes.tables import OVER_ATTENTION, STRUCTURAL
 from headscope.present.facts import Fact
 from headscope.present.page import Page
 from headscope.report_kit.comparing import Comparison, Verdict, compared, verdicts

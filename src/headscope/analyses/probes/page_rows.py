@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.probes.catalog import OVER_ATTENTION, SYSTEMS
 from headscope.analyses.probes.parsers.learner import System
+from headscope.analyses.probes.tables import OVER_ATTENTION, SYSTEMS
 from headscope.prepare.overlap import overlap_line
 from headscope.present.blocks import Row
 from headscope.report_kit.relation_names import short
