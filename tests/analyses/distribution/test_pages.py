@@ -9,7 +9,7 @@ import pytest
 from headscope.analyses.distribution.facts import FIGURE, PAGE, decile_figure, distribution_cards, render_results
 from headscope.analyses.distribution.tables import MEASURES, NAMES
 from headscope.analyses.for_report import measures_of
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.report_kit.kinds import kinds_of
 from headscope.views.markup import json_text
 from support import mock_inputs

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
-from headscope.analyses.behaviors.key_sets import KeySets, UniformBaseline
-from headscope.analyses.behaviors.key_sums import KeySums, key_sums
+from headscope.analyses.behaviors.key_sums import KeySets, KeySums, UniformBaseline, key_sums
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from headscope.analyses.distribution.examples import ExampleAccumulator, examples_table
 from headscope.analyses.distribution.sums import DECILES, BinnedValues, DistributionAccumulator, DistributionResult
 from headscope.analyses.distribution.tables import DISTRIBUTION, MEASURES
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import Measurement, StageResult
 from headscope.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ratio_interval

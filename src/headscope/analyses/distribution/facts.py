@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter
 
 from headscope.analyses.distribution.sums import DECILES
 from headscope.analyses.distribution.tables import MEASURES, RowMeasure
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.figures.axes import log_axis
 from headscope.figures.head_points import draw_points, panel_column, side_by_side

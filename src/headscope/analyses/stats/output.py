@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.analyses.stats.norm_roles import roles_by_norm
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.counted import count
