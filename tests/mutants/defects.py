@@ -217,7 +217,7 @@ DEFECTS = [
     _in("analyses/probes/parsers/decoding.py", "if (heads == 0).sum() != 1:", "if (heads == 0).sum() < 1:",
         "analyses/probes/test_decoding.py"),
     _in("analyses/probes/tree_sentences.py", 'index if drawn == "self"', '0 if drawn == "self"',
-        "analyses/probes/test_control_task.py"),
+        "analyses/probes/test_tree_sentences.py"),
     # declarations, scans, signatures
     _in("declarations/run_options.py", "if self.treebank_train and not self.treebank:", "if False:",
         "running/test_stages.py::test_wrong_options_from_python"),

@@ -169,7 +169,7 @@ def test_tokens_are_avoided_where_they_keep_more_attention_away_than_they_draw()
 
 
 def vowels(rows):
-    return rows.of_keys([])
+    return rows.offset
 
 
 def test_a_feature_of_a_user_has_a_group_of_its_own():

@@ -1,4 +1,4 @@
-"""Figure 5: for each of the best heads two sentences where it is right and one where it is wrong, as pictures in the page."""
+"""Figure 5: for each of the best heads two sentences where it is right and one where it is wrong, drawn in the page."""
 
 from __future__ import annotations
 

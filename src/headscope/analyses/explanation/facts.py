@@ -10,16 +10,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.explanation.looks import FIGURE, explained_bars, head_looks, rows_of
-from headscope.analyses.explanation.tables import (
-    CONTROL,
-    COREFERENCE,
-    CORPORA,
-    PREDICTIONS,
-    TEXT,
-    TRAINED,
-    TREEBANK,
-    WORST,
-)
+from headscope.analyses.explanation.tables import CONTROL, CORPORA, PREDICTIONS, TEXT, TRAINED, WORST
 from headscope.present.blocks import Row
 from headscope.present.facts import Fact
 from headscope.present.page import Page
@@ -187,22 +178,8 @@ def _predicted(about: Context, kind: Kind, uneven: pd.DataFrame, control: float,
     )  # fmt: skip
 
 
-def text_rows(about: Context, kind: Kind) -> list[Row]:
-    """Return a row for each head: its explained share in the text, and its sentence without that share."""
-    return _head_rows(about, kind, TEXT)
-
-
-def treebank_rows(about: Context, kind: Kind) -> list[Row]:
-    """Return the same rows for the treebank."""
-    return _head_rows(about, kind, TREEBANK)
-
-
-def coreference_rows(about: Context, kind: Kind) -> list[Row]:
-    """Return the same rows for the coreference corpus."""
-    return _head_rows(about, kind, COREFERENCE)
-
-
-def _head_rows(about: Context, kind: Kind, corpus: str) -> list[Row]:
+def head_rows(about: Context, kind: Kind, corpus: str) -> list[Row]:
+    """Return a row for each head: its explained share in a corpus, and its sentence without that share."""
     return [
         {
             "head": numbered(kind.name, int(row["layer"]), int(row["head"])),
@@ -215,9 +192,7 @@ def _head_rows(about: Context, kind: Kind, corpus: str) -> list[Row]:
     ]
 
 
-PAGE = Page(
-    __name__, explanation_facts, uses=(explained_bars, text_rows, treebank_rows, coreference_rows), finds=has_words
-)
+PAGE = Page(__name__, explanation_facts, uses=(explained_bars, head_rows), finds=has_words)
 PARTS = PAGE.parts(
     figures=(FIGURE,), group="what", explained=("explanation",), head_sentences=head_sentences, looks=head_looks,
     cards=explanation_cards, needed={"explanation": ("explanation_examples", "run headscope report again")},
