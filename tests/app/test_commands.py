@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.app.analysis_functions import FUNCTIONS
 from headscope.app.cli import measuring, printing
 from headscope.app.cli.program import app

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.analyses.stats.compute import stats_table
 from headscope.analyses.stats.output import render_results as in_terminal
 from headscope.analyses.stats.sums import StatsAccumulator

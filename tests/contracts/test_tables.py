@@ -6,7 +6,7 @@ import sys
 import pandas as pd
 import pytest
 
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare

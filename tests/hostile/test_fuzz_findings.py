@@ -7,7 +7,7 @@ import pickle
 import pandas as pd
 import pytest
 
-from headscope.analyses.probes.data.word_vectors import read_vectors
+from headscope.analyses.probes.word_vectors import read_vectors
 from headscope.corpora.fetch.names import parse
 from headscope.corpora.fetch.parquet import parquet_to_conllu, parquet_to_text
 from headscope.corpora.reading import read_corpus

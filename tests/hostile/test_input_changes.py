@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from transformers import AutoModelForMaskedLM
 
-from headscope.analyses.probes.data.word_vectors import read_vectors
+from headscope.analyses.probes.word_vectors import read_vectors
 from headscope.corpora.ordered import Passes
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from headscope.analyses.distances.facts import PAGE as DISTANCES
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.app.cli import printing, report
 from headscope.app.cli.printing import show
 from headscope.app.cli.program import app, main

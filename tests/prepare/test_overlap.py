@@ -6,7 +6,7 @@ import json
 import pytest
 
 import headscope as hs
-from headscope.analyses.probes.data.tree_sentences import tree_sentences
+from headscope.analyses.probes.tree_sentences import tree_sentences
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.corpora.trees.writer import treebank_text
 from headscope.errors import HeadscopeError, OptionError

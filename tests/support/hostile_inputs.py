@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from headscope.analyses.probes.data.word_vectors import read_vectors
+from headscope.analyses.probes.word_vectors import read_vectors
 from headscope.corpora.fetch.parquet import parquet_to_conllu, parquet_to_text
 from headscope.corpora.mentions.coreference_files import read_coreference
 from headscope.corpora.mentions.gap_rows import read_gap

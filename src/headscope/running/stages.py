@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from headscope.analyses.measurement import NO_RESULTS, Measurement
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import NO_RESULTS, Measurement, StageResult
 from headscope.declarations.analysis import Stage
 from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.declarations.run_options import RunOptions

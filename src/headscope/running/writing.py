@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.prepare.prepared_run import Run
 from headscope.running.resume import finished_stages
 from headscope.running.run_folder import check_out

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.behaviors import compute, delimiters
+from headscope.analyses.behaviors import catalog, compute
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL
 from headscope.analyses.behaviors.compute import stands_out
 from headscope.analyses.behaviors.facts import PARTS
@@ -103,7 +103,7 @@ def test_the_text_is_drawn_and_the_vocabulary_read_once_for_all_controls(asked, 
         return lambda *given: calls.append(name) or of(*given)
 
     monkeypatch.setattr(run, "sample", noted("sample", run.sample))
-    monkeypatch.setattr(delimiters, "delimiters_of_tokenizer", noted("delimiters", delimiters.delimiters_of_tokenizer))
+    monkeypatch.setattr(catalog, "delimiters_of_tokenizer", noted("delimiters", catalog.delimiters_of_tokenizer))
     measure_stage(STAGES["behaviors"], run, {}, None)
     assert calls == ["delimiters", "sample"]
     calls.clear()

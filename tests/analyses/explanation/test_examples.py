@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from headscope.analyses.explanation.cards import explanation_cards
 from headscope.analyses.explanation.divergences import chosen_examples
 from headscope.analyses.explanation.explain import explain
+from headscope.analyses.explanation.facts import explanation_cards
 from headscope.analyses.explanation.row_context import Tokens
 from headscope.analyses.explanation.table_rows import SINK_LOGIT, SINK_NAME, example_records, shown_keys
 from headscope.analyses.explanation.tables import BEST, EXPLANATION_EXAMPLES, WEIGHT, WORST

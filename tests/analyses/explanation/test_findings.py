@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 
-from headscope.analyses.explanation.cards import head_sentences
 from headscope.analyses.explanation.catalog import GROUPS
-from headscope.analyses.explanation.facts import PAGE
+from headscope.analyses.explanation.facts import PAGE, head_sentences
 from headscope.analyses.explanation.looks import COLORS, color_of, stacked
 from headscope.reporting.every_finding import all_findings, headline
 from headscope.reporting.payload import data_block

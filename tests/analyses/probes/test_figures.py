@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures import probe_distances, probe_layers, probe_scores, probe_weights
 from headscope.analyses.probes.page_rows import probe_lines
+from headscope.analyses.probes.tables import SYSTEMS
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_color
 from headscope.statistics.arc_bins import DISTANCES

@@ -12,8 +12,8 @@ from headscope.analyses.probes import score_rows as scores
 from headscope.analyses.probes import trained_parsers as probe_stage
 from headscope.analyses.probes import treebanks as probe_bench
 from headscope.analyses.probes.compute import ProbesMeasurement
-from headscope.analyses.probes.data.map_cache import MapCache
-from headscope.analyses.probes.fitting import probe_training as training
+from headscope.analyses.probes.map_cache import MapCache
+from headscope.analyses.probes.parsers import probe_training as training
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError

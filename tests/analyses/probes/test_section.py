@@ -2,9 +2,9 @@
 
 import pytest
 
-from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.facts import PAGE, PARTS
 from headscope.analyses.probes.page_rows import probe_lines
+from headscope.analyses.probes.tables import SYSTEMS
 from headscope.prepare.overlap import overlap_facts
 from headscope.study.paper_table import paper_numbers
 from support import mock_inputs

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
+from headscope.analyses.measurement import StageResult
 from headscope.analyses.norms.sums import NormAccumulator
-from headscope.analyses.stage_result import StageResult
 from headscope.analyses.stats.compute import stats_table
 from headscope.analyses.stats.facts import PAGE, PARTS
 from headscope.analyses.stats.norm_roles import roles_by_norm

@@ -8,13 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.behaviors.catalog import NAMES, NATURAL, SHARES
+from headscope.analyses.behaviors.catalog import NAMES, NATURAL, SHARES, delimiters_of, delimiters_of_run
 from headscope.analyses.behaviors.copy_examples import copy_examples
-from headscope.analyses.behaviors.delimiters import delimiters_of, delimiters_of_run
 from headscope.analyses.behaviors.sums import BehaviorAccumulator, NormBehaviorAccumulator
 from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE, COPY_EXAMPLES, best_columns
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on, notes_on_left_out
+from headscope.analyses.measurement import Measurement, StageResult, notes_on, notes_on_left_out
 from headscope.encoding.segment import Segment
 from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.maps_run import MapsRun

@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.tables import COPY_EXAMPLES
-from headscope.analyses.excerpt_columns import excerpt_columns
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
@@ -157,5 +156,5 @@ def copy_examples(run: ModelRun, inputs: Sequence[Segment]) -> pd.DataFrame:
     for example in examples:
         queries, keys = ([arc[side] for arc in example.arcs] for side in (0, 1))
         of_pairs = {"value": example.value, "queries": queries, "keys": keys}
-        rows.append({**excerpt_columns(run, example.excerpt), **of_pairs})
+        rows.append({**example.excerpt.as_row(*run.excerpt_words(example.excerpt)), **of_pairs})
     return pd.DataFrame(rows, columns=COPY_EXAMPLES.names)

@@ -14,8 +14,7 @@ from headscope.analyses.coref.head_rule import rule_agreement
 from headscope.analyses.coref.mentions import coreference_questions
 from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.analyses.coref.windows import MentionCounts, MentionWindows
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.model.model_source import TileSource
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.counted import count

@@ -12,8 +12,7 @@ from headscope.analyses.distances.layer_effect import PERMUTATIONS, layer_effect
 from headscope.analyses.distances.pairs import pair_table
 from headscope.analyses.distances.sums import DivergenceAccumulator, DivergenceResult
 from headscope.analyses.distances.tables import MAP_TABLES
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.declarations.analysis_list import of_table
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import Stream

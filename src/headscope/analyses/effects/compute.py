@@ -10,8 +10,7 @@ from headscope.analyses.effects.effects_text import FITS, EffectsText, documents
 from headscope.analyses.effects.estimates import chosen_heads, estimates_table
 from headscope.analyses.effects.sums import COMPENSATION, LOSS, SCORE, EffectResult, EffectsAccumulator, GateAccumulator
 from headscope.analyses.effects.tables import EFFECTS, NAMES
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.interventions.intervention import Heads
 from headscope.declarations.user_functions import check_score, name_of_score
 from headscope.prepare.loss_model import loss_of

@@ -215,10 +215,6 @@ class RowContext:
         of_keys = [numbers.get(texts.get(word, ""), -1) for word in self.keys.word_ids.tolist()]
         return np.array(of_keys, dtype=np.int64)
 
-    def of_keys(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Repeat the values of the keys for every row, `[row, key]`."""
-        return np.repeat(values.astype(np.float64)[None, :], len(self.rows), axis=0)
-
     def of_text(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return the values of the keys, `[key]`; special tokens, which have groups of their own, get the mean."""
         special = self.keys.are(KeyClass.CLS, KeyClass.SEP)

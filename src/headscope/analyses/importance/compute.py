@@ -7,8 +7,7 @@ import pandas as pd
 
 from headscope.analyses.importance.sums import GATE, KEY_CLASSES, MEASURES, ImportanceAccumulator, ImportanceResult
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.loss_source import LossCounts
 from headscope.encoding.questions.loss_questions import GivenLabels

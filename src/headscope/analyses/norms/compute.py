@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.measurement import Measurement
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.analyses.norms.sums import KEY_CLASSES, NormAccumulator, NormResult
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, VALUE
-from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval

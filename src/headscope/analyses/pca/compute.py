@@ -8,10 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.distribution.row_tokens import PADDING
-from headscope.analyses.measurement import Measurement
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.analyses.pca.sums import BEFORE, PcaAccumulator, PcaResult, SampledTokens
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE, SHARE_NAMES, TOKENS
-from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from headscope.analyses.probes.catalog import OVER_ATTENTION
 from headscope.analyses.probes.figures import FIGURES, weight_grids
 from headscope.analyses.probes.page_rows import MOST_WEIGHTS as MOST_WEIGHTS
 from headscope.analyses.probes.page_rows import SCORES_BY_SYSTEM as SCORES_BY_SYSTEM
 from headscope.analyses.probes.page_rows import (
     ProbeLine,
-    distance_rows,
+    class_rows,
     layer_rows,
     overlap_said,
     probe_lines,
     probe_rows,
-    relation_rows,
     weight_rows,
 )
-from headscope.analyses.probes.tables import STRUCTURAL
+from headscope.analyses.probes.tables import OVER_ATTENTION, STRUCTURAL
 from headscope.present.facts import Fact
 from headscope.present.page import Page
 from headscope.report_kit.comparing import Comparison, Verdict, compared, verdicts
@@ -204,7 +202,7 @@ def _embeddings(about: Context) -> Iterator[EmbeddingsAlone]:
 
 PAGE = Page(
     __name__, probe_facts,
-    uses=(overlap_said, probe_rows, distance_rows, relation_rows, weight_grids, weight_rows, layer_rows),
+    uses=(overlap_said, probe_rows, class_rows, weight_grids, weight_rows, layer_rows),
     figures=FIGURES,
 )  # fmt: skip
 PARTS = PAGE.parts(group="syntax", explained=("probes",))

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawn
 from matplotlib.patches import Rectangle
 
-from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.page_rows import TITLES, paper_of, probe_lines
+from headscope.analyses.probes.tables import SYSTEMS
 from headscope.attention.head_id import head_anchor
 from headscope.figures.axes import distance_axis, grid_axes, interval_bars, name_ends, say_absent, whole_axis
 from headscope.figures.paper import LEAST_POINTS, across, narrow, panel_inches

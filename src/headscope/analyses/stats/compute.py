@@ -7,9 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.excerpt_columns import excerpt_columns
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on, notes_on_left_out
+from headscope.analyses.measurement import Measurement, StageResult, notes_on, notes_on_left_out
 from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
 from headscope.analyses.stats.tables import STATS, STATS_DIFFERENCES
 from headscope.examples.collector import ExampleCollector, examples_table
@@ -82,7 +80,9 @@ def top_examples_table(run: Run, top_examples: TopExampleAccumulator, named: pd.
     chosen = inputs_to_read(top_examples.compute(), named, lengths, tokens=room)
     segments = [top_examples.segments[key] for key in sorted(chosen)]
     excerpts = collect(lambda: run.again(segments), lambda: ExcerptCollector(named)).excerpts if segments else ()
-    return pd.DataFrame([excerpt_columns(run, excerpt) for excerpt in excerpts], columns=TOP_EXAMPLES.names)
+    return pd.DataFrame(
+        [excerpt.as_row(*run.excerpt_words(excerpt)) for excerpt in excerpts], columns=TOP_EXAMPLES.names
+    )
 
 
 def stats_table(results: Sequence[HeadMeans]) -> pd.DataFrame:

@@ -12,9 +12,11 @@ from typing import Any
 import pandas as pd
 from scipy.stats import hypergeom
 
-from headscope.analyses.stats.figures import FIGURES, PANELS, example_panels
 from headscope.analyses.stats.norm_roles import NormRoles, card_lines, norm_facts, norm_rows, norms_known
 from headscope.analyses.stats.page_rows import (
+    FIGURES,
+    PANELS,
+    example_panels,
     example_rows,
     is_papers_model,
     kinds_by_topic,

@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
 from headscope.analyses.syntax.arcs.sums import DependencyOptions

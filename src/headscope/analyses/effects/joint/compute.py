@@ -13,8 +13,7 @@ from headscope.analyses.effects.joint.orders import DRAWS, SETS, Halves, Removal
 from headscope.analyses.effects.joint.sums import Curves, JointAccumulator, additivity_of, curves_of
 from headscope.analyses.effects.joint.tables import AREA, JOINT_AREAS, JOINT_CURVES, JOINT_SUMS, LESS_RANDOM, RANDOM
 from headscope.analyses.effects.sums import EffectsAccumulator
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.outcome import MEASURES
 from headscope.attention.model.loss_source import LossCounts

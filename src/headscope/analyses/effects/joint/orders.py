@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.effects.joint.tables import EFFECT
 from headscope.analyses.effects.sums import ATTRIBUTION, GATE, LOSS, EffectsAccumulator
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.intervention import Heads
 from headscope.study.head_columns import head_columns

@@ -22,8 +22,7 @@ from headscope.analyses.explanation.catalog import catalog_with
 from headscope.analyses.explanation.fitted import EXPLAINED, POSITIONS, FittedHeads, Predictor
 from headscope.analyses.explanation.row_context import Tokens
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.interventions.intervention import Fit
 from headscope.encoding.segment import Segment
 from headscope.models.losses import ask_of

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.probes.data.tree_sentences import is_punctuation
+from headscope.analyses.probes.tree_sentences import is_punctuation
 from headscope.attention.vectors.hidden import WordStates
 from headscope.encoding.packing.sentence_packing import arcs_of_fields
 

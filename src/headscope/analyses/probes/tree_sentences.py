@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.probes.data.word_vectors import WordVectors
+from headscope.analyses.probes.word_vectors import WordVectors
 from headscope.corpora.annotation import AnnotatedDocument
 
 UNKNOWN = -1

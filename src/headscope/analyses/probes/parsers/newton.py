@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headscope.analyses.probes.data.probe_batches import ProbeBatch
 from headscope.analyses.probes.parsers.attention_probes import AttentionProbe
+from headscope.analyses.probes.probe_data import ProbeBatch
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.fitting.newton import Levenberg, Slopes, attention_slopes, flat_weights, set_weights
 from headscope.analyses.probes.parsers.attention_probes import AttentionProbe
+from headscope.analyses.probes.parsers.newton import Levenberg, Slopes, attention_slopes, flat_weights, set_weights
+from headscope.analyses.probes.probe_data import ProbeData
 
 TOLERANCE = 1e-4  # nats a word, as estimated by the fit; a tenth of the documented tolerance
 _ROUGHLY = 2e-4  # nats: the tolerance of the first descent
@@ -81,7 +81,7 @@ def fit_attention(
     Args:
         probe: fitted in place.
         data: the treebank.
-        held_out: True for the sentences that each run holds out, as in `fitting.probe_training`.
+        held_out: True for the sentences that each run holds out, as in `probe_training`.
         options: options for the fit.
         device: device to fit on.
         progress: callback with the number of the pass, from 0, and the number of its sentences that are done.
