@@ -11,9 +11,9 @@ from safetensors import SafetensorError, safe_open
 from headscope.errors import InputError
 from headscope.maps.index import MapEntry, MapsIndex, Mask, Shard
 from headscope.models.anatomy import KindLayout
-from headscope.models.folder.shown import shown
 from headscope.storage.atomic import hash_of_file
 from headscope.storage.bounded import UnreadableFileError, check_regular
+from headscope.visible import shown
 
 _COPY = "copy the whole folder again, or extract the maps again"
 _DTYPES = {"float16": "F16", "float32": "F32"}

@@ -10,9 +10,8 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
-from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
+from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache, weights_in
 from headscope.models.placement import device_of
-from headscope.models.returned_weights import weights_in
 from headscope.models.temporary_changes import eager_evaluation
 
 _LENGTHS = (11, 5)

@@ -15,8 +15,8 @@ from headscope.attention.model.trial_batch import TrialBatch
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout, Path
-from headscope.models.folder.shown import shown
 from headscope.models.loading.refusals import check_reads_text
+from headscope.visible import shown
 
 
 def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = None) -> Anatomy:

@@ -24,7 +24,7 @@ from headscope.encoding.ahead import ahead
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import CallSite, KindLayout
-from headscope.models.returned_weights import fallback_weights
+from headscope.models.forward_inputs import fallback_weights
 from headscope.models.temporary_changes import eager_evaluation
 
 

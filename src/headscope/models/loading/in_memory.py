@@ -8,10 +8,10 @@ from torch import nn
 
 from headscope.errors import ModelError, OptionError
 from headscope.models.adaptation import without_wrappers
-from headscope.models.folder.shown import short_name
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.refusals import check_ids, check_reads_text
 from headscope.models.placement import precision_of
+from headscope.visible import short_name
 
 ORIGIN = "memory"
 

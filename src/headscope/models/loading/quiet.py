@@ -1,9 +1,10 @@
-"""Keep messages of libraries off the output while a model loads."""
+"""Temporary settings while a model loads: messages of libraries kept off the output, and environment variables."""
 
 import logging
+import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 
@@ -34,3 +35,18 @@ def quiet_libraries() -> Iterator[None]:
             noise.enable_progress_bar()  # type: ignore[no-untyped-call]
         if hub_bars:
             enable_progress_bars()
+
+
+@contextmanager
+def environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables inside the block."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

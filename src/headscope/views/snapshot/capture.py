@@ -20,11 +20,10 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.tokenizer.target_side import target_note, target_tokenizer
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy, KindLayout
-from headscope.models.forward_inputs import no_cache
+from headscope.models.forward_inputs import fallback_weights, no_cache
 from headscope.models.loading.in_memory import without_head
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.placement import device_of
-from headscope.models.returned_weights import fallback_weights
 from headscope.models.temporary_changes import eager_evaluation
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
 from headscope.views.snapshot.kept_layers import DIFFERENT, WITH_SINK, KeptLayers, WrittenNorms

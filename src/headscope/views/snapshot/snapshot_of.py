@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.errors import ModelError, OptionError
-from headscope.models.folder.shown import short_name
 from headscope.models.loading.load_choices import LOADING
+from headscope.visible import short_name
 
 if TYPE_CHECKING:
     from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
