@@ -25,7 +25,7 @@ def measure(path: Path) -> None:
     from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan
-    from headscope.corpora.digest import CorpusDigest
+    from headscope.corpora.document import CorpusDigest
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.batching import length_buckets
     from headscope.encoding.encoder import Encoder

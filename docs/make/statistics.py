@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
-from headscope.statistics.role_catalog import OTHERWISE, ROLES
+from headscope.statistics.roles import OTHERWISE, ROLES
 from headscope.statistics.statistic_catalog import STATISTICS
 
 PAGE = Path(__file__).parents[1] / "reference" / "statistics.md"

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
-from headscope.corpora.document import Document
+from headscope.corpora.document import Copies, Document, Numbering, distinct
 from headscope.corpora.given import given_text
-from headscope.corpora.identity import Copies, Numbering, distinct
 from headscope.corpora.ordered import Ordered
 from headscope.corpora.reading import read_corpus
 
@@ -35,7 +34,7 @@ def test_the_second_of_equal_documents_is_numbered():
 
 
 def test_numbering_holds_for_more_ids_than_are_kept_unsorted(monkeypatch):
-    monkeypatch.setattr("headscope.corpora.identity._RECENT", 4)
+    monkeypatch.setattr("headscope.corpora.document._RECENT", 4)
     numbering = Numbering()
     ids = [f"{number * 7919 % 1009:x}" for number in range(300)]
     assert [numbering.unique(each) for each in ids] == ids

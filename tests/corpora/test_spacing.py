@@ -7,7 +7,7 @@ import pytest
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.corpora.trees.conllu import conllu_documents, read_conllu
-from headscope.corpora.trees.writer import lost_in, treebank_text
+from headscope.corpora.trees.treebank import lost_in, treebank_text
 from headscope.encoding.tokenizer.alignment import join_words
 from support.shared_data import data
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.corpora.trees.universal_tags import TAGS, universal_tag
+from headscope.corpora.trees.tree import TAGS, universal_tag
 from headscope.encoding.packing.sentence_packing import tags_of_fields
 from headscope.errors import InputError
 

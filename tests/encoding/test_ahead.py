@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from headscope.encoding.ahead import ahead
+from headscope.encoding.batching import ahead
 
 
 def threads():

@@ -4,7 +4,7 @@ import pytest
 from tokenizers import Tokenizer, models, normalizers
 from transformers import PreTrainedTokenizerFast
 
-from headscope.encoding.tokenizer.casing import keep_case
+from headscope.encoding.tokenizer.spelling import keep_case
 
 VOCABULARY = {"a": 0, "A": 1, "é": 2, "É": 3, "e": 4, "?": 5}
 

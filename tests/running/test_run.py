@@ -22,8 +22,8 @@ from headscope.errors import InputError, OptionError
 from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
-from headscope.statistics.measures import of_measure
 from headscope.statistics.statistic_catalog import NAMES
+from headscope.statistics.tables.head_table import of_measure
 from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.study.manifest import MANIFEST
 from headscope.study.paper_table import is_bert_base, paper_numbers

@@ -10,7 +10,7 @@ import torch
 import xarray as xr
 from numpy.typing import NDArray
 
-from headscope.attention.words.word_attention import word_level
+from headscope.attention.word_attention import word_level
 from headscope.encoding.segment import NO_WORD
 from headscope.errors import OptionError
 from headscope.models.loading.load_choices import LOADING

@@ -8,9 +8,8 @@ from typing import Any
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts
 from headscope.corpora.demo import demo_text
-from headscope.corpora.document import Document
+from headscope.corpora.document import Document, distinct
 from headscope.corpora.files import text_lines
-from headscope.corpora.identity import distinct
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.text.plain import text_documents
 from headscope.counted import count

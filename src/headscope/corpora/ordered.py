@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Generic, NoReturn, TypeVar
 
-from headscope.corpora.identity import Copies, Identified
+from headscope.corpora.document import Copies, Identified
 from headscope.counted import count
 from headscope.errors import InputError
 

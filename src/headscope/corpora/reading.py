@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
-from headscope.corpora.document import Document, check_label
+from headscope.corpora.document import Document, check_label, distinct
 from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, InputFile, Paths, expand, open_text
 from headscope.corpora.formats import TABLES, TEXT, TextFormat, TextReader, table_format, text_format
-from headscope.corpora.identity import distinct
 from headscope.corpora.opening import GIVE, is_pipe, source_name
 from headscope.errors import InputError, OptionError
 

@@ -1,15 +1,20 @@
 """The files of a folder of saved maps: opened only if they match the index, and read tensor by tensor."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from headscope.attention.word_attention import word_axis
+from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
+from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError
-from headscope.maps.index import MapEntry, MapsIndex, Mask, Shard
+from headscope.maps.index import MapEntry, MapsIndex, Mask, Shard, Tokens
 from headscope.models.anatomy import KindLayout
 from headscope.storage.atomic import hash_of_file
 from headscope.storage.bounded import UnreadableFileError, check_regular
@@ -135,3 +140,60 @@ def _found(folder: Path, shard: Shard) -> tuple[Path, int]:
             "maps again"
         )
     return path, size
+
+
+def rows_of(side: Tokens, *, by_word: bool) -> Tokens:
+    """Return the tokens of a map's rows: the tokens themselves, or their words."""
+    if not by_word:
+        return side
+    word_ids = torch.tensor([side.word_ids])
+    axis = word_axis(word_ids, torch.ones_like(word_ids, dtype=torch.bool))
+    leaders: list[int] = axis.leaders[0].tolist()
+    sizes: list[int] = torch.bincount(axis.places[0], minlength=len(leaders)).tolist()
+    return Tokens(
+        tokens=[side.tokens[first] for first in leaders],
+        ids=[side.ids[first] for first in leaders],
+        classes=[side.classes[first] if n == 1 else KeyClass.OTHER for first, n in zip(leaders, sizes)],
+        word_ids=[side.word_ids[first] for first in leaders],
+    )
+
+
+def segment_of(entry: MapEntry, rows: Tokens) -> Segment:
+    """Return the segment with these rows."""
+    types = np.zeros(len(rows), dtype=np.int64)
+    if len(entry.token_types) == len(rows):
+        types[:] = entry.token_types
+    return Segment(
+        document=entry.document,
+        index=entry.index,
+        ids=np.array(rows.ids, dtype=np.int64),
+        token_types=types,
+        word_ids=np.array(rows.word_ids, dtype=np.int64),
+        words=tuple(entry.words),
+        shortened=entry.shortened,
+        fields=entry.fields,
+    )
+
+
+def padded(rows: Sequence[Any], fill: int) -> torch.Tensor:
+    """Stack rows of numbers, padded on the right."""
+    table = torch.full((len(rows), max(map(len, rows))), fill)
+    for line, values in zip(table, rows):
+        line[: len(values)] = torch.as_tensor(values)
+    return table
+
+
+def info_of(segments: Sequence[Segment], classes: Sequence[list[int]], word_ids: Sequence[list[int]]) -> SegmentInfo:
+    """Return the data of a padded batch, with classes and words as they were saved."""
+    valid = padded([np.ones(len(segment)) for segment in segments], 0).bool()
+    of_class = padded(classes, KeyClass.OTHER)
+    return SegmentInfo(
+        ids=padded([segment.ids for segment in segments], 0),
+        classes=of_class,
+        word_ids=padded(word_ids, NO_WORD),
+        valid=valid,
+        lengths=valid.sum(1),
+        documents=tuple(segment.document for segment in segments),
+        indices=tuple(segment.index for segment in segments),
+        rows_per_class=torch.stack([((of_class == c) & valid).sum(1) for c in KeyClass], dim=1),
+    )

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.attention.distributions import wrong_row
 from headscope.attention.head_id import HeadId, head_label
 from headscope.attention.model.learned_sink import sink_beside
 from headscope.attention.model.model_pass import TILE_LIMIT, TileConsumer
+from headscope.attention.row_checks import wrong_row
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
@@ -22,8 +22,7 @@ from headscope.encoding.segment import SegmentInfo
 from headscope.errors import InputError
 from headscope.maps.index import MapEntry, MapsIndex, default_mask
 from headscope.maps.index_reader import read_index
-from headscope.maps.map_shards import MapsShards
-from headscope.maps.tokens import info_of, padded, rows_of, segment_of
+from headscope.maps.map_shards import MapsShards, info_of, padded, rows_of, segment_of
 from headscope.models.anatomy import KindLayout
 
 

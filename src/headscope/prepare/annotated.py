@@ -7,14 +7,12 @@ from functools import cache
 from hashlib import blake2b
 from typing import Any
 
-from headscope.corpora.annotation import AnnotatedDocument
+from headscope.corpora.annotation import AnnotatedDocument, refusing_unmatched
 from headscope.corpora.demo import demo_treebank
-from headscope.corpora.document import Document
+from headscope.corpora.document import Document, distinct
 from headscope.corpora.fetch.by_name import resolve
-from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
 from headscope.corpora.mentions.gap_rows import GapRow, read_gap
-from headscope.corpora.mentions.unmatched import refusing_unmatched
 from headscope.corpora.ordered import Ordered
 from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import read_treebank

@@ -13,8 +13,8 @@ from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps, MapTokens
 from headscope.examples.excerpts import Excerpt
 from headscope.maps.index import MapEntry
+from headscope.maps.map_shards import rows_of
 from headscope.maps.maps_source import MapsSource
-from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.signature import make_signature
 from headscope.statistics.inference.confidence import too_few

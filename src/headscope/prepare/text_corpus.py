@@ -7,9 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
-from headscope.corpora.document import Document
+from headscope.corpora.document import Document, distinct
 from headscope.corpora.fetch.by_name import resolve
-from headscope.corpora.identity import distinct
 from headscope.corpora.opening import read_once, source_name
 from headscope.corpora.ordered import Ordered
 from headscope.corpora.reading import read_corpus

@@ -18,7 +18,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer, PackingCounts
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.shards import BatchLimit, ShardedBatches
-from headscope.encoding.tokenizer.casing import keep_case
+from headscope.encoding.tokenizer.spelling import keep_case
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.maps.index import MapsIndex

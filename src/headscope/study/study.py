@@ -15,8 +15,8 @@ from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OutputError
-from headscope.statistics.measures import WEIGHT, of_measure
 from headscope.statistics.roles import roles
+from headscope.statistics.tables.head_table import WEIGHT, of_measure
 from headscope.storage.atomic import is_free
 from headscope.storage.lock import placed
 from headscope.storage.unfinished import is_own

@@ -20,7 +20,7 @@ from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.batching import collate
-from headscope.encoding.questions.loss_questions import NO_TARGET
+from headscope.encoding.loss_questions import NO_TARGET
 from headscope.models.losses import ask_of
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure_stage, measurement_of, stage_signatures

@@ -18,9 +18,9 @@ from headscope.analyses.importance.sums import (
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
+from headscope.attention.model.segment_source import left_padding_works
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
-from headscope.models.left_padding import left_padding_works
 from headscope.models.losses import ask_of
 from headscope.statistics.inference.confidence import difference_interval, ratio_interval
 from support.hand_made import HandMadeSource, random_map

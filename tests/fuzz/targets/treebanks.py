@@ -6,8 +6,7 @@ from pathlib import Path
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
 from headscope.corpora.trees.conllu import read_conllu
-from headscope.corpora.trees.treebank import read_treebank
-from headscope.corpora.trees.writer import FORMS, fit_word, treebank_text
+from headscope.corpora.trees.treebank import FORMS, fit_word, read_treebank, treebank_text
 from support.demo_treebank import demo_documents
 
 _BY_HAND = (

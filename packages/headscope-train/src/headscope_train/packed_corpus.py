@@ -9,8 +9,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.corpora.digest import CorpusDigest
-from headscope.corpora.document import Document
+from headscope.corpora.document import CorpusDigest, Document
 from headscope.counted import count
 from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.segment import Segment

@@ -26,8 +26,7 @@ from headscope.statistics.inference.head_means import HeadMeans
 from headscope.statistics.inference.selection import Chosen, held_out, same_data
 from headscope.statistics.inference.significance import passing
 from headscope.statistics.inference.worth_saying import LARGE_SHARE, TIMES_UNIFORM
-from headscope.statistics.measures import WEIGHT
-from headscope.statistics.tables.head_table import head_table, interval_arrays
+from headscope.statistics.tables.head_table import WEIGHT, head_table, interval_arrays
 
 FEW_INPUTS = 64
 """Number of inputs that controls read: enough for values near chance, so that no control reads the whole corpus."""

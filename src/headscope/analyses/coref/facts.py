@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.coref.results import ANTECEDENT, SYSTEMS, TYPES, SelectedHead, antecedent_scores, antecedents_of
-from headscope.corpora.mentions.unmatched import unmatched_line
+from headscope.corpora.annotation import unmatched_line
 from headscope.present.blocks import Row
 from headscope.present.facts import Fact
 from headscope.present.page import Page

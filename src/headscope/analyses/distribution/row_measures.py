@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.tile import AttentionTile
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 
 BINS = 128
 """Largest number of bins of a measure."""

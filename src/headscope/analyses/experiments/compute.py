@@ -23,7 +23,7 @@ from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumu
 from headscope.analyses.experiments.tables import EXPERIMENTS, EXPERIMENTS_BEST, EXPERIMENTS_TABLE
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.encoding.packing.frame import Frame
+from headscope.encoding.encoder import Frame
 from headscope.encoding.segment import Segment
 from headscope.models.loading.load_model import longest_input
 from headscope.prepare.drawn_inputs import DrawnInputs

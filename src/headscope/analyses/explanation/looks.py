@@ -22,7 +22,7 @@ from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_GROUP
 from headscope.report_kit.head_looks import BROAD, LOOKS, RESTS, UNEXPLAINED, HeadLook
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.tables.cells import records
-from headscope.statistics.role_catalog import BROAD_RATIO
+from headscope.statistics.roles import BROAD_RATIO
 from headscope.statistics.tables.table_schema import TableSchema
 from headscope.study.study import Study
 

@@ -11,7 +11,7 @@ from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.loss_source import LossCounts
-from headscope.encoding.questions.loss_questions import GivenLabels
+from headscope.encoding.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import OptionError
 from headscope.prepare.input_sizes import gradient_batch_size

@@ -36,7 +36,7 @@ from headscope.report_kit.tables.cells import Cell
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.statistics.inference.worth_saying import LARGE_SHARE, LEAST_ENTROPY, LEAST_SHARE
-from headscope.statistics.role_catalog import BROAD_RATIO, OTHERWISE, SHOWN
+from headscope.statistics.roles import BROAD_RATIO, OTHERWISE, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS as STATISTICS
 
 BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")

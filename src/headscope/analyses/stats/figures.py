@@ -19,7 +19,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.report_kit.words import capital
-from headscope.statistics.role_catalog import SHOWN
+from headscope.statistics.roles import SHOWN
 from headscope.statistics.statistic import Topic
 from headscope.statistics.statistic_catalog import is_share, of_topic
 from headscope.views.markup import Html, el

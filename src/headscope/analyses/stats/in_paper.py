@@ -14,7 +14,7 @@ from headscope.report_kit.tables.paper_columns import (
     words_column,
 )
 from headscope.report_kit.words import Words, capital, words_for
-from headscope.statistics.role_catalog import ROLES, SHOWN
+from headscope.statistics.roles import ROLES, SHOWN
 from headscope.statistics.statistic_catalog import is_share
 from headscope.study.paper_table import PaperTable
 from headscope.study.study import Study

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headscope.attention.model.frozen_norms import FrozenNorm, frozen_norm
+from headscope.attention.model.unembedding import FrozenNorm, frozen_norm
 from headscope.models.adaptation import is_quantized
 
 Gate = Literal["none", "head", "channel"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headscope.corpora.annotation import AnnotatedDocument
+from headscope.corpora.document import distinct
 from headscope.corpora.files import Paths, expand, open_lines
-from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.conll2012 import CONLL2012_SUFFIXES, conll2012_documents
 from headscope.corpora.mentions.gap_rows import GAP_SUFFIXES
 from headscope.corpora.opening import is_pipe, source_name

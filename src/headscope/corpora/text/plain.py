@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from headscope.corpora.document import Document
+from headscope.corpora.document import Document, distinct
 from headscope.corpora.files import EXPECTED_TEXT, Paths, expand, open_lines, split_lines
 from headscope.corpora.formats import TextFormat
-from headscope.corpora.identity import distinct
 from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention, Unmatched
+from headscope.corpora.document import distinct
 from headscope.corpora.files import InputFile, Paths, expand, open_text, split_lines
 from headscope.corpora.formats import TreeFormat
-from headscope.corpora.identity import distinct
 from headscope.corpora.opening import source_name
 from headscope.corpora.trees.conllu_rows import ConlluSentence, conllu_blocks, read_block
 from headscope.errors import InputError

@@ -1,22 +1,29 @@
-"""Treebanks from any mixture of files and formats."""
+"""Files of trees: documents read from any format, and written in a format, with a count of what that format loses."""
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from headscope.corpora.annotation import AnnotatedDocument
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
+from headscope.corpora.document import distinct
 from headscope.corpora.files import InputFile, Paths, expand, open_text
 from headscope.corpora.formats import TREES, tree_format
-from headscope.corpora.identity import distinct
 from headscope.corpora.opening import is_pipe, source_name
-from headscope.errors import InputError
+from headscope.errors import InputError, OptionError
 
 GIVE_TREEBANK = (
     "give a .conllu file, a .txt file of word head-label lines, a .json file with words, heads and relns, or a "
     "directory of them"
 )
 SUFFIXES = tuple(TREES)
+FORMS = (".conllu", ".txt", ".json")
+# Characters that would end a column, a line, or the reading of a file.
+_UNFIT_FOR_COLUMN = re.compile(r"[\t\n\r\0]+")
+# The same for the format of lines: white space of str.split, and a mark that readers drop at the beginning.
+_UNFIT_FOR_LINE = re.compile(r"[\s\0\ufeff]+")
 
 
 def read_treebank(paths: Paths, *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
@@ -61,3 +68,84 @@ def _documents(files: Iterable[InputFile], left_out: Counter[str]) -> Iterator[A
         name, form = source_name(file), tree_format(form_of(file))
         for document in form.documents(open_text(file, expected=form.expected), name=name, left_out=left_out):
             yield replace(document, file=(number, name))
+
+
+def treebank_text(documents: Iterable[AnnotatedDocument], *, form: str) -> Iterator[str]:
+    """Yield a treebank's text, in pieces.
+
+    Args:
+        documents: documents whose sentences all have trees.
+        form: `.conllu`, `.txt` (`word head-label` lines) or `.json` (objects with `words`, `heads` and `relns`).
+
+    Raises:
+        OptionError: `form` is not one of these.
+    """
+    if form not in FORMS:
+        raise OptionError(f"expected one of {', '.join(FORMS)} as the form of a treebank, found {form!r}")
+    marks, before = False, "[\n"
+    for document in documents:
+        if form == ".conllu":
+            # Before the first mark each sentence is a document, so no marks are needed until a document has several.
+            marks = marks or len(document.sentences) > 1
+            yield to_conllu(document, newdoc=marks)
+            continue
+        for sentence in document.sentences:
+            yield to_relation_lines(sentence) if form == ".txt" else before + to_entry(sentence)
+            before = ",\n"
+    if form == ".json":
+        yield "[]\n" if before == "[\n" else "\n]\n"
+
+
+def to_conllu(document: AnnotatedDocument, *, newdoc: bool = True) -> str:
+    """Return a document as CoNLL-U: words, tags (as universal ones), heads, relations, spaces and the original text.
+
+    `newdoc` controls whether its beginning is marked. Tabs and line ends within a word become `_`. Mentions are not
+    written.
+    """
+    out = ["# newdoc\n"] if newdoc else []
+    for sentence in document.sentences:
+        if sentence.text:
+            out.append(f"# text = {_UNFIT_FOR_COLUMN.sub(' ', sentence.text)}\n")
+        tags = sentence.tags or ("_",) * len(sentence)
+        spaces = sentence.spaces or (True,) * len(sentence)
+        rows = zip(sentence.words, tags, sentence.heads, sentence.relations, spaces, strict=True)
+        for number, (word, tag, head, relation, apart) in enumerate(rows, 1):
+            form, follows = fit_word(word, form=".conllu"), "_" if apart else "SpaceAfter=No"
+            out.append(f"{number}\t{form}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t{follows}\n")
+        out.append("\n")
+    return "".join(out)
+
+
+def to_relation_lines(sentence: AnnotatedSentence) -> str:
+    """Return a sentence as `word head-label` lines with a blank line after them.
+
+    White space within a word becomes `_`, because the format cannot represent it.
+    """
+    rows = zip(sentence.words, sentence.heads, sentence.relations, strict=True)
+    lines = (f"{fit_word(word, form='.txt')} {head}-{relation}\n" for word, head, relation in rows)
+    return "".join(lines) + "\n"
+
+
+def to_entry(sentence: AnnotatedSentence) -> str:
+    """Return a sentence as the JSON of an entry of the original's features."""
+    return json.dumps({"words": sentence.words, "heads": sentence.heads, "relns": sentence.relations})
+
+
+def fit_word(word: str, *, form: str) -> str:
+    """Return a word as a format can represent it, with `_` in place of unsupported white space (and NUL)."""
+    if form == ".json":
+        return word
+    return (_UNFIT_FOR_COLUMN if form == ".conllu" else _UNFIT_FOR_LINE).sub("_", word)
+
+
+def lost_in(document: AnnotatedDocument, *, form: str) -> Counter[str]:
+    """Count the parts of a document that a format cannot represent, by name."""
+    lost: Counter[str] = Counter()
+    if form != ".conllu":
+        lost["tags"] = sum(len(sentence.tags) for sentence in document.sentences)
+        as_written = [sentence for sentence in document.sentences if sentence.text or sentence.spaces]
+        lost["sentences as they were written"] = len(as_written)
+        lost["bounds of documents (each sentence is one of its own)"] = int(len(document.sentences) > 1)
+    lost["mentions"] = len(document.mentions)
+    lost["brackets of mentions that match no other"] = len(document.unmatched)
+    return +lost

@@ -9,8 +9,8 @@ import numpy as np
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.word_counts import WordCounts
 from headscope.encoding.segment import NO_WORD, Segment, shared_words
+from headscope.encoding.tokenizer.alignment import WordCounts
 from headscope.errors import OptionError
 
 

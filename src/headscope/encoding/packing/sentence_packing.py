@@ -9,9 +9,8 @@ from typing import Any
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.encoding.encoder import LETTERS_A_TOKEN, Encoder
-from headscope.encoding.packing.word_counts import WordCounts
 from headscope.encoding.segment import Segment, shared_words
-from headscope.encoding.tokenizer.alignment import Alignment
+from headscope.encoding.tokenizer.alignment import Alignment, WordCounts
 from headscope.encoding.tokenizer.pieces import Pieces
 from headscope.errors import InputError
 

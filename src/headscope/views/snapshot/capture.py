@@ -15,7 +15,7 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.learned_sink import attended, sink_beside
 from headscope.attention.model.projections import Projections, find_projections
 from headscope.attention.model.tap import AttentionCall, Tap
-from headscope.attention.vectors.writing import Writing
+from headscope.attention.writing import Writing
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.tokenizer.target_side import target_note, target_tokenizer
 from headscope.errors import InputError, OptionError

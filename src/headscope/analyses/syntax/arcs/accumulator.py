@@ -19,7 +19,7 @@ from headscope.analyses.syntax.arcs.sums import NOOP_CLASSES, DependencyOptions,
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
-from headscope.attention.words.word_attention import axis_of, between_words
+from headscope.attention.word_attention import axis_of, between_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.packing.sentence_packing import arcs_of_fields
 from headscope.encoding.segment import Segment

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.encoding.choices import POOLINGS
-from headscope.encoding.segment import NO_WORD, SegmentInfo
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import NO_WORD, SegmentInfo, sent
 
 _ROUNDING = 1e-5  # of a row's sum
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.encoding.questions.loss_questions import NO_TARGET, Question, generator_of, written
+from headscope.encoding.loss_questions import NO_TARGET, Question, generator_of, written
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.errors import ModelError
 

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words.word_attention import WordAxis, axis_of, between_words, word_axis
-from headscope.encoding.segment import NO_WORD
-from headscope.encoding.sending import sent
+from headscope.attention.word_attention import WordAxis, axis_of, between_words, word_axis
+from headscope.encoding.segment import NO_WORD, sent
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from headscope.attention.model.output_path import Projection
-from headscope.attention.model.projections import Projections
+from headscope.attention.model.projections import Projections, StreamNorms
 from headscope.attention.model.tap import AttentionCall
-from headscope.attention.stream import StreamNorms
-from headscope.attention.vectors.output_norms import OutputNorms, key_norms, output_norms, pair_norms
+from headscope.attention.output_norms import OutputNorms, key_norms, output_norms, pair_norms
 from headscope.models.anatomy import CallSite
 from headscope.models.temporary_changes import hooked
 
