@@ -15,7 +15,7 @@ from headscope.attention.model.examination import examine
 from headscope.corpora.demo import demo_text
 from headscope.corpora.text.plain import read_text
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.forward_inputs import model_inputs

@@ -29,7 +29,7 @@ def measure(path: Path) -> None:
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.batching import length_buckets
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing.line_packing import Packer
+    from headscope.encoding.line_packing import Packer
     from headscope.examples.short_sentences import SentenceKeeper
     from headscope.models.loading.locating import embedded_folder
 

@@ -12,7 +12,7 @@ from headscope.prepare.prepared_run import prepare
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS, is_share
-from headscope.statistics.tables.head_table import MEASURES, of_measure
+from headscope.statistics.tables.frames import MEASURES, of_measure
 from support.model_folders import save_tiny_bert
 
 pytestmark = pytest.mark.slow

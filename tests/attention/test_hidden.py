@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headscope.attention.model.examination import examine
-from headscope.attention.word_states import word_states, words_of
+from headscope.attention.word_rows import word_states, words_of
 from headscope.encoding.batching import length_buckets
 from headscope.errors import ModelError
 from support.inputs import made_up_segments, vocabulary

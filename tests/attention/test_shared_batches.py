@@ -11,7 +11,7 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.word_states import word_states
+from headscope.attention.word_rows import word_states
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.loss_questions import Question
 from headscope.models.forward_inputs import model_inputs

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.document import Copies, Document, Numbering, distinct
 from headscope.corpora.given import given_text
-from headscope.corpora.ordered import Ordered
-from headscope.corpora.reading import read_corpus
+from headscope.corpora.reading import Ordered, read_corpus
 
 
 def text(*lines, **more):
@@ -75,7 +74,7 @@ def test_copies_are_told_from_a_twentieth_of_the_documents_on():
 
 @pytest.mark.parametrize("held", [0, 1 << 25])
 def test_a_corpus_has_one_hash_and_is_read_by_ids_where_it_is_held(monkeypatch, held):
-    monkeypatch.setattr("headscope.corpora.ordered.MOST_HELD", held)
+    monkeypatch.setattr("headscope.corpora.reading.MOST_HELD", held)
     documents = [text(letter) for letter in "abcdefgh"]
     corpora = [Ordered(lambda own=own: iter(own), name="x") for own in (documents, documents[::-1])]
     for corpus, own in zip(corpora, (documents, documents[::-1]), strict=True):

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from huggingface_hub import constants, file_download
 
-from headscope.corpora.fetch import parquet as parquet_corpora
-from headscope.corpora.fetch.by_name import fetch, is_remote, resolve
-from headscope.corpora.fetch.hub_trouble import trouble_of
+from headscope.corpora import hub_parquet as parquet_corpora
+from headscope.corpora.by_name import fetch, is_remote, resolve
+from headscope.corpora.hub_names import trouble_of
 from headscope.corpora.text.plain import read_text
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError
@@ -389,7 +389,7 @@ def test_environment_variables_are_obeyed(hub, tmp_path):
 
     def run(name, **more):
         code = (
-            "import sys\nfrom headscope.corpora.fetch.by_name import resolve\nfrom headscope.errors import InputError\n"
+            "import sys\nfrom headscope.corpora.by_name import resolve\nfrom headscope.errors import InputError\n"
             "try:\n    print(*resolve(sys.argv[1:]))\nexcept InputError as error:\n    print(error)\n"
         )
         own = {"HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1"}

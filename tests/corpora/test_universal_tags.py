@@ -3,7 +3,7 @@
 import pytest
 
 from headscope.corpora.trees.tree import TAGS, universal_tag
-from headscope.encoding.packing.sentence_packing import tags_of_fields
+from headscope.encoding.sentence_packing import tags_of_fields
 from headscope.errors import InputError
 
 

@@ -28,7 +28,7 @@ from headscope.maps.maps_source import MapsSource
 from headscope.maps.writer import MapsWriter
 from headscope.models.anatomy import KindLayout
 from headscope.storage.lock import place_held
-from headscope.storage.unfinished import is_own
+from headscope.storage.places import is_own
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model
 

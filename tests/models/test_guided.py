@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from headscope.declarations.run_options import RunOptions
-from headscope.models.guided import GUIDED, guided_heads
+from headscope.models.identity import GUIDED, guided_heads
 from headscope.prepare.prepared_run import prepare
 
 FIELD = {"heads": ["1-1", "2-8"], "share": 0.2}

@@ -7,8 +7,8 @@ import weakref
 import torch
 
 from headscope.declarations.run_options import RunOptions
-from headscope.models.loading import hashing
-from headscope.models.loading.hashing import configuration_hash, tensors_hash, weights_hash
+from headscope.models import identity
+from headscope.models.identity import configuration_hash, tensors_hash, weights_hash
 from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import stage_signatures
@@ -69,7 +69,7 @@ def test_few_tensors_are_in_memory_at_once():
 
 def test_several_are_hashed_at_a_time(monkeypatch):
     """Each waits until another is being hashed, too."""
-    both, plain = threading.Barrier(2), hashing._line
+    both, plain = threading.Barrier(2), identity._line
 
     def line(named):
         both.wait(timeout=30)
@@ -77,5 +77,5 @@ def test_several_are_hashed_at_a_time(monkeypatch):
 
     given = [(f"{number}", torch.full((2,), float(number))) for number in range(4)]
     expected = tensors_hash(given)
-    monkeypatch.setattr(hashing, "_line", line)
+    monkeypatch.setattr(identity, "_line", line)
     assert tensors_hash(given) == expected

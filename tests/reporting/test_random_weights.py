@@ -14,7 +14,7 @@ import pytest
 from headscope.reporting.every_finding import findings
 from headscope.reporting.head_summary import head_summaries
 from headscope.statistics.roles import roles
-from headscope.statistics.tables.head_table import NORM, of_measure
+from headscope.statistics.tables.frames import NORM, of_measure
 from support.random_worlds import HEADS, LAYERS, RandomWorld
 
 SIZE = LAYERS * HEADS

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.inference.paired import effect_ratio_interval
+from headscope.statistics.inference.derived import effect_ratio_interval
 
 
 def effects(generator, share, *, documents, runs, noise, whole=0.1):

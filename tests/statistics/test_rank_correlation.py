@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headscope.statistics.inference.paired import rank_correlation
+from headscope.statistics.inference.derived import rank_correlation
 
 
 def test_rho_is_scipys_with_ties():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.analyses.probes.data.word_vectors import read_vectors
-from headscope.corpora.fetch.parquet import parquet_to_conllu, parquet_to_text
+from headscope.corpora.hub_parquet import parquet_to_conllu, parquet_to_text
 from headscope.corpora.mentions.coreference_files import read_coreference
 from headscope.corpora.mentions.gap_rows import read_gap
 from headscope.corpora.reading import read_corpus

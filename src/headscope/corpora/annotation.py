@@ -1,4 +1,4 @@
-"""Documents with gold structure: dependency trees, mentions of entities, or both."""
+"""Documents with gold structure: dependency trees, mentions of entities, or both; and unmatched brackets."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence

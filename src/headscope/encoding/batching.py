@@ -1,4 +1,4 @@
-"""Padded batches of segments of similar length."""
+"""Padded batches of segments of similar length, made ahead while earlier ones are processed."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ from headscope.encoding.vocabulary import KeyClass, Vocabulary
 
 # The number of batches whose segments are sorted by length together: enough for even batches, at constant memory.
 _WINDOW = 32
-Item = TypeVar("Item")
 Item = TypeVar("Item")
 _END = object()
 

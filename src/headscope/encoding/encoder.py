@@ -1,4 +1,4 @@
-"""A thin wrapper of a tokenizer: turns texts, words or pieces into segments."""
+"""A thin wrapper of a tokenizer: turns texts, words or pieces into segments, with special tokens around them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One model input, and the data of a padded batch of inputs."""
+"""One model input, the data of a padded batch of inputs, and the copy of a tensor to the device."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from headscope.figures.series import Series
 from headscope.figures.style import LINE, SOFT
-from headscope.statistics.arc_bins import DISTANCES, SHORT
+from headscope.statistics.tables.frames import DISTANCES, SHORT
 
 NOTE_POINTS = 10.0
 """Height of a note between a panel and its title, in points."""

@@ -1,4 +1,4 @@
-"""The files of a folder of saved maps: opened only if they match the index, and read tensor by tensor."""
+"""The files of a folder of saved maps, opened only if they match the index, and the tokens of their rows."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack

@@ -8,15 +8,15 @@ from hashlib import blake2b
 from typing import Any
 
 from headscope.corpora.annotation import AnnotatedDocument, refusing_unmatched
+from headscope.corpora.by_name import resolve
 from headscope.corpora.demo import demo_treebank
 from headscope.corpora.document import Document, distinct
-from headscope.corpora.fetch.by_name import resolve
 from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
 from headscope.corpora.mentions.gap_rows import GapRow, read_gap
-from headscope.corpora.ordered import Ordered
+from headscope.corpora.reading import Ordered
 from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import read_treebank
-from headscope.encoding.packing.max_inputs import draw_inputs
+from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.tokenizer.alignment import join_words
 from headscope.prepare.overlap import FileContents
 from headscope.prepare.text_corpus import CorpusFiles, named

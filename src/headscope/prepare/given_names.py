@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from headscope.corpora.fetch.by_name import is_remote
-from headscope.corpora.fetch.from_url import is_address
+from headscope.corpora.by_name import is_remote
+from headscope.corpora.from_url import is_address
 from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.trees.treebank import read_treebank

@@ -7,7 +7,7 @@ from typing import Any
 
 from headscope.declarations.compat import pooling_of_maps
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.packing.max_inputs import draw_inputs
+from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps, MapTokens

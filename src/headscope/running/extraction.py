@@ -15,7 +15,7 @@ from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer, PackingCounts
+from headscope.encoding.line_packing import Packer, PackingCounts
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.shards import BatchLimit, ShardedBatches
 from headscope.encoding.tokenizer.spelling import keep_case
@@ -36,8 +36,7 @@ from headscope.prepare.text_corpus import TextCorpus
 from headscope.scans.short_memory import with_fewer_inputs
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
-from headscope.storage.places import check_place
-from headscope.storage.unfinished import part_of, remove
+from headscope.storage.places import check_place, part_of, remove
 
 
 @dataclass(frozen=True, kw_only=True)

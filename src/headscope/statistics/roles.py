@@ -1,4 +1,4 @@
-"""The role of each head: the first role of the catalog whose condition is true."""
+"""The roles of heads, one row per role, and the role of each head: the first whose condition is true."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,10 +7,9 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from headscope.statistics.inference.significance import SIGNIFICANT
-from headscope.statistics.inference.worth_saying import LEAST_SHARE
+from headscope.statistics.inference.significance import LEAST_SHARE, SIGNIFICANT
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
-from headscope.statistics.tables.head_table import WEIGHT, of_measure
+from headscope.statistics.tables.frames import WEIGHT, of_measure
 
 BROAD_RATIO = 0.783
 """The paper's 3.8 nats divided by ln 128, the entropy of uniform attention."""

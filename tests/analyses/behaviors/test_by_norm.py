@@ -12,7 +12,7 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.output_norms import OutputNorms
 from headscope.attention.scan import scan
-from headscope.statistics.tables.head_table import NORM, WEIGHT, of_measure
+from headscope.statistics.tables.frames import NORM, WEIGHT, of_measure
 from support.behaving import DELIMITERS, few_words, keys_of, masks, of_ids
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, SEP, vocabulary

@@ -19,7 +19,7 @@ from headscope.running.extraction import MapOptions, extract
 from headscope.running.stages import measure_stage
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.inference.confidence import Interval
-from headscope.statistics.tables.head_table import of_measure
+from headscope.statistics.tables.frames import of_measure
 from headscope.study.head_columns import head_columns
 from support import mock_inputs
 from support.measured import about, only, with_parts

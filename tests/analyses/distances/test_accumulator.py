@@ -16,7 +16,7 @@ from headscope.attention.stack import RowDraw
 from headscope.corpora.demo import demo_text
 from headscope.corpora.text.plain import read_text
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.models.anatomy import KindLayout
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading.load_model import load_model

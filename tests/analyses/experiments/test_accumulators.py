@@ -9,7 +9,7 @@ from headscope.analyses.experiments.inputs import needles, repeated_tokens
 from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.attention.scan import scan
 from headscope.encoding.encoder import Frame
-from headscope.statistics.tables.head_table import NORM, WEIGHT
+from headscope.statistics.tables.frames import NORM, WEIGHT
 from support.hand_made import HandMadeSource, random_map
 
 FRAME = Frame((2,), ())

@@ -21,7 +21,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Frame
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure_stage
-from headscope.statistics.tables.head_table import of_measure
+from headscope.statistics.tables.frames import of_measure
 from support.behaving import keys_of, masks
 from support.hand_made import HandMadeSource, random_map
 from support.model_folders import save_tiny_bloom, save_tiny_llama

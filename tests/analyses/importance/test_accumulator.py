@@ -256,7 +256,7 @@ def embedded():
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing.line_packing import Packer
+    from headscope.encoding.line_packing import Packer
     from headscope.models.loading.task_heads import load_task_model
 
     path = data("wiki-sample") / "wiki_sample.txt"

@@ -20,7 +20,7 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
-from headscope.statistics.tables.head_table import MEASURES, of_measure
+from headscope.statistics.tables.frames import MEASURES, of_measure
 from support import mock_inputs
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary

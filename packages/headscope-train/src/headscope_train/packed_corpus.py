@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headscope.corpora.document import CorpusDigest, Document
 from headscope.counted import count
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError

@@ -7,7 +7,7 @@ import numpy as np
 
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder, Frame
-from headscope.encoding.packing.max_inputs import draw_inputs
+from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.segment import Segment
 
 _FEWEST = 2

@@ -21,7 +21,7 @@ from headscope.report_kit.tables.paper_columns import (
     says_intervals,
     words_column,
 )
-from headscope.statistics.tables.head_table import NORM, WEIGHT, is_false, is_true, of_measure
+from headscope.statistics.tables.frames import NORM, WEIGHT, is_false, is_true, of_measure
 from headscope.study.paper_table import PaperTable
 from headscope.study.study import Study
 

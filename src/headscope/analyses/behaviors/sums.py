@@ -17,11 +17,11 @@ from headscope.encoding.batching import Batch
 from headscope.encoding.segment import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import Scale
-from headscope.statistics.inference.head_means import HeadMeans
+from headscope.statistics.inference.derived import HeadMeans
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed, total
 from headscope.statistics.sums.segment_means import SegmentSums
-from headscope.statistics.tables.head_table import NORM, WEIGHT
+from headscope.statistics.tables.frames import NORM, WEIGHT
 
 _SCALES: list[Scale] = ["share" if behavior.unit == "share" else "positive" for behavior in BEHAVIORS.values()]
 

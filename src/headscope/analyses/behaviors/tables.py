@@ -19,7 +19,7 @@ from headscope.statistics.tables.columns import (
     shares,
     text,
 )
-from headscope.statistics.tables.head_table import MEASURES
+from headscope.statistics.tables.frames import MEASURES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 RULE = (

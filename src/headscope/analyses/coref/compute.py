@@ -16,7 +16,7 @@ from headscope.analyses.coref.mentions import MENTION_TYPES
 from headscope.analyses.coref.sums import CoreferenceSums
 from headscope.analyses.coref.tables import COREF, COREF_DIFFERENCES, COREF_HEADS, GAP
 from headscope.statistics.inference.confidence import Interval, ends_of, ratio_interval
-from headscope.statistics.inference.cross_fitted import cross_fitted_difference
+from headscope.statistics.inference.derived import cross_fitted_difference
 from headscope.statistics.inference.selection import Chosen, both_ways, selection_margin
 from headscope.statistics.inference.significance import selection_p
 

@@ -19,7 +19,7 @@ from headscope.prepare.loss_model import ask_of_run, loss_model, loss_of
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.inference.confidence import mapped, too_few
-from headscope.statistics.tables.head_table import head_table, interval_arrays
+from headscope.statistics.tables.frames import head_table, interval_arrays
 
 Labels = Callable[[Segment], Sequence[int]]
 

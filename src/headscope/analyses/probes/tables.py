@@ -1,8 +1,8 @@
 """The tables of probes."""
 
 from headscope.analyses.probes.parsers.attention_probes import DIRECTIONS
-from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.tables.columns import PLACE, POSITIVE, count, difference, number, share, shares, text
+from headscope.statistics.tables.frames import DISTANCES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 RIGHT_BRANCHING, STRUCTURAL = "right-branching", "structural"

@@ -15,7 +15,7 @@ from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic import Rows, Unit
 from headscope.statistics.statistic_catalog import INSTALLED, STATISTICS
-from headscope.statistics.tables.head_table import of_measure
+from headscope.statistics.tables.frames import of_measure
 from headscope.storage.files import check_file_place, write_parquet, write_text
 from headscope.storage.lock import place_held
 

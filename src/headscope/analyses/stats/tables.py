@@ -18,7 +18,7 @@ from headscope.statistics.tables.columns import (
     estimate,
     text,
 )
-from headscope.statistics.tables.head_table import MEASURES
+from headscope.statistics.tables.frames import MEASURES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _UNIT = "share, or nats where entropy"

@@ -13,10 +13,10 @@ from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS
 from headscope.analyses.syntax.head_choices import choose_heads, choose_offsets
 from headscope.analyses.syntax.relation_counts import RelationCounts
 from headscope.analyses.syntax.tables import SYNTAX, SYNTAX_BASELINES, SYNTAX_BEST, SYNTAX_DIFFERENCES
-from headscope.statistics.arc_bins import TOTALS
 from headscope.statistics.inference.confidence import ends_of, ratio_interval
 from headscope.statistics.inference.selection import Chosen, beside_rival, selection_margin
 from headscope.statistics.inference.significance import against_every, false_discovery, selection_p
+from headscope.statistics.tables.frames import TOTALS
 
 
 class DependencyResult:

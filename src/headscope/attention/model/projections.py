@@ -20,9 +20,9 @@ from torch import Tensor, nn
 from headscope.attention.model.output_path import OutputPath, Projection
 from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.adaptation import is_adapted
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import short_inputs
+from headscope.models.identity import is_adapted
 from headscope.models.temporary_changes import hooked
 
 

@@ -1,4 +1,4 @@
-"""Rules for every dependency tree, whatever its format."""
+"""Rules for every dependency tree, whatever its format, and the universal parts of speech."""
 
 from collections.abc import Sequence
 

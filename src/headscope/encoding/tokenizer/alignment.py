@@ -1,4 +1,4 @@
-"""The word of each piece, from character offsets, for any fast tokenizer."""
+"""The word of each piece, from character offsets, for any fast tokenizer; and counts of words by number of pieces."""
 
 import re
 from collections.abc import Sequence

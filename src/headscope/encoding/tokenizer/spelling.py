@@ -1,4 +1,4 @@
-"""Character offsets of the pieces of a text, found by spelling: for tokenizers that do not return them.
+"""The spelling of pieces: character offsets for tokenizers that do not return them, and copies that keep the case.
 
 The concatenated pieces equal the text, except for white space, marks, and changes that the tokenizer makes to every
 character (case, accents, compatibility forms). If they match character by character, the characters of each piece are

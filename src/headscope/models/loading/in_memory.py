@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from headscope.errors import ModelError, OptionError
-from headscope.models.adaptation import without_wrappers
+from headscope.models.identity import without_wrappers
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.refusals import check_ids, check_reads_text
 from headscope.models.placement import precision_of

@@ -9,16 +9,16 @@ from typing import Any
 import torch
 from torch import nn
 
+from headscope.encoding.choices import DTYPE_CHOICES
 from headscope.encoding.tokenizer.bounds import within_time
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.folder.files import without_paths
 from headscope.models.folder.weight_files import check_implied, read_config
-from headscope.models.loading.load_choices import DTYPE_CHOICES
 from headscope.models.loading.locating import locate, origin_of
-from headscope.models.loading.quiet import environment, quiet_libraries
 from headscope.models.loading.refusals import check_complete, check_ids, check_reads_text, in_words, missing_package
 from headscope.models.placement import Offloading, choose_device
+from headscope.models.temporary_changes import environment, quiet_libraries
 
 _NO_CACHE = {
     "TIKTOKEN_CACHE_DIR": ""

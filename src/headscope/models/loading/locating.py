@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from headscope.corpora.fetch.hub_trouble import Trouble, trouble_of
+from headscope.corpora.hub_names import Trouble, trouble_of
 from headscope.embedded import EMBEDDED, EMBEDDED_MODELS, embedded_package
 from headscope.errors import ModelError
 from headscope.installing import how_to_install, how_to_install_companion

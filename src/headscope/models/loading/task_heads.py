@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headscope.encoding.choices import LABELS
+from headscope.encoding.choices import DTYPES, LABELS
 from headscope.errors import ModelError
 from headscope.models.folder.weight_files import read_config
-from headscope.models.loading.load_choices import DTYPES
 from headscope.models.loading.load_model import LoadedModel, read_model
 from headscope.models.loading.locating import locate
-from headscope.models.loading.quiet import quiet_libraries
 from headscope.models.loading.refusals import check_complete, in_words
+from headscope.models.temporary_changes import quiet_libraries
 from headscope.visible import shown
 
 # The auto class of each loss, and the name of its head.

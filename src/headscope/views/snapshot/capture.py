@@ -17,7 +17,7 @@ from headscope.attention.model.projections import Projections, find_projections
 from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.writing import Writing
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.tokenizer.target_side import target_note, target_tokenizer
+from headscope.encoding.tokenizer.pieces import target_note, target_tokenizer
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy, KindLayout
 from headscope.models.forward_inputs import fallback_weights, no_cache

@@ -22,11 +22,11 @@ from headscope.analyses.probes.structural.layer_training import (
 from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
 from headscope.analyses.probes.structural.tree_scores import MEASURES, Scores, StructuralScorer, structural_scores
 from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES, STRUCTURAL
-from headscope.attention.word_states import WordStates
+from headscope.attention.word_rows import WordStates
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OutputError
 from headscope.statistics.inference.confidence import difference_interval, ends_of
-from headscope.storage.scratch import scratch
+from headscope.storage.lock import scratch
 
 MOST_BYTES = 4 << 30
 TRAINING = "structural probe"

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from headscope.corpora.fetch.from_url import copied, is_address
-from headscope.corpora.fetch.hub_trouble import trouble_of
-from headscope.corpora.fetch.names import FORM, LOOK, HubPlace, parse
+from headscope.corpora.from_url import copied, is_address
+from headscope.corpora.hub_names import FORM, LOOK, HubPlace, parse, trouble_of
 from headscope.errors import InputError
 
 # Part of the files' names: raise it when the conversion of a Parquet file changes.

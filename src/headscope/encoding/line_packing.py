@@ -9,7 +9,7 @@ from typing import Any
 
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import LETTERS_A_TOKEN, Encoder
-from headscope.encoding.packing.max_inputs import draw_documents, draw_inputs
+from headscope.encoding.max_inputs import draw_documents, draw_inputs
 from headscope.encoding.segment import Segment
 from headscope.encoding.tokenizer.alignment import WordCounts
 from headscope.encoding.tokenizer.pieces import Pieces

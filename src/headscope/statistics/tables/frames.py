@@ -1,11 +1,15 @@
-"""A check of tables against their schemas before they are read: a violation is a bug in the program."""
+"""Tables as data frames: made from arrays of heads, masked, and checked against schemas; and the labels of arcs."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from headscope.statistics.inference.confidence import Interval
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 # Weights of a model in half precision, and saved maps, sum to 1 within 2^-8 and a little more.
@@ -16,6 +20,15 @@ _INNER: Mapping[str, tuple[type, ...]] = {
     "list of float64": (float, np.floating),
     "list of int64": (int, np.integer),
 }
+WEIGHT, NORM = MEASURES = ("weight", "norm")
+"""The attention weight, and the weight times the norm of the head's output from the key, each row divided by its sum
+(Kobayashi et al. 2020)."""
+DISTANCES = ("1", "2", "3", "4", "5", "6-10", "over 10")  # words
+SHORT = ("1", "2", "3", "4", "5", "6–10", ">10")  # short forms for axes
+FEWEST_ARCS = 100  # of a relation
+_BINS = np.array([0, 0, 1, 2, 3, 4, *[5] * 5, 6])
+TOTALS = ("all", "all_but_punct_root")
+"""Rows of the tables that are not relations: all arcs, and all arcs but those of punctuation and the root."""
 
 
 def check_table(schema: TableSchema, table: pd.DataFrame) -> None:
@@ -71,7 +84,7 @@ def _dtype(column: Column, table: pd.DataFrame) -> str:
     return f"expected {column.dtype}, came {came}"
 
 
-def _kind_of(values: "pd.Series[Any]") -> str:
+def _kind_of(values: pd.Series[Any]) -> str:
     return str(pd.api.types.infer_dtype(values, skipna=True))
 
 
@@ -118,3 +131,50 @@ def _choices(column: Column, table: pd.DataFrame) -> str:
         return ""
     row = int((values == unknown[0]).to_numpy(dtype=bool, na_value=False).argmax())
     return f"expected one of {', '.join(column.choices)}; came {unknown[0]!r} in row {row}"
+
+
+def of_measure(table: pd.DataFrame, measure: str = WEIGHT) -> pd.DataFrame:
+    """Return the rows of a table with one measure; a table without the column has weights only."""
+    if "measure" not in table:
+        return table if measure == WEIGHT else table[:0]
+    return table[table["measure"] == measure]
+
+
+def is_true(values: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Return a mask of the values that are True."""
+    return values.eq(True).to_numpy(dtype=np.bool_, na_value=False)
+
+
+def is_false(values: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Return a mask of the values that are False."""
+    return values.eq(False).to_numpy(dtype=np.bool_, na_value=False)
+
+
+def interval_arrays(interval: Interval, value: str = "value") -> dict[str, Any]:
+    """Return an interval as the arrays `value`, `ci_low` and `ci_high`."""
+    return {value: interval.value, "ci_low": interval.low, "ci_high": interval.high}
+
+
+def head_table(
+    arrays: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], *, mean_last: bool = False, **more: Any
+) -> pd.DataFrame:
+    """Return values of heads as a table: a row for each layer, head and name along the other axes, counted from 1.
+
+    Args:
+        arrays: the columns of numbers, `[layer, head, *axes]`; the first has every axis in full, the others may have
+            axes of size 1.
+        axes: names along each further axis, by the name of its column.
+        mean_last: True if the mean over a layer's heads follows the heads; its head number is missing.
+        more: columns with a single value.
+    """
+    shape = np.shape(next(iter(arrays.values())))
+    layer, head, *along = (index.reshape(-1) for index in np.indices(shape))
+    number = pd.Series(head + 1, dtype="Int64").mask(head == shape[1] - 1) if mean_last else head + 1
+    names = {name: np.array(values)[at] for (name, values), at in zip(axes.items(), along, strict=True)}
+    columns = {name: np.broadcast_to(values, shape).reshape(-1) for name, values in arrays.items()}
+    return pd.DataFrame({**more, "layer": layer + 1, "head": number, **names, **columns})
+
+
+def distance_bins(distances: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the index into `DISTANCES` of distances in words; 0, the root's, is counted as 1."""
+    return np.asarray(_BINS[np.minimum(distances, len(_BINS) - 1)])

@@ -17,7 +17,7 @@ from headscope.corpora.opening import source_name
 from headscope.counted import count
 from headscope.errors import InputError
 from headscope.installing import how_to_install
-from headscope.storage.scratch import scratch
+from headscope.storage.lock import scratch
 
 SCHEMES = (
     *("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hdfs", "webhdfs"),

@@ -1,12 +1,21 @@
-"""The names of corpora that can be fetched, and their places on the hub."""
+"""The names of corpora that can be fetched, their places on the hub, and the errors of the hub in one word."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
-from headscope.corpora.fetch.parquet import parquet_to_conllu, parquet_to_text
+from headscope.corpora.hub_parquet import parquet_to_conllu, parquet_to_text
 from headscope.corpora.mentions.brackets import printable
 from headscope.errors import InputError
+
+_TEXTS = {"wikitext": "wikitext-2-raw-v1", "wikitext-2": "wikitext-2-raw-v1"}
+FORM = re.compile(r"(?P<corpus>ud:[^/@]*|wikitext(?:-\d+)?)(?:/(?P<split>[a-z]+))?(?:@(?P<revision>.+))?", re.I)
+_LONGEST_REVISION = 250
+_TREEBANK = re.compile(r"[a-z]{2,8}_[a-z0-9]+")
+LOOK = "names are a language code, _ and a treebank, as ud:en_ewt or ud:fr_gsd"
+Trouble = Literal["away", "repository", "revision", "file", "permission", "name", "size", "range"]
+_BY_STATUS: dict[int, Trouble] = {401: "permission", 403: "permission", 416: "range"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +54,6 @@ _WIKITEXT = Source(
     ending="txt",
     convert=parquet_to_text,
 )
-_TEXTS = {"wikitext": "wikitext-2-raw-v1", "wikitext-2": "wikitext-2-raw-v1"}
-FORM = re.compile(r"(?P<corpus>ud:[^/@]*|wikitext(?:-\d+)?)(?:/(?P<split>[a-z]+))?(?:@(?P<revision>.+))?", re.I)
-_LONGEST_REVISION = 250
-_TREEBANK = re.compile(r"[a-z]{2,8}_[a-z0-9]+")
-LOOK = "names are a language code, _ and a treebank, as ud:en_ewt or ud:fr_gsd"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,3 +103,45 @@ def parse(name: str) -> HubPlace:
             f"the revision {printable(revision)} is not a branch, tag or commit; leave it out, or write {corpus}@main"
         )
     return HubPlace(name=corpus, source=source, config=config, split=split, revision=revision)
+
+
+def trouble_of(error: BaseException) -> Trouble | None:
+    """Classify an error of `huggingface_hub`; return None if it is not about the hub, such as a full disk.
+
+    `away`: no network, offline mode, no answer or a broken one; `repository`, `revision`, `file`: it does not exist on
+    the hub (or the repository is private); `permission`: its terms are not accepted; `name`: not a hub name; `size`:
+    another number of bytes than announced; `range`: a download that cannot be resumed where it stopped.
+    """
+    from huggingface_hub import errors
+
+    links = list(_links(error))
+    # The most specific link counts: the client wraps an answer of the hub in "nothing in the cache either".
+    telling: tuple[tuple[type[BaseException], Trouble], ...] = (
+        (errors.RevisionNotFoundError, "revision"),
+        (errors.GatedRepoError, "permission"),  # a subclass of RepositoryNotFoundError, so before it
+        (errors.RepositoryNotFoundError, "repository"),
+        (errors.RemoteEntryNotFoundError, "file"),
+        (errors.HFValidationError, "name"),
+    )
+    for kind, trouble in telling:
+        if any(isinstance(link, kind) for link in links):
+            return trouble
+    for link in links:
+        if isinstance(link, errors.HfHubHTTPError):
+            return _BY_STATUS.get(link.response.status_code, "away")
+    if any("Consistency check failed" in str(link) for link in links if isinstance(link, OSError)):
+        return "size"
+    # The client's own base class of transport errors: httpx in some versions of huggingface_hub, httpx2 in others.
+    transport = errors.HfHubHTTPError.__bases__[0]
+    lost = (transport, ConnectionError, TimeoutError, errors.LocalEntryNotFoundError, errors.FileMetadataError)
+    return "away" if any(isinstance(link, lost) for link in links) else None
+
+
+def _links(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and its chain of causes, each once."""
+    earlier: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in earlier:
+        yield link
+        earlier.append(link)
+        link = link.__cause__ or link.__context__
