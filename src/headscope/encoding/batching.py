@@ -4,10 +4,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from queue import Queue
 from threading import Event, Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
@@ -41,9 +42,17 @@ def collate(
 
     `decoder` says whether a decoder reads them, which decides the class of the first token (see `Vocabulary.of`).
     """
+    classes = [vocabulary.of(segment.ids, decoder=decoder) for segment in segments]
+    return padded_batch(segments, classes, pad_id=vocabulary.pad_id, padding_side=padding_side)
+
+
+def padded_batch(
+    segments: Sequence[Segment], classes: Sequence[Sequence[int] | NDArray[Any]], *, pad_id: int, padding_side: str
+) -> Batch:
+    """Pad segments with known classes, `[segment][token]`; arguments as `collate` takes them."""
     width = max(len(segment) for segment in segments)
 
-    def padded(rows: Iterable[np.ndarray], fill: int) -> Tensor:
+    def padded(rows: Iterable[Sequence[int] | NDArray[Any]], fill: int) -> Tensor:
         table = np.full((len(segments), width), fill, dtype=np.int64)
         for row, values in zip(table, rows):
             if padding_side == "right":
@@ -52,21 +61,20 @@ def collate(
                 row[width - len(values) :] = values
         return torch.from_numpy(table)
 
-    classes = padded((vocabulary.of(segment.ids, decoder=decoder) for segment in segments), 0)
+    key_classes = padded(classes, KeyClass.OTHER)
     valid = padded((np.ones(len(segment)) for segment in segments), 0).bool()
-    rows_per_class = torch.stack([((classes == c) & valid).sum(1) for c in KeyClass], dim=1)
     return Batch(
         segments=tuple(segments),
         token_types=padded((segment.token_types for segment in segments), 0),
         info=SegmentInfo(
-            ids=padded((segment.ids for segment in segments), vocabulary.pad_id),
-            classes=classes,
+            ids=padded((segment.ids for segment in segments), pad_id),
+            classes=key_classes,
             word_ids=padded((segment.word_ids for segment in segments), NO_WORD),
             valid=valid,
             lengths=valid.sum(1),
             documents=tuple(segment.document for segment in segments),
             indices=tuple(segment.index for segment in segments),
-            rows_per_class=rows_per_class,
+            rows_per_class=torch.stack([((key_classes == c) & valid).sum(1) for c in KeyClass], dim=1),
         ),
     )
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from headscope.attention.word_attention import word_axis
-from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
+from headscope.encoding.batching import Batch, padded_batch
+from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError
 from headscope.maps.index import MapEntry, MapsIndex, Mask, Shard, Tokens
@@ -158,42 +159,21 @@ def rows_of(side: Tokens, *, by_word: bool) -> Tokens:
     )
 
 
-def segment_of(entry: MapEntry, rows: Tokens) -> Segment:
-    """Return the segment with these rows."""
-    types = np.zeros(len(rows), dtype=np.int64)
-    if len(entry.token_types) == len(rows):
-        types[:] = entry.token_types
+def padded_rows(entries: Sequence[MapEntry], rows: Sequence[Tokens]) -> Batch:
+    """Return a batch of the rows of some entries, with classes and words as they were saved."""
+    segments = [_segment(entry, row) for entry, row in zip(entries, rows, strict=True)]
+    return padded_batch(segments, [row.classes for row in rows], pad_id=0, padding_side="right")
+
+
+def _segment(entry: MapEntry, rows: Tokens) -> Segment:
+    types = entry.token_types if len(entry.token_types) == len(rows) else [0] * len(rows)
     return Segment(
         document=entry.document,
         index=entry.index,
         ids=np.array(rows.ids, dtype=np.int64),
-        token_types=types,
+        token_types=np.array(types, dtype=np.int64),
         word_ids=np.array(rows.word_ids, dtype=np.int64),
         words=tuple(entry.words),
         shortened=entry.shortened,
         fields=entry.fields,
-    )
-
-
-def padded(rows: Sequence[Any], fill: int) -> torch.Tensor:
-    """Stack rows of numbers, padded on the right."""
-    table = torch.full((len(rows), max(map(len, rows))), fill)
-    for line, values in zip(table, rows):
-        line[: len(values)] = torch.as_tensor(values)
-    return table
-
-
-def info_of(segments: Sequence[Segment], classes: Sequence[list[int]], word_ids: Sequence[list[int]]) -> SegmentInfo:
-    """Return the data of a padded batch, with classes and words as they were saved."""
-    valid = padded([np.ones(len(segment)) for segment in segments], 0).bool()
-    of_class = padded(classes, KeyClass.OTHER)
-    return SegmentInfo(
-        ids=padded([segment.ids for segment in segments], 0),
-        classes=of_class,
-        word_ids=padded(word_ids, NO_WORD),
-        valid=valid,
-        lengths=valid.sum(1),
-        documents=tuple(segment.document for segment in segments),
-        indices=tuple(segment.index for segment in segments),
-        rows_per_class=torch.stack([((of_class == c) & valid).sum(1) for c in KeyClass], dim=1),
     )

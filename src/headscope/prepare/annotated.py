@@ -11,11 +11,10 @@ from headscope.corpora.annotation import AnnotatedDocument, refusing_unmatched
 from headscope.corpora.by_name import resolve
 from headscope.corpora.demo import demo_treebank
 from headscope.corpora.document import Document, distinct
-from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
 from headscope.corpora.mentions.gap_rows import GapRow, read_gap
 from headscope.corpora.reading import Ordered
 from headscope.corpora.trees.conllu import read_conllu
-from headscope.corpora.trees.treebank import read_treebank
+from headscope.corpora.trees.treebank import coreference_files, read_coreference, read_treebank
 from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.tokenizer.alignment import join_words
 from headscope.prepare.overlap import FileContents

@@ -7,9 +7,8 @@ from typing import Any
 
 from headscope.corpora.by_name import is_remote
 from headscope.corpora.from_url import is_address
-from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.trees.treebank import read_treebank
+from headscope.corpora.trees.treebank import coreference_files, read_coreference, read_treebank
 from headscope.declarations.run_options import RunOptions
 from headscope.declarations.vectors_file import check_vectors
 from headscope.errors import OptionError

@@ -26,9 +26,8 @@ from headscope.maps.index_reader import read_index
 from headscope.maps.pickle_conversion import NO_PLACE_FOR_SINKS, maps_to_pickle
 from headscope.maps.writer import MapsWriter
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading.in_memory import dtype_of
+from headscope.models.loading.in_memory import dtype_of, load_debug_model
 from headscope.models.loading.load_model import LoadedModel, load_model
-from headscope.models.random_weights import load_debug_model
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.left_to_model import with_packing
 from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
