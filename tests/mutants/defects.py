@@ -99,7 +99,7 @@ DEFECTS = [
     _in("attention/head_id.py", "return self.layer - 1, self.head - 1", "return self.layer, self.head - 1",
         "attention/test_head_id.py"),
     _in("attention/word_rows.py", "int(segment.word_ids.max(initial=NO_WORD)) + 1",
-        "int(segment.word_ids.max(initial=NO_WORD))", "attention/test_hidden.py"),
+        "int(segment.word_ids.max(initial=NO_WORD))", "attention/test_word_rows.py"),
     _in("attention/tile.py", "if not known or len(known) < len(parts):", "if not known:",
         "attention/test_head_vectors.py"),
     _in("attention/word_attention.py", "leads.cumsum(1) - 1, leader", "leads.cumsum(1), leader",
@@ -127,7 +127,7 @@ DEFECTS = [
         "statistics/test_table_check.py"),
     _in("statistics/inference/derived.py",
         "_with_selection(ratio(times * hits, times * counts), ratio(hits, counts))", "ratio(hits, counts)",
-        "statistics/test_cross_fitted.py"),
+        "statistics/test_derived.py"),
     # examples
     _in("examples/top_segments.py", "if len(kept) == self.most and entry >= kept[-1]:",
         "if len(kept) == self.most and entry <= kept[-1]:", "examples/test_top_examples.py"),
@@ -230,8 +230,8 @@ DEFECTS = [
     _in("scans/progress.py", "return min(1.0, max(shares)) if shares else None",
         "return max(shares) if shares else None", "app/test_progress_lines.py"),
     _in("models/identity.py", "if name not in _WITHOUT_EFFECT", "if name in _WITHOUT_EFFECT",
-        "models/test_hashing.py"),
-    _in("running/resume.py", '"configuration", ', "", "models/test_hashing.py"),
+        "models/test_identity.py"),
+    _in("running/resume.py", '"configuration", ', "", "models/test_identity.py"),
     # training
     _in("packages/headscope-train/src/headscope_train/optimizer.py",
         "[p for p in trainable if p.ndim > 1]", "[p for p in trainable if p.ndim > 2]",
