@@ -16,7 +16,6 @@ from headscope.models.placement import device_of
 
 _FEW = 6
 """Tokens of a short input for trials of a model."""
-_NAMES = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
 
 
 def model_inputs(
@@ -125,7 +124,7 @@ def fallback_weights(
 def weights_in(out: Mapping[str, Any], anatomy: Anatomy) -> Iterator[tuple[CallSite, Tensor]]:
     """Yield each layer's weights from the output of a model with `output_attentions=True`."""
     for part in anatomy.layout:
-        layers = out[_NAMES[part.kind] if anatomy.encoder_decoder else "attentions"]
+        layers = out[f"{part.kind}_attentions" if anatomy.encoder_decoder else "attentions"]
         for layer, index in enumerate(anatomy.map_layers[part.kind]):
             groups, sink = tuple(range(part.heads)), layer in part.sinks
             yield CallSite(part.kind, layer, groups, sink=sink), layers[index]

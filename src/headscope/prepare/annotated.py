@@ -13,7 +13,6 @@ from headscope.corpora.demo import demo_treebank
 from headscope.corpora.document import Document, distinct
 from headscope.corpora.mentions.gap_rows import GapRow, read_gap
 from headscope.corpora.reading import Ordered
-from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import coreference_files, read_coreference, read_treebank
 from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.tokenizer.alignment import join_words
@@ -26,7 +25,7 @@ DEMO_NAME = "synthetic English, 250 documents"
 @cache
 def demo_documents() -> tuple[AnnotatedDocument, ...]:
     """Read the demonstration treebank; cached, because several corpora use it."""
-    return tuple(read_conllu(demo_treebank()))
+    return tuple(read_treebank(demo_treebank()))
 
 
 def _demonstration() -> Iterator[AnnotatedDocument]:

@@ -36,7 +36,7 @@ GIVE_COREFERENCE = (
 def read_treebank(paths: Paths, *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
     """Return the documents of treebanks of any format, in order, with ids that are unique over all of them.
 
-    The ending, without a final `.gz`, gives the format: `.conllu` is CoNLL-U (`conllu.read_conllu`), `.json` and
+    The ending, without a final `.gz`, gives the format: `.conllu` is CoNLL-U (`conllu.conllu_documents`), `.json` and
     `.jsonl` are the original's features with `words`, `heads` and `relns`, one document per entry; any other file has
     `word head-label` lines (`relation_lines.relation_line_documents`). A directory is replaced by its `.conllu` files,
     or if there are none by its other files with these endings and `.txt`, because treebanks are distributed together

@@ -158,16 +158,13 @@ def _questions(counts: NDArray[Any], times: NDArray[np.int64]) -> NDArray[Any]:
     return np.asarray(np.where(times > 0, counts, 0).sum(0))
 
 
-def effect_ratio_interval(
-    part: NDArray[np.float64], whole: NDArray[np.float64], counts: NDArray[Any], *, confidence: float = 0.95
-) -> Interval:
+def effect_ratio_interval(part: NDArray[np.float64], whole: NDArray[np.float64], counts: NDArray[Any]) -> Interval:
     """Return the mean of one effect divided by the mean of another, with its interval over documents.
 
     Args:
         part: sum of the first effect over each document (or group of documents), `[group, ...]`.
         whole: sum of the second effect, of the same shape.
         counts: number of inputs, broadcastable to both.
-        confidence: confidence level of the interval.
 
     Returns:
         Arrays of the shape of one group; NaN if the interval of the whole is not above 0, or has too few documents.
@@ -178,12 +175,12 @@ def effect_ratio_interval(
         residual = ratio(part - share * whole, counts)
         # The errors of two means and of their difference give their covariance, document by document.
         covariance = (of_part.error**2 + of_whole.error**2 - ratio(part - whole, counts).error ** 2) / 2
-        reach = quantile_of(residual, confidence) ** 2
+        reach = quantile_of(residual, 0.95) ** 2
         square = of_whole.value**2 - reach * of_whole.error**2
         middle = of_part.value * of_whole.value - reach * covariance
         rest = of_part.value**2 - reach * of_part.error**2
         root = np.sqrt(np.maximum(middle**2 - square * rest, 0.0))
-        sure = of_whole.value - quantile_of(of_whole, confidence) * of_whole.error > 0
+        sure = of_whole.value - quantile_of(of_whole, 0.95) * of_whole.error > 0
         known = sure & (square > 0) & (of_whole.documents >= FEWEST_DOCUMENTS)
         ends = (share, (middle - root) / square, (middle + root) / square)
     return Interval(*(np.where(known, values, np.nan) for values in ends))

@@ -165,24 +165,20 @@ def false_discovery(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def passing(
-    interval_at: Callable[[float], Interval],
-    beyond: Callable[[Interval], NDArray[np.bool_]],
-    *,
-    level: float = SIGNIFICANT,
+    interval_at: Callable[[float], Interval], beyond: Callable[[Interval], NDArray[np.bool_]]
 ) -> NDArray[np.object_]:
     """Return True or False for each member of a family, and None for members without a test.
 
     Args:
         interval_at: function that returns the intervals of all members at a confidence level; NaN for missing ones.
         beyond: function that returns True where the whole interval lies beyond the threshold; False for NaN.
-        level: the false discovery rate.
     """
-    widest = interval_at(1 - level)
+    widest = interval_at(1 - SIGNIFICANT)
     tested = ~np.isnan(widest.low)
     passes, required = beyond(widest) & tested, int(tested.sum())
     while passes.sum() < required:
         required = int(passes.sum())
-        passes = beyond(interval_at(1 - level * required / tested.sum())) & tested if required else passes & False
+        passes = beyond(interval_at(1 - SIGNIFICANT * required / tested.sum())) & tested if required else passes & False
     passed = np.full(tested.shape, None, dtype=object)
     passed[tested] = passes[tested]
     return passed
