@@ -47,7 +47,7 @@ def fetch(name: str, *, cache_dir: Path | None = None) -> Path:
     it cannot be reached, the earlier download is used.
 
     Args:
-        name: name that `is_remote` accepts; the development split if it names none, the commit in `names.py` if it
+        name: name that `is_remote` accepts; the development split if it names none, the commit in `hub_names.py` if it
             names no revision.
         cache_dir: folder for the hub's files and the converted ones; the hub's own cache (`HF_HOME`) when None.
 

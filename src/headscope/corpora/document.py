@@ -25,7 +25,7 @@ class Document:
     Exactly one of `lines`, `words` and `tokens` is given.
 
     Attributes:
-        id: hash of the content (`document_id`) if none is given; equal documents are numbered (`identity.distinct`).
+        id: hash of the content (`document_id`) if none is given; equal documents are numbered (`distinct`).
         lines: plain text, one sentence or one paragraph per line, none empty.
         whole: whether each line is a complete input, never packed with another (a features entry).
         words: one input, already split into words (the model adds its special tokens).

@@ -67,7 +67,7 @@ def whole_axis(ax: Axes, *, steps: int, labelsize: float) -> None:
 
 
 def distance_axis(ax: Axes) -> None:
-    """Label the x axis with the distance of two words, in words, from `arc_bins.DISTANCES`."""
+    """Label the x axis with the distance of two words, in words, from `frames.DISTANCES`."""
     ax.set_xlim(-0.3, len(DISTANCES) - 0.7)
     ax.set_xticks(range(len(DISTANCES)), SHORT)
 

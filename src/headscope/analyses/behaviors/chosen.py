@@ -91,7 +91,7 @@ def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT
     Args:
         heads: table of all heads from `compute.heads_table`, with the column `model`.
         kind: kind of attention; None for all kinds.
-        measure: one of `measures.MEASURES`.
+        measure: one of `frames.MEASURES`.
     """
     rows = of_measure(heads, measure)
     rows = rows[(rows["model"] == "trained") & rows["head"].notna() & (rows["n_rows"] > 0)]

@@ -131,7 +131,7 @@ def heads_table(results: Sequence[HeadMeans], names: Sequence[str]) -> pd.DataFr
 def best_table(results: Sequence[HeadMeans], names: Sequence[str], *, seed: int) -> pd.DataFrame:
     """Return the head of each kind that is chosen for each behavior, by held-out selection.
 
-    `value` is the chosen head's value on held-out documents (`statistics.cross_fitted`), `all_documents` that on all
+    `value` is the chosen head's value on held-out documents (`derived.cross_fitted`), `all_documents` that on all
     documents. Where nothing can be held out (one document), the head is chosen on the whole document, and `share`,
     `held_out` and `all_documents` are NaN.
 

@@ -66,7 +66,7 @@ class CoreferenceResult:
         """Return `coref.parquet`: the head that is best over all mentions, and the baselines without attention.
 
         `accuracy` is the named head's accuracy on documents that did not select it
-        (`statistics.inference.cross_fitted`), `all_documents` its accuracy on all, `held_out` the accuracy of the
+        (`derived.cross_fitted`), `all_documents` its accuracy on all, `held_out` the accuracy of the
         selection. q, in the held-out row for all mentions, tests that the selection beats both `nearest` and `head
         match, else nearest`.
         """

@@ -98,7 +98,7 @@ class DependencyResult:
         """Return `syntax_best.parquet`: the best head of each relation, held-out and on the same data.
 
         `accuracy` is the accuracy of the named head, `baseline_accuracy` that of the named offset, on the documents
-        that selected neither (`statistics.inference.cross_fitted`), `margin` their paired difference; for selection on
+        that selected neither (`derived.cross_fitted`), `margin` their paired difference; for selection on
         the same data, all three are over all documents. `held_out` is the accuracy of the selection. `q_value` of the
         held-out rows tests the selection; `q_value` of the other rows tests the head among all heads. A relation whose
         arcs are all in one document has no held-out row.

@@ -29,7 +29,7 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
         model: a transformers model, on its device.
         vocabulary: vocabulary of the model's tokenizer.
         path: require this path; None takes the first of fused, eager and fallback that gives transformers' own eager
-            weights, the fused path to 1e-6 plus the rounding of large scores in float32 (`fused_check`).
+            weights, the fused path to 1e-6 plus the rounding of large scores in float32 (`tap_trial.why_not_fused`).
 
     Raises:
         ModelError: the model gives no attention weights, or not on the required path.

@@ -36,7 +36,7 @@ class HeadMeans:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        measure: one of `measures.MEASURES`.
+        measure: one of `frames.MEASURES`.
         values: value of every head, then the layer's mean, `[layer, head + 1, column]`; NaN where it cannot occur.
         uniform: value under uniform attention over the visible keys in the same rows, `[layer, column]`.
         n: number of rows or segments behind each value, `[layer, head + 1, column]`; for the mean the largest.

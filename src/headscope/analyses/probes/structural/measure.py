@@ -79,7 +79,7 @@ def measure_structural(
     if train needs more than `most_bytes` or half of the free space, a seeded sample of its sentences is used.
 
     Args:
-        read: function that returns segments' vectors, as `attention.vectors.hidden.word_states` does.
+        read: function that returns segments' vectors, as `attention.word_rows.word_states` does.
         train: sentences with `heads` and `relns` among their fields.
         dev: other sentences, to score on.
         words: approximate number of words in train.
