@@ -22,11 +22,6 @@ from headscope.attention.model.tap import AttentionCall
 from headscope.encoding.segment import SegmentInfo
 
 
-def fusible(call: AttentionCall) -> bool:
-    """Return True if a call is plain scaled attention."""
-    return why_not_fusible(call) is None
-
-
 def why_not_fusible(call: AttentionCall) -> str | None:
     """Return the difference of a call from plain scaled attention, as the end of a sentence; None if there is none."""
     mask, bias, heads = call.mask, call.options.get("position_bias"), call.query.shape[1]

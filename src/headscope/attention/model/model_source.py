@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from headscope.attention.fused.block_products import FusedResult
-from headscope.attention.fused.single_pass import fused_attention, fusible
+from headscope.attention.fused.single_pass import fused_attention, why_not_fusible
 from headscope.attention.model.learned_sink import attended, sink_beside, sink_logits
 from headscope.attention.model.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.model.output_path import Projection
@@ -174,7 +174,7 @@ class _Forward:
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
 
     def _fuses(self, call: AttentionCall) -> bool:
-        return self.shared.anatomy.path == "fused" and fusible(call)
+        return self.shared.anatomy.path == "fused" and why_not_fusible(call) is None
 
     def _fused(
         self, call: AttentionCall, site: CallSite, rows: slice, need_weights: bool = False, norms: Tensor | None = None
