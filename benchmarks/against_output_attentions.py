@@ -21,7 +21,7 @@ def segments_of(text: Path, number: int):
     """Return the loaded model, the tokenizer's wrapper and the first inputs of a text."""
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing.line_packing import Packer
+    from headscope.encoding.line_packing import Packer
     from headscope.models.loading.load_model import load_model
 
     loaded = load_model()

@@ -25,11 +25,11 @@ def measure(path: Path) -> None:
     from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan
-    from headscope.corpora.digest import CorpusDigest
+    from headscope.corpora.document import CorpusDigest
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.batching import length_buckets
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing.line_packing import Packer
+    from headscope.encoding.line_packing import Packer
     from headscope.examples.short_sentences import SentenceKeeper
     from headscope.models.loading.locating import embedded_folder
 

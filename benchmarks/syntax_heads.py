@@ -18,8 +18,8 @@ from headscope.corpora.demo import demo_treebank
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.sentence_packing import SentencePacker
 from headscope.encoding.segment import Segment
+from headscope.encoding.sentence_packing import SentencePacker
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading.load_model import load_model
 from rounds import alternate, median_ratio

@@ -12,7 +12,7 @@ from headscope.analyses.for_report import functions_of
 from headscope.atlas.blocks import atlas_blocks
 from headscope.atlas.functions import behaviors_block
 from headscope.reporting.payload import data_block
-from headscope.statistics.measures import of_measure
+from headscope.statistics.tables.frames import of_measure
 from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import about

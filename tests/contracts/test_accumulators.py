@@ -38,7 +38,7 @@ from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
 from headscope.analyses.syntax.arcs.sums import DependencyOptions
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.corpora.trees.universal_tags import TAGS
+from headscope.corpora.trees.tree import TAGS
 from headscope.encoding.segment import Segment
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.statistics.sums.accumulator import Accumulator

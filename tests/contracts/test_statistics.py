@@ -22,8 +22,7 @@ from headscope.report_kit.words import capital, words_for
 from headscope.reporting.payload import data_block
 from headscope.reporting.provenance import definitions
 from headscope.reporting.report_page import render_report
-from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN
-from headscope.statistics.roles import role_of
+from headscope.statistics.roles import OTHERWISE, ROLES, SHOWN, role_of
 from headscope.statistics.statistic import Rows, Special, Unit
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS, figure_names
 from headscope.study.labeled_array import labeled_array

@@ -13,7 +13,7 @@ from headscope.prepare.prepared_run import prepare
 from headscope.running import writing
 from headscope.running.stages import check_tables, measure_stage
 from headscope.running.writing import write_run
-from headscope.statistics.tables.table_check import check_table
+from headscope.statistics.tables.frames import check_table
 from headscope.study.study import open_study
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm

@@ -11,8 +11,8 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.option import options_of
 from headscope.declarations.requests import REQUESTS
 from headscope.declarations.run_options import RunOptions
+from headscope.encoding.choices import DTYPES
 from headscope.errors import OptionError
-from headscope.models.loading.load_choices import DTYPES
 
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")

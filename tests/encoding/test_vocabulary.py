@@ -9,7 +9,7 @@ from transformers import PreTrainedTokenizerFast
 
 from headscope.embedded import EMBEDDED_MODELS
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 from headscope.encoding.vocabulary import KeyClass, Vocabulary, punctuation_class, read_vocabulary
 from headscope.models.loading.load_model import load_tokenizer

@@ -14,7 +14,7 @@ from headscope.prepare.prepared_run import prepare
 from headscope.running import writing
 from headscope.running.run_folder import FOLDERS
 from headscope.running.writing import write_run
-from headscope.storage.unfinished import aside_of, lock_of, part_of
+from headscope.storage.places import aside_of, lock_of, part_of
 from headscope.study.study import open_study
 from support import hostile_run_folders as folders
 from support.hostile import printable

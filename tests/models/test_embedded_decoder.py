@@ -17,9 +17,9 @@ from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
-from headscope.models.guided import GUIDED
-from headscope.statistics.inference.worth_saying import LARGE_SHARE
+from headscope.encoding.line_packing import Packer
+from headscope.models.identity import GUIDED
+from headscope.statistics.inference.significance import LARGE_SHARE
 from headscope.statistics.statistic_catalog import STATISTICS
 
 DOCUMENTS = 12

@@ -13,8 +13,8 @@ import pytest
 
 from headscope.reporting.every_finding import findings
 from headscope.reporting.head_summary import head_summaries
-from headscope.statistics.measures import NORM, of_measure
 from headscope.statistics.roles import roles
+from headscope.statistics.tables.frames import NORM, of_measure
 from support.random_worlds import HEADS, LAYERS, RandomWorld
 
 SIZE = LAYERS * HEADS

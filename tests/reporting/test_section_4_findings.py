@@ -8,7 +8,7 @@ import pytest
 
 from headscope.report_kit.comparing import Comparison, compared, verdicts
 from headscope.reporting.every_finding import findings, headline
-from headscope.statistics.inference.worth_saying import shown
+from headscope.statistics.inference.significance import shown
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_syntax import MEASURED, with_treebank

@@ -10,7 +10,7 @@ from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS
-from headscope.storage.unfinished import is_own
+from headscope.storage.places import is_own
 from headscope.study.manifest import read_manifest
 from soak import killing
 from soak.tasks import answers, left_behind

@@ -10,7 +10,7 @@ import pytest
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding import shards
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.prepared_run import prepare, prepare_model_run
 from headscope.running.parts import PART, check_options, check_parts, read_part_number, read_parts, write_part

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import OutputError
+from headscope.storage.places import is_own
 from headscope.storage.sealed import read_sealed
-from headscope.storage.unfinished import is_own
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 

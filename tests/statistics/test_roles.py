@@ -6,8 +6,7 @@ import pytest
 
 from headscope.analyses.coref.tables import COREF
 from headscope.analyses.syntax.tables import SYNTAX_BEST
-from headscope.statistics.role_catalog import ROLES
-from headscope.statistics.roles import role_of
+from headscope.statistics.roles import ROLES, role_of
 from headscope.study.head_columns import finders
 from support.stand_ins import stand_in
 

@@ -6,7 +6,7 @@ from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
 from headscope.analyses.syntax.arcs.sums import DependencyOptions
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.tables.frames import DISTANCES
 
 LAYOUT = (KindLayout("encoder", 2, 3), KindLayout("decoder", 1, 2))
 TABLE = ArcTable(("obj", "nsubj", "acl", "case", "root", "punct", "other"))

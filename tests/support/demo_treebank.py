@@ -2,7 +2,7 @@
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.demo import demo_treebank
-from headscope.corpora.trees.conllu import read_conllu
+from headscope.corpora.trees.treebank import read_treebank
 
 
 def demo_conllu(first: int, last: int) -> str:
@@ -13,4 +13,4 @@ def demo_conllu(first: int, last: int) -> str:
 
 def demo_documents(first: int, last: int) -> list[AnnotatedDocument]:
     """Return the documents from `first` to `last`, counted from 1."""
-    return [*read_conllu(demo_treebank())][first - 1 : last]
+    return [*read_treebank(demo_treebank())][first - 1 : last]

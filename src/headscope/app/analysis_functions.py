@@ -51,7 +51,7 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
         from headscope.prepare.prepared_run import prepare
         from headscope.running.run_folder import check_run_folder
         from headscope.running.writing import read_stages, write_run
-        from headscope.storage.scratch import TemporaryFolder
+        from headscope.storage.lock import TemporaryFolder
 
         temporary = None if "out" in beside else TemporaryFolder()
         folder = beside["out"] if temporary is None else temporary.path

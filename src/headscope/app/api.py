@@ -16,8 +16,8 @@ from headscope.app.options.keywords import check_choices, check_model, check_tex
 from headscope.app.options.run_arguments import loaded_model, run_options_of
 from headscope.app.options.taken import in_python
 from headscope.declarations.analysis_list import STAGES
+from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
-from headscope.models.loading.load_choices import LOADING
 
 if TYPE_CHECKING:
     from headscope.study.study import Study
@@ -48,7 +48,7 @@ def report(model: Any = None, **options: Any) -> Study:
     """
     run_options, beside = run_options_of("report", model, options, _OF_A_RUN)
     from headscope.atlas.atlas_files import run_report
-    from headscope.storage.scratch import TemporaryFolder
+    from headscope.storage.lock import TemporaryFolder
 
     temporary = None if "out" in beside else TemporaryFolder()
     out = beside["out"] if temporary is None else temporary.path

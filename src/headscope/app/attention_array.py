@@ -10,10 +10,10 @@ import torch
 import xarray as xr
 from numpy.typing import NDArray
 
-from headscope.attention.words.word_attention import word_level
+from headscope.attention.word_attention import word_level
+from headscope.encoding.choices import LOADING
 from headscope.encoding.segment import NO_WORD
 from headscope.errors import OptionError
-from headscope.models.loading.load_choices import LOADING
 from headscope.study.labeled_array import LabeledArray
 from headscope.views.snapshot.snapshot_of import reader_of
 from headscope.visible import titled

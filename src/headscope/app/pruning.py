@@ -13,7 +13,7 @@ from headscope.declarations.option import choose
 from headscope.encoding.choices import REMOVALS
 from headscope.errors import OptionError
 from headscope.models.loading.load_model import LoadedModel
-from headscope.models.loading.whole_checkpoint import load_checkpoint
+from headscope.models.loading.task_heads import load_checkpoint
 from headscope.running.pruning import HeadChoice, Pruned, named_heads, read_head_names, weakest_heads, write_pruned
 from headscope.storage.places import check_place
 from headscope.study.study import Study, open_study

@@ -8,15 +8,14 @@ from typing import Any
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts
 from headscope.corpora.demo import demo_text
-from headscope.corpora.document import Document
+from headscope.corpora.document import Document, distinct
 from headscope.corpora.files import text_lines
-from headscope.corpora.identity import distinct
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.text.plain import text_documents
 from headscope.counted import count
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.packing.line_packing import Packer
-from headscope.encoding.packing.max_inputs import first_documents
+from headscope.encoding.line_packing import Packer
+from headscope.encoding.max_inputs import first_documents
 from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError

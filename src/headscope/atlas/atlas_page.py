@@ -8,7 +8,7 @@ from headscope.atlas.blocks import atlas_blocks, check_study
 from headscope.errors import OutputError
 from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.files import place_text
-from headscope.storage.unfinished import contents
+from headscope.storage.places import contents
 from headscope.study.manifest import MANIFEST
 from headscope.study.study import Study
 from headscope.views.html_page import Page, assemble

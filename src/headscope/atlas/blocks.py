@@ -7,7 +7,6 @@ from typing import Any
 from headscope.analyses.for_report import every_part, functions_of
 from headscope.atlas.functions import behaviors_block, relations_block, vocabulary
 from headscope.errors import InputError
-from headscope.models.folder.shown import short_name
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import plain
 from headscope.reporting.card_sentences import TOP_EXAMPLES, sentences_block
@@ -15,6 +14,7 @@ from headscope.reporting.head_summary import is_explained
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.report_page import run_line
 from headscope.study.study import Study
+from headscope.visible import short_name
 
 SCHEMA = 1
 NEEDED = ("stats", "examples")

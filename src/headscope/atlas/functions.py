@@ -12,7 +12,7 @@ from headscope.report_kit.head_functions import DIRECTIONS, FunctionScores, Head
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import json_numbers
 from headscope.report_kit.words import Words
-from headscope.statistics.role_catalog import ROLES, SHOWN
+from headscope.statistics.roles import ROLES, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS
 
 

@@ -8,7 +8,7 @@ from headscope.installing import how_to_install
 
 
 def demo_text() -> Path:
-    """Return the path of the demonstration text: short English documents, for `read_text`.
+    """Return the path of the demonstration text: short English documents, for `read_corpus`.
 
     Raises:
         InputError: the package with the demonstration is not installed.

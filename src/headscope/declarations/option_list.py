@@ -12,7 +12,9 @@ from headscope.declarations.option import option
 from headscope.declarations.requests import BY_NAME, SKIPPABLE
 from headscope.declarations.user_functions import Score, TextFeature
 from headscope.encoding.choices import (
+    DEVICE_MAPS,
     DOCUMENTS,
+    DTYPE_CHOICES,
     EXPLAINED,
     INTERVENTIONS,
     LOSSES,
@@ -22,7 +24,6 @@ from headscope.encoding.choices import (
     TOKEN_TYPES,
     TOO_LONG,
 )
-from headscope.models.loading.load_choices import DEVICE_MAPS, DTYPE_CHOICES
 
 if TYPE_CHECKING:
     from headscope.corpora.document import Document

@@ -12,8 +12,8 @@ from headscope.declarations.option_list import OptionList
 from headscope.declarations.requests import check_requests, needed_requests, requests_of, stages_requested
 from headscope.declarations.user_functions import hash_of_features, hash_of_score
 from headscope.declarations.vectors_file import hash_of_vectors
+from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
-from headscope.models.loading.load_choices import LOADING
 
 
 @documented

@@ -1,6 +1,6 @@
 """The tables of sentences on which heads are drawn."""
 
-from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.roles import ROLES
 from headscope.statistics.tables.columns import FROM_ONE, IN_SEGMENT, PLACE, POSITIVE, SHARE, share, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 

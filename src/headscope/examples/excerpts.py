@@ -19,7 +19,7 @@ from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
 from headscope.examples.top_examples import FEWEST_ROWS, MOST_KEPT, TopExamples
 from headscope.examples.top_segments import Entry
-from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.roles import ROLES
 from headscope.statistics.statistic_catalog import STATISTICS
 
 MOST_TOKENS = 32

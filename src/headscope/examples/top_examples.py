@@ -12,7 +12,7 @@ from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.examples.top_segments import Entry, TopSegments
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.role_catalog import ROLES, SHOWN
+from headscope.statistics.roles import ROLES, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared

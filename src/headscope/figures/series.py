@@ -13,7 +13,7 @@ from headscope.attention.head_id import head_label
 from headscope.figures.finders import EDGE_COLOR, Finders, marked, worn
 from headscope.figures.head_points import HeadRoles, by_frequency, link_points
 from headscope.figures.style import INK, SOFT, role_color, role_outline
-from headscope.statistics.measures import of_measure
+from headscope.statistics.tables.frames import of_measure
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from torch import Tensor
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel
-from headscope.models.loading.quiet import quiet_libraries
-from headscope.models.temporary_changes import eager_evaluation
+from headscope.models.temporary_changes import eager_evaluation, quiet_libraries
 
 
 def generate(loaded: LoadedModel, anatomy: Anatomy, inputs: Mapping[str, Tensor], *, tokens: int) -> list[int]:

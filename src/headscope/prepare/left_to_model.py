@@ -11,7 +11,7 @@ from torch import nn
 
 from headscope.declarations.compat import DEFAULT_PACKING, UNSET
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.packing.line_packing import NO_PAIR
+from headscope.encoding.line_packing import NO_PAIR
 from headscope.models.anatomy import Anatomy
 
 SINGLE_LINES = (

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from headscope.attention.model.examination import examine
 from headscope.encoding.choices import LABELS
-from headscope.encoding.questions.loss_questions import Ask, ClassOfText
+from headscope.encoding.loss_questions import Ask, ClassOfText
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel

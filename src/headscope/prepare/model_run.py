@@ -12,7 +12,7 @@ from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tok
 from headscope.examples.collector import ExampleMaps, MapTokens
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
-from headscope.models.guided import GUIDED, guided_heads
+from headscope.models.identity import GUIDED, guided_heads
 from headscope.prepare.left_to_model import controls_of
 from headscope.prepare.reading_model import ReadingModel
 from headscope.prepare.run_corpora import RunCorpora

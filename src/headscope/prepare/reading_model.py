@@ -5,14 +5,13 @@ from copy import copy
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.declarations.run_options import RunOptions
+from headscope.encoding.choices import precision_note
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.shards import BatchLimit, Inputs, ShardedBatches
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading.in_memory import dtype_of, without_head
-from headscope.models.loading.load_choices import precision_note
+from headscope.models.loading.in_memory import dtype_of, with_random_weights, without_head
 from headscope.models.loading.load_model import LoadedModel, load_model
 from headscope.models.placement import device_of, weight_bytes
-from headscope.models.random_weights import with_random_weights
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.signature import model_facts
 

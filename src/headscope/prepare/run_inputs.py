@@ -9,7 +9,7 @@ from headscope.counted import count
 from headscope.declarations.compat import UNSET
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import NO_PAIR, Packer
+from headscope.encoding.line_packing import NO_PAIR, Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard, document_shards
 from headscope.encoding.tokenizer.unknown import KnownPieces

@@ -10,8 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.adaptation import adaptation_facts
-from headscope.models.loading.hashing import configuration_hash, weights_hash
+from headscope.models.identity import adaptation_facts, configuration_hash, weights_hash
 from headscope.models.loading.load_model import LoadedModel
 from headscope.storage.sealed import signature_id
 from headscope.version import __version__

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any
 
 from headscope.attention.model.model_source import TileSource
-from headscope.encoding.packing.sentence_packing import SentenceCounts, SentencePacker, arcs_of_fields
 from headscope.encoding.segment import Segment
+from headscope.encoding.sentence_packing import SentenceCounts, SentencePacker, arcs_of_fields
 from headscope.encoding.tokenizer.token_names import named_special
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError

@@ -10,7 +10,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import Words
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LARGE_SHARE, TIMES_UNIFORM, apart, shown
+from headscope.statistics.inference.significance import LARGE_SHARE, TIMES_UNIFORM, apart, shown
 from headscope.statistics.statistic_catalog import STATISTICS
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from headscope.report_kit.numbers import points
 from headscope.report_kit.tables.cells import Cell, number, records
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LEAST_SHARE, shown
+from headscope.statistics.inference.significance import LEAST_SHARE, shown
 
 Verdict = Literal["more", "less", "same", "untested"]
 

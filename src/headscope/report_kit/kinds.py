@@ -16,7 +16,7 @@ from headscope.report_kit.small_figures import Shades, shades
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import capital
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.role_catalog import OTHERWISE
+from headscope.statistics.roles import OTHERWISE
 from headscope.statistics.statistic_catalog import NAMES
 from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study

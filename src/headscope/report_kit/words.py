@@ -8,7 +8,7 @@ from typing import Any
 
 from headscope.counted import count as count
 from headscope.figures.style import shorten, visible
-from headscope.statistics.role_catalog import ROLES, SHOWN
+from headscope.statistics.roles import ROLES, SHOWN
 from headscope.statistics.statistic import Special
 from headscope.statistics.statistic_catalog import STATISTICS
 from headscope.visible import capital as capital

@@ -17,7 +17,7 @@ from headscope.report_kit.tables.cells import records
 from headscope.report_kit.words import Words
 from headscope.reporting.head_summary import finds_of, shows_of, strongest_behavior
 from headscope.reporting.payload import packed, shown_tokens
-from headscope.statistics.inference.worth_saying import LARGE_SHARE
+from headscope.statistics.inference.significance import LARGE_SHARE
 from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 from headscope.visible import titled

@@ -17,8 +17,8 @@ from headscope.report_kit.linked_sentences import measured
 from headscope.report_kit.numbers import interval_decimals, joined, json_numbers, percent
 from headscope.report_kit.tables.cells import NO_NUMBER
 from headscope.report_kit.words import Words, capital, plain, words_for
-from headscope.statistics.role_catalog import ROLES
-from headscope.statistics.tables.head_table import is_true
+from headscope.statistics.roles import ROLES
+from headscope.statistics.tables.frames import is_true
 from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from headscope.analyses.for_report import every_part
-from headscope.models.folder.shown import short_name
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import count, join, plain
@@ -20,6 +19,7 @@ from headscope.storage.atomic import write_bytes
 from headscope.study.study import Study
 from headscope.views.html_page import Page, assemble
 from headscope.views.markup import Html, el
+from headscope.visible import short_name
 
 WIDE_HEADS = 20
 STYLES = (

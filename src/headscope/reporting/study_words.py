@@ -14,7 +14,7 @@ from headscope.palette import palette
 from headscope.reporting.card_sentences import sentences_block
 from headscope.reporting.every_finding import findings, first_findings
 from headscope.reporting.head_summary import head_summaries
-from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.roles import ROLES
 from headscope.study.study import Study
 from headscope.study.study_words import Findings, HeadCard, HeadExample, StudyWords
 

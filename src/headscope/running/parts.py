@@ -15,8 +15,8 @@ from headscope.running.stages import check_stages, measurement_of, scan_runner, 
 from headscope.scans.progress import Watcher
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.storage.lock import Held, folder_held
+from headscope.storage.places import contents, sweep
 from headscope.storage.sealed import read_sealed, write_sealed
-from headscope.storage.unfinished import contents, sweep
 
 PART = "part.json"
 _MOST = 100_000

@@ -19,7 +19,7 @@ from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import KindLayout
 from headscope.models.loading.in_memory import without_head
 from headscope.models.loading.load_model import LoadedModel
-from headscope.models.loading.whole_checkpoint import save_folder
+from headscope.models.loading.task_heads import save_folder
 from headscope.running.pruning_text import LossChange, PruningText
 from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.lock import placed

@@ -12,8 +12,8 @@ from headscope.attention.model.loss_source import question_losses
 from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
-from headscope.encoding.questions.loss_questions import Question
+from headscope.encoding.line_packing import Packer
+from headscope.encoding.loss_questions import Question
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, ModelError
 from headscope.models.anatomy import Anatomy

@@ -7,8 +7,8 @@ from typing import Any
 from headscope.errors import OutputError
 from headscope.scans.shard_checkpoint import SHARDS
 from headscope.storage.atomic import hash_of_file
+from headscope.storage.places import contents, sweep
 from headscope.storage.sealed import Sealed
-from headscope.storage.unfinished import contents, sweep
 from headscope.study.manifest import read_manifest
 
 FOLDERS = ("tables", "state", "figures", "atlas", SHARDS)

@@ -4,11 +4,11 @@ import re
 from itertools import count
 from pathlib import Path
 
-from headscope.corpora.fetch.names import FORM
+from headscope.corpora.hub_names import FORM
 from headscope.corpora.opening import is_pipe
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError
-from headscope.storage.unfinished import contents
+from headscope.storage.places import contents
 from headscope.study.manifest import read_manifest
 
 _LONGEST = 60  # characters of each part

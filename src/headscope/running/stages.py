@@ -21,7 +21,7 @@ from headscope.scans.scan_declaration import RunText, Scan
 from headscope.scans.scan_runner import ScanRunner, keep_nothing
 from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.scans.shard_executor import ShardExecutor
-from headscope.statistics.tables.table_check import check_table
+from headscope.statistics.tables.frames import check_table
 
 
 def stages_of(run: Run) -> list[Stage]:

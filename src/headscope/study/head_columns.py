@@ -9,7 +9,7 @@ from headscope.counted import count
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.head_measures import HeadMeasures
 from headscope.statistics.roles import finds
-from headscope.statistics.tables.head_table import is_true
+from headscope.statistics.tables.frames import is_true
 
 Read = Callable[[str], pd.DataFrame | None]
 """Returns a table by its name, None if the run did not write it."""

@@ -11,7 +11,7 @@ from headscope.attention.head_id import KINDS
 from headscope.errors import InputError
 from headscope.storage.atomic import hash_of
 from headscope.storage.bounded import UnreadableFileError, read_regular
-from headscope.storage.scratch import temporary_folder_at
+from headscope.storage.lock import temporary_folder_at
 from headscope.storage.sealed import Sealed, read_sealed, write_sealed
 
 MANIFEST = "manifest.json"

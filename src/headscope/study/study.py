@@ -15,11 +15,11 @@ from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OutputError
-from headscope.statistics.measures import WEIGHT, of_measure
 from headscope.statistics.roles import roles
+from headscope.statistics.tables.frames import WEIGHT, of_measure
 from headscope.storage.atomic import is_free
 from headscope.storage.lock import placed
-from headscope.storage.unfinished import is_own
+from headscope.storage.places import is_own
 from headscope.study.head_columns import finders, head_columns, summaries, verdicts_by_head
 from headscope.study.labeled_array import labeled_array
 from headscope.study.manifest import CHANGED, MANIFEST, RunTables, read_manifest

@@ -14,8 +14,8 @@ from headscope.analyses.coref.head_words import MentionWords
 from headscope.analyses.coref.mentions import MENTION_TYPES, mention_table
 from headscope.analyses.coref.sums import ScoredMentions
 from headscope.analyses.coref.windows import MentionCounts, coreference_segments
-from headscope.attention.words.word_attention import WordAxis
-from headscope.attention.words.word_rows import WordRows
+from headscope.attention.word_attention import WordAxis
+from headscope.attention.word_rows import WordRows
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.tree import depths
 from headscope.encoding.encoder import Encoder

@@ -34,7 +34,7 @@ from headscope.running.stages import measure_stage, measurement_of, stage_signat
 from headscope.running.writing import write_run
 from headscope.statistics.inference.confidence import ratio_interval
 from headscope.statistics.sums.groups import group_of
-from headscope.statistics.tables.table_check import check_table
+from headscope.statistics.tables.frames import check_table
 from headscope.study.study import open_study
 from support.by_hook import effect_of, hooked, logs_of
 from support.model_folders import save_tiny_masked_lm

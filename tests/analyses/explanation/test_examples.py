@@ -12,7 +12,7 @@ from headscope.analyses.explanation.row_context import Tokens
 from headscope.analyses.explanation.table_rows import SINK_LOGIT, SINK_NAME, example_records, shown_keys
 from headscope.analyses.explanation.tables import BEST, EXPLANATION_EXAMPLES, WEIGHT, WORST
 from headscope.report_kit.kinds import kinds_of
-from headscope.statistics.tables.table_check import check_table
+from headscope.statistics.tables.frames import check_table
 from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import with_parts

@@ -19,7 +19,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import check_maps, check_tables
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.tables.frames import DISTANCES
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 from support.quick_probes import quick_probes

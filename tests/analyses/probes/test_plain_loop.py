@@ -22,7 +22,7 @@ from headscope.attention.scan import scan
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.sentence_packing import SentencePacker
+from headscope.encoding.sentence_packing import SentencePacker
 from headscope.models.loading.load_model import load_model
 from support.plain_probe import PlainProbe, plain_heads, train_plainly
 from support.shared_data import data

@@ -15,9 +15,9 @@ from headscope.analyses.probes.score_rows import (
 )
 from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_DIFFERENCES, PROBE_RELATIONS, PROBES
 from headscope.analyses.probes.tree_sentences import TreeSentence
-from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.inference.confidence import difference_interval, ratio_interval
 from headscope.statistics.sums.groups import group_of
+from headscope.statistics.tables.frames import DISTANCES
 from support.probe_data import made_up_trees
 from support.trees import distance_name
 

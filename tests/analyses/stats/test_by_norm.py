@@ -17,10 +17,10 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.row_quantities import OFFSETS
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
-from headscope.statistics.measures import MEASURES, of_measure
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
+from headscope.statistics.tables.frames import MEASURES, of_measure
 from support import mock_inputs
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary

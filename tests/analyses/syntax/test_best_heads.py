@@ -11,11 +11,11 @@ from headscope.analyses.syntax.best_heads import DependencyResult
 from headscope.analyses.syntax.tables import SYNTAX, SYNTAX_BEST, SYNTAX_DIFFERENCES
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.inference.confidence import difference_interval, doubted, ratio_interval
 from headscope.statistics.inference.estimate import difference
 from headscope.statistics.inference.selection import halves
 from headscope.statistics.inference.significance import p_above, selection_p
+from headscope.statistics.tables.frames import DISTANCES
 from support.counts import LAYOUT, TABLE, filled, holding
 from support.hand_made import HandMadeSource
 from support.trees import tied_map, tree_segments

@@ -9,10 +9,9 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.corpora.digest import CorpusDigest
-from headscope.corpora.document import Document
+from headscope.corpora.document import CorpusDigest, Document
 from headscope.counted import count
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError

@@ -21,8 +21,7 @@ from headscope.report_kit.tables.paper_columns import (
     says_intervals,
     words_column,
 )
-from headscope.statistics.measures import NORM, WEIGHT, of_measure
-from headscope.statistics.tables.head_table import is_false, is_true
+from headscope.statistics.tables.frames import NORM, WEIGHT, is_false, is_true, of_measure
 from headscope.study.paper_table import PaperTable
 from headscope.study.study import Study
 
@@ -92,7 +91,7 @@ def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT
     Args:
         heads: table of all heads from `compute.heads_table`, with the column `model`.
         kind: kind of attention; None for all kinds.
-        measure: one of `measures.MEASURES`.
+        measure: one of `frames.MEASURES`.
     """
     rows = of_measure(heads, measure)
     rows = rows[(rows["model"] == "trained") & rows["head"].notna() & (rows["n_rows"] > 0)]

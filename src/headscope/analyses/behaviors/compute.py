@@ -20,12 +20,10 @@ from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ends_of, mapped, ratio_interval
-from headscope.statistics.inference.head_means import HeadMeans
+from headscope.statistics.inference.derived import HeadMeans
 from headscope.statistics.inference.selection import Chosen, held_out, same_data
-from headscope.statistics.inference.significance import passing
-from headscope.statistics.inference.worth_saying import LARGE_SHARE, TIMES_UNIFORM
-from headscope.statistics.measures import WEIGHT
-from headscope.statistics.tables.head_table import head_table, interval_arrays
+from headscope.statistics.inference.significance import LARGE_SHARE, TIMES_UNIFORM, passing
+from headscope.statistics.tables.frames import WEIGHT, head_table, interval_arrays
 
 FEW_INPUTS = 64
 """Number of inputs that controls read: enough for values near chance, so that no control reads the whole corpus."""
@@ -131,7 +129,7 @@ def heads_table(results: Sequence[HeadMeans], names: Sequence[str]) -> pd.DataFr
 def best_table(results: Sequence[HeadMeans], names: Sequence[str], *, seed: int) -> pd.DataFrame:
     """Return the head of each kind that is chosen for each behavior, by held-out selection.
 
-    `value` is the chosen head's value on held-out documents (`statistics.cross_fitted`), `all_documents` that on all
+    `value` is the chosen head's value on held-out documents (`derived.cross_fitted`), `all_documents` that on all
     documents. Where nothing can be held out (one document), the head is chosen on the whole document, and `share`,
     `held_out` and `all_documents` are NaN.
 

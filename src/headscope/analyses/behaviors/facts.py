@@ -26,7 +26,7 @@ from headscope.report_kit.report_parts import Context
 from headscope.report_kit.small_figures import Shades
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.words import capital
-from headscope.statistics.measures import MEASURES
+from headscope.statistics.tables.frames import MEASURES
 from headscope.study.study import Study
 
 _FORMS = {"share": ("%", "share"), "tokens": ("tokens", "tenths")}

@@ -22,8 +22,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.statistics.measures import NORM
-from headscope.statistics.tables.head_table import is_false, is_true
+from headscope.statistics.tables.frames import NORM, is_false, is_true
 from headscope.views.markup import Html, el
 
 _CELL = 0.14  # inches

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
 from headscope.attention.tile import AttentionTile
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.encoding.vocabulary import KeyClass
 
 LOCAL = (-3, -2, -1, 1, 2, 3)

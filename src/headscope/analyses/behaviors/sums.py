@@ -12,14 +12,14 @@ from headscope.analyses.behaviors.key_sums import KeySets, UniformBaseline, key_
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import Scale
-from headscope.statistics.inference.head_means import HeadMeans
-from headscope.statistics.measures import NORM, WEIGHT
+from headscope.statistics.inference.derived import HeadMeans
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed, total
 from headscope.statistics.sums.segment_means import SegmentSums
+from headscope.statistics.tables.frames import NORM, WEIGHT
 
 _SCALES: list[Scale] = ["share" if behavior.unit == "share" else "positive" for behavior in BEHAVIORS.values()]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.coref.results import ANTECEDENT, SYSTEMS, TYPES, SelectedHead, antecedent_scores, antecedents_of
-from headscope.corpora.mentions.unmatched import unmatched_line
+from headscope.corpora.annotation import unmatched_line
 from headscope.present.blocks import Row
 from headscope.present.facts import Fact
 from headscope.present.page import Page
@@ -26,7 +26,7 @@ from headscope.report_kit.small_figures import Shades
 from headscope.report_kit.tables.cells import NO_NUMBER, Cell, Runs, cell_of, number, records
 from headscope.report_kit.words import capital, plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LEAST_SHARE
+from headscope.statistics.inference.significance import LEAST_SHARE
 from headscope.study.paper_table import paper_numbers
 
 MOST_HEADS = 10

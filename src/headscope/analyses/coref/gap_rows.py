@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.corpora.mentions.gap_rows import GapRow
+from headscope.encoding.document_windows import fitting_words
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.document_windows import fitting_words
 from headscope.encoding.segment import NO_WORD, Segment
 
 FIELD = "gap"

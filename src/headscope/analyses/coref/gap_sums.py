@@ -18,9 +18,9 @@ from torch import Tensor
 from headscope.analyses.coref.gap_rows import FIELD, GAP_BASELINES, GENDERS, GapQuestion
 from headscope.analyses.coref.sums import WordAccumulator
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words.word_rows import WordRows, places_of_words
+from headscope.attention.word_rows import WordRows, places_of_words
 from headscope.encoding.batching import Batch
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.statistics.sums.kept import Declared, counted, summed
 
 GAP_MEASURES = ("accuracy", "f1")

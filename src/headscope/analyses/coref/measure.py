@@ -16,7 +16,7 @@ from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.analyses.coref.windows import MentionCounts, MentionWindows
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.model.model_source import TileSource
-from headscope.corpora.mentions.unmatched import unmatched_line
+from headscope.corpora.annotation import unmatched_line
 from headscope.counted import count
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError

@@ -41,9 +41,8 @@ from headscope.report_kit.report_parts import Context
 from headscope.report_kit.small_figures import Bars
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
-from headscope.statistics.inference.significance import SIGNIFICANT, false_discovery
-from headscope.statistics.inference.worth_saying import LEAST_DIVERGENCE
-from headscope.statistics.role_catalog import OTHERWISE
+from headscope.statistics.inference.significance import LEAST_DIVERGENCE, SIGNIFICANT, false_discovery
+from headscope.statistics.roles import OTHERWISE
 from headscope.statistics.sums.groups import GROUPS as GROUPS
 
 ONE_ROLE = 0.75

@@ -30,7 +30,7 @@ from headscope.figures.style import (
     role_outline,
 )
 from headscope.palette import palette
-from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.roles import ROLES
 
 COLORINGS = ("role", "layer")
 LEAST_ON_PAGE = 8.0

@@ -14,7 +14,7 @@ from headscope.analyses.measurement import Measurement, StageResult
 from headscope.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ratio_interval
-from headscope.statistics.tables.head_table import head_table, interval_arrays
+from headscope.statistics.tables.frames import head_table, interval_arrays
 
 
 class DistributionMeasurement(Measurement[Run]):

@@ -13,7 +13,7 @@ from headscope.analyses.distribution.tables import BINS, MEASURES, NAMES, conten
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.sums.accumulator import Accumulator

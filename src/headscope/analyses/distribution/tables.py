@@ -12,7 +12,7 @@ from torch import Tensor
 from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.statistics.tables.columns import FROM_ONE, PLACE, POSITIVE, count, estimate, excerpt, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 

@@ -18,7 +18,7 @@ from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.inference.significance import false_discovery
-from headscope.statistics.tables.head_table import head_table
+from headscope.statistics.tables.frames import head_table
 
 
 class EffectsMeasurement(Measurement[ModelRun]):

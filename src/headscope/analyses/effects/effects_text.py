@@ -25,7 +25,7 @@ from headscope.prepare.loss_model import ask_of_run, loss_model
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.progress import Watcher, note_early
 from headscope.scans.scan_declaration import ScanCorpus
-from headscope.statistics.inference.worth_saying import LEAST_LOSS
+from headscope.statistics.inference.significance import LEAST_LOSS
 
 _NUMBERS_AT_ONCE = 1 << 27  # four copies of a batch's token scores: 512 MiB of float32
 FITS: Mapping[str, Fit] = {

@@ -30,8 +30,8 @@ from headscope.report_kit.numbers import q_words
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.small_figures import Shades
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records, rows_by_head
-from headscope.statistics.inference.worth_saying import LEAST_CORRELATION
-from headscope.statistics.inference.worth_saying import LEAST_LOSS as LEAST_LOSS
+from headscope.statistics.inference.significance import LEAST_CORRELATION
+from headscope.statistics.inference.significance import LEAST_LOSS as LEAST_LOSS
 
 Effects = dict[tuple[int, int], dict[str, Cell]]
 """The effects of each head on logits, by measure."""

@@ -20,7 +20,7 @@ from headscope.figures.axes import interval_bars
 from headscope.figures.head_points import draw_points, panel_column, side_by_side
 from headscope.figures.style import INK, LEAST_MARK, LINE, SOFT, house_style, new_figure
 from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.statistics.inference.worth_saying import LEAST_LOSS
+from headscope.statistics.inference.significance import LEAST_LOSS
 
 LINEAR = 1e-3
 """Distance from 0 up to which an axis is linear by default, nats."""

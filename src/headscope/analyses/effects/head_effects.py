@@ -16,8 +16,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, numbered
 from headscope.report_kit.numbers import nats, percent, span
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records, rows_by_head
-from headscope.statistics.inference.significance import SIGNIFICANT
-from headscope.statistics.inference.worth_saying import LEAST_LOSS
+from headscope.statistics.inference.significance import LEAST_LOSS, SIGNIFICANT
 from headscope.study.study import Study
 
 _WITHOUT = {"uniform": "with uniform attention", "sink": "with all its attention on a sink"}

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.report_kit.kinds import Kind
-from headscope.statistics.inference.paired import rank_correlation
-from headscope.statistics.inference.worth_saying import LEAST_LOSS, LEAST_RANKS, LEAST_SHARE
+from headscope.statistics.inference.derived import rank_correlation
+from headscope.statistics.inference.significance import LEAST_LOSS, LEAST_RANKS, LEAST_SHARE
 from headscope.study.head_columns import head_columns, head_intervals
 from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study

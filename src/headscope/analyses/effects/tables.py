@@ -5,7 +5,7 @@ from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.choices import INTERVENTIONS
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LEAST_LOSS
+from headscope.statistics.inference.significance import LEAST_LOSS
 from headscope.statistics.tables.columns import FEW, FROM_ONE, HEAD, KIND, LAYER, Q_VALUE, count, ends, number, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 

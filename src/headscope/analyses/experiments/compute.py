@@ -22,7 +22,7 @@ from headscope.analyses.experiments.inputs import (
 from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.experiments.tables import EXPERIMENTS, EXPERIMENTS_BEST, EXPERIMENTS_TABLE
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
-from headscope.encoding.packing.frame import Frame
+from headscope.encoding.encoder import Frame
 from headscope.encoding.segment import Segment
 from headscope.models.loading.load_model import longest_input
 from headscope.prepare.drawn_inputs import DrawnInputs

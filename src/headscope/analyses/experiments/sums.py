@@ -12,8 +12,7 @@ from headscope.analyses.behaviors.sums import NormBehaviorAccumulator
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
-from headscope.encoding.segment import SegmentInfo
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import SegmentInfo, sent
 
 _RETRIEVAL = NAMES.index("retrieval")
 

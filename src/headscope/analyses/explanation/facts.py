@@ -22,7 +22,7 @@ from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, numbered
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import cell_of, number, records
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LEAST_DIVERGENCE, LEAST_SHARE
+from headscope.statistics.inference.significance import LEAST_DIVERGENCE, LEAST_SHARE
 from headscope.study.study import Study
 
 MANY_HEADS = 512

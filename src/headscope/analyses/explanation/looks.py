@@ -35,7 +35,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.report_kit.tables.cells import records
-from headscope.statistics.role_catalog import BROAD_RATIO
+from headscope.statistics.roles import BROAD_RATIO
 from headscope.statistics.tables.table_schema import TableSchema
 from headscope.study.study import Study
 from headscope.views.markup import Html, el

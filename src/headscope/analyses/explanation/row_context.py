@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from headscope.analyses.behaviors.catalog import Delimiter
 from headscope.analyses.coref.mentions import FIELD, Mentions
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
-from headscope.corpora.trees.universal_tags import universal_tag
-from headscope.encoding.packing.sentence_packing import arcs_of_fields, tags_of_fields
+from headscope.corpora.trees.tree import universal_tag
+from headscope.encoding.sentence_packing import arcs_of_fields, tags_of_fields
 from headscope.encoding.vocabulary import KeyClass
 
 _ENDS = (".", "!", "?", "…", "。")

@@ -26,7 +26,7 @@ from headscope.report_kit.numbers import thousandths
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.small_figures import Bars
 from headscope.report_kit.tables.cells import Cell, cell_of, records
-from headscope.statistics.inference.worth_saying import LEAST_RATIO
+from headscope.statistics.inference.significance import LEAST_RATIO
 
 SINKS = KEY_CLASSES[:-1]
 

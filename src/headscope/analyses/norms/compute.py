@@ -13,7 +13,7 @@ from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, 
 from headscope.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval
-from headscope.statistics.tables.head_table import head_table, interval_arrays
+from headscope.statistics.tables.frames import head_table, interval_arrays
 
 UNKNOWN = (
     "what heads write is not measured in {layers} of {kind} attention: no linear map takes the attention's output, "

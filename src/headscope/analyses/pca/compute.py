@@ -16,7 +16,7 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
-from headscope.statistics.tables.head_table import head_table
+from headscope.statistics.tables.frames import head_table
 
 UNKNOWN = "the model hands out its weights alone, so that queries, keys and outputs are not known"
 

@@ -11,7 +11,7 @@ from headscope.analyses.probes.score_rows import distance_rows, probe_difference
 from headscope.analyses.probes.structural.measure import TRAINING, StructuralTables, Teller, measure_structural
 from headscope.analyses.probes.trained_parsers import OVER_MODEL, WITHOUT_ATTENTION, ProbeStage
 from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeTreebank
-from headscope.attention.vectors.hidden import word_states
+from headscope.attention.word_rows import word_states
 from headscope.counted import count
 from headscope.encoding.batching import length_buckets
 from headscope.prepare.input_sizes import auto_batch_size

@@ -27,7 +27,7 @@ from headscope.report_kit.report_parts import Context
 from headscope.report_kit.small_figures import Bars
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LEAST_SHARE
+from headscope.statistics.inference.significance import LEAST_SHARE
 
 Lines = Mapping[tuple[str, str], ProbeLine]
 

@@ -20,7 +20,7 @@ from headscope.figures.paper import LEAST_POINTS, across, narrow, panel_inches
 from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, label, new_figure, role_color, role_outline
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.tables.frames import DISTANCES
 
 MEASURES = {"UUAS": "syntax", "Spearman": "next"}
 POSITIVE, NEGATIVE = "syntax", "sep"

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from headscope.errors import OptionError, OutputError
 from headscope.storage.bounded import UnreadableFileError, read_json
-from headscope.storage.scratch import scratch, sweep_scratch
-from headscope.storage.unfinished import contents
+from headscope.storage.lock import scratch, sweep_scratch
+from headscope.storage.places import contents
 
 _FORMAT = 2
 _INDEX, _TABLES, _ABOUT = "index.npy", "tables.f16", "about.json"

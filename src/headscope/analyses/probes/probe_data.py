@@ -12,11 +12,10 @@ from torch import Tensor
 from headscope.analyses.probes.map_cache import TableWriter, WordMaps
 from headscope.attention.head_id import HeadId
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words.word_attention import WordAxis, axis_of, between_words
-from headscope.attention.words.word_rows import places_of_words
+from headscope.attention.word_attention import WordAxis, axis_of, between_words
+from headscope.attention.word_rows import places_of_words
 from headscope.encoding.batching import Batch
-from headscope.encoding.segment import NO_WORD, piece_holders
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import NO_WORD, piece_holders, sent
 from headscope.models.anatomy import KindLayout
 
 SPECIAL = 2  # positions of a table before the words: the first special token and the last

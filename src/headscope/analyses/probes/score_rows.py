@@ -19,9 +19,9 @@ from headscope.analyses.probes.tables import (
 )
 from headscope.analyses.probes.tree_sentences import TreeSentence, is_punctuation
 from headscope.attention.head_id import HeadId
-from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
 from headscope.statistics.inference.confidence import difference_interval, ends_of, ratio_interval
 from headscope.statistics.sums.groups import group_numbers
+from headscope.statistics.tables.frames import DISTANCES, FEWEST_ARCS, distance_bins
 from headscope.statistics.tables.table_schema import TableSchema
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from headscope.analyses.probes.parsers.attention_probes import DIRECTIONS, AttentionProbe, AttentionWordsProbe
 from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
 from headscope.analyses.probes.parsers.learner import ArcProbe, System
-from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.tables.columns import PLACE, POSITIVE, count, difference, number, share, shares, text
+from headscope.statistics.tables.frames import DISTANCES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 RIGHT_BRANCHING, STRUCTURAL = "right-branching", "structural"

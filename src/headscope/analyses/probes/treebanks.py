@@ -19,8 +19,8 @@ from headscope.analyses.probes.tree_sentences import (
 )
 from headscope.analyses.probes.word_vectors import WordVectors, input_embeddings, read_vectors
 from headscope.attention.scan import ScanCounts
-from headscope.encoding.packing.sentence_packing import SentencePacker
 from headscope.encoding.segment import Segment
+from headscope.encoding.sentence_packing import SentencePacker
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.prepare.annotated import AnnotatedCorpus

@@ -19,11 +19,10 @@ from headscope.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import difference_interval, ends_of
-from headscope.statistics.inference.head_means import HeadMeans
-from headscope.statistics.measures import WEIGHT, of_measure
+from headscope.statistics.inference.derived import HeadMeans
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
-from headscope.statistics.tables.head_table import head_table, interval_arrays
+from headscope.statistics.tables.frames import WEIGHT, head_table, interval_arrays, of_measure
 
 _WITHIN_LAYER = tuple((statistic.name, statistic.less) for statistic in STATISTICS.values() if statistic.less)
 _RANKED = tuple(statistic.name for statistic in STATISTICS.values() if statistic.ranked)

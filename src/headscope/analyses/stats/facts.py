@@ -36,9 +36,8 @@ from headscope.report_kit.report_parts import Context
 from headscope.report_kit.small_figures import Shades, shades
 from headscope.report_kit.tables.cells import Cell
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
-from headscope.statistics.inference.significance import SIGNIFICANT
-from headscope.statistics.inference.worth_saying import LARGE_SHARE, LEAST_ENTROPY, LEAST_SHARE
-from headscope.statistics.role_catalog import BROAD_RATIO, OTHERWISE, SHOWN
+from headscope.statistics.inference.significance import LARGE_SHARE, LEAST_ENTROPY, LEAST_SHARE, SIGNIFICANT
+from headscope.statistics.roles import BROAD_RATIO, OTHERWISE, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS as STATISTICS
 
 BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")

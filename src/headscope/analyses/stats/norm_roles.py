@@ -19,11 +19,10 @@ from headscope.report_kit.numbers import amount
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.words import capital, words_for
-from headscope.statistics.inference.worth_saying import LEAST_ENTROPY, LEAST_SHARE, apart
-from headscope.statistics.measures import NORM, WEIGHT, of_measure
-from headscope.statistics.role_catalog import OTHERWISE, ROLES
-from headscope.statistics.roles import roles
+from headscope.statistics.inference.significance import LEAST_ENTROPY, LEAST_SHARE, apart
+from headscope.statistics.roles import OTHERWISE, ROLES, roles
 from headscope.statistics.statistic_catalog import is_share
+from headscope.statistics.tables.frames import NORM, WEIGHT, of_measure
 from headscope.study.study import Study
 
 _HEAD = ["kind", "layer", "head"]

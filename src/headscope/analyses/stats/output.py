@@ -24,11 +24,10 @@ from headscope.report_kit.tables.paper_columns import (
 )
 from headscope.report_kit.tables.terminal import Grid
 from headscope.report_kit.words import Words, capital, words_for
-from headscope.statistics.measures import of_measure
-from headscope.statistics.role_catalog import ROLES, SHOWN
-from headscope.statistics.roles import roles
+from headscope.statistics.roles import ROLES, SHOWN, roles
 from headscope.statistics.statistic import Rows, Unit
 from headscope.statistics.statistic_catalog import INSTALLED, STATISTICS, is_share
+from headscope.statistics.tables.frames import of_measure
 from headscope.storage.files import check_file_place, write_parquet, write_text
 from headscope.storage.lock import place_held
 from headscope.study.paper_table import PaperTable

@@ -26,7 +26,7 @@ from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.report_kit.tables.cells import Cell, number
 from headscope.report_kit.tables.page_rows import unit
 from headscope.report_kit.words import capital, join, plain
-from headscope.statistics.role_catalog import ROLES, SHOWN
+from headscope.statistics.roles import ROLES, SHOWN
 from headscope.statistics.statistic import Topic
 from headscope.statistics.statistic_catalog import NAMES, is_share, of_topic
 from headscope.study.paper_table import paper_numbers

@@ -13,10 +13,10 @@ from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS
 from headscope.analyses.syntax.head_choices import choose_heads, choose_offsets
 from headscope.analyses.syntax.relation_counts import RelationCounts
 from headscope.analyses.syntax.tables import SYNTAX, SYNTAX_BASELINES, SYNTAX_BEST, SYNTAX_DIFFERENCES
-from headscope.statistics.arc_bins import TOTALS
 from headscope.statistics.inference.confidence import ends_of, ratio_interval
 from headscope.statistics.inference.selection import Chosen, beside_rival, selection_margin
 from headscope.statistics.inference.significance import against_every, false_discovery, selection_p
+from headscope.statistics.tables.frames import TOTALS
 
 
 class DependencyResult:
@@ -98,7 +98,7 @@ class DependencyResult:
         """Return `syntax_best.parquet`: the best head of each relation, held-out and on the same data.
 
         `accuracy` is the accuracy of the named head, `baseline_accuracy` that of the named offset, on the documents
-        that selected neither (`statistics.inference.cross_fitted`), `margin` their paired difference; for selection on
+        that selected neither (`derived.cross_fitted`), `margin` their paired difference; for selection on
         the same data, all three are over all documents. `held_out` is the accuracy of the selection. `q_value` of the
         held-out rows tests the selection; `q_value` of the other rows tests the head among all heads. A relation whose
         arcs are all in one document has no held-out row.

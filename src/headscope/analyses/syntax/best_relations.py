@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from headscope.statistics.arc_bins import TOTALS
+from headscope.statistics.tables.frames import TOTALS
 
 _HEAD = ["kind", "layer", "head"]
 

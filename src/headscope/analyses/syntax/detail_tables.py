@@ -13,8 +13,8 @@ from headscope.analyses.syntax.best_heads import DependencyResult
 from headscope.analyses.syntax.tables import SYNTAX_BY_DISTANCE, SYNTAX_NOOP
 from headscope.examples.arc_examples import first_selection
 from headscope.report_kit.tables.cells import records
-from headscope.statistics.arc_bins import DISTANCES, TOTALS
 from headscope.statistics.inference.confidence import difference_interval, ratio_interval
+from headscope.statistics.tables.frames import DISTANCES, TOTALS
 
 _MEASURED = ("accuracy", "ci_low", "ci_high")
 _HEAD = ["kind", "layer", "head", "direction", "relation"]

@@ -33,9 +33,9 @@ from headscope.report_kit.relation_names import OVERALL, short
 from headscope.report_kit.report_parts import Context, corpus_line
 from headscope.report_kit.small_figures import Bars, Shades
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
-from headscope.statistics.arc_bins import FEWEST_ARCS as FEWEST_ARCS
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LEAST_SHARE
+from headscope.statistics.inference.significance import LEAST_SHARE
+from headscope.statistics.tables.frames import FEWEST_ARCS as FEWEST_ARCS
 from headscope.views.markup import Html
 
 

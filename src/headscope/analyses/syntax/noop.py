@@ -16,7 +16,7 @@ from headscope.report_kit.relation_names import attending
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, number, records
 from headscope.report_kit.words import Words
-from headscope.statistics.inference.worth_saying import LEAST_SHARE
+from headscope.statistics.inference.significance import LEAST_SHARE
 from headscope.study.study import Study
 
 LEAST_ATTENTION = 0.05

@@ -1,8 +1,8 @@
 """The dependents of a sentence with a tree and their heads, as questions for the examples of figure 5."""
 
 from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
-from headscope.encoding.packing.sentence_packing import arcs_of_fields
 from headscope.encoding.segment import Segment
+from headscope.encoding.sentence_packing import arcs_of_fields
 from headscope.examples.arc_examples import ArcQuestion, Ask, WantedHead
 
 _ANY = ArcTable(("root", "punct", "other"))  # to find the attending word: the clitic for a possessor

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
 from headscope.analyses.syntax.arcs.sums import DependencySums
-from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, TOTALS
+from headscope.statistics.tables.frames import DISTANCES, FEWEST_ARCS, TOTALS
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import Any
 
 from headscope.report_kit.relation_names import OVERALL
 from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
-from headscope.statistics.inference.significance import SIGNIFICANT
-from headscope.statistics.inference.worth_saying import LEAST_SHARE
+from headscope.statistics.inference.significance import LEAST_SHARE, SIGNIFICANT
 from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 

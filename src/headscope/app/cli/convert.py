@@ -110,8 +110,7 @@ def _to_treebank(source: Path, out: Path, *, replace: bool) -> None:
     if out.is_dir():
         raise OutputError(f"{out} is a folder; expected a place for a file")
 
-    from headscope.corpora.trees.treebank import read_treebank
-    from headscope.corpora.trees.writer import fit_word, lost_in, treebank_text
+    from headscope.corpora.trees.treebank import fit_word, lost_in, read_treebank, treebank_text
     from headscope.storage.lock import placed
 
     lost: Counter[str] = Counter()

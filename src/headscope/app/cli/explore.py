@@ -13,9 +13,9 @@ from headscope.app.options import typed as o
 from headscope.app.options.beside_run import RUN
 from headscope.app.stopping import STOPPED
 from headscope.declarations.option import GROUPS, Option, switch
+from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
 from headscope.installing import how_to_install
-from headscope.models.loading.load_choices import LOADING
 
 if TYPE_CHECKING:
     from headscope.app.explorer.model_shelf import NamedModel

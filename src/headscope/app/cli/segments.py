@@ -54,9 +54,9 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
 
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing.line_packing import Packer
-    from headscope.encoding.packing.max_inputs import first_documents
-    from headscope.encoding.tokenizer.casing import keep_case
+    from headscope.encoding.line_packing import Packer
+    from headscope.encoding.max_inputs import first_documents
+    from headscope.encoding.tokenizer.spelling import keep_case
     from headscope.encoding.tokenizer.unknown import KnownPieces
     from headscope.models.loading.load_model import load_tokenizer
     from headscope.storage.lock import placed

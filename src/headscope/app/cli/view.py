@@ -17,8 +17,8 @@ from headscope.corpora.files import SUFFIXES
 from headscope.corpora.opening import missing
 from headscope.corpora.reading import read_corpus
 from headscope.declarations.option import Option, choose, switch
+from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
-from headscope.models.loading.load_choices import LOADING
 from headscope.storage.files import check_file_place
 from headscope.suggestion import nearest
 from headscope.views.view_catalog import needs_neuron, view_names

@@ -140,7 +140,7 @@ def _state_of(reader: AttentionReader, named: NamedModel) -> State:
     anatomy = reader.anatomy
     message = ""
     if named.weights is not None:
-        from headscope.models.loading.hashing import weights_hash
+        from headscope.models.identity import weights_hash
 
         if weights_hash(reader.loaded) != named.weights:
             message = f"{named.name} has other weights here than those that the study measured."

@@ -8,8 +8,7 @@ from typing import Any
 from headscope.declarations.analysis import FEATURES_HASH, SCORE_HASH
 from headscope.declarations.option import Option, options_of, switch
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.choices import POOLINGS, REMOVALS
-from headscope.models.loading.load_choices import LOADING
+from headscope.encoding.choices import LOADING, POOLINGS, REMOVALS
 
 RUN = options_of(RunOptions)
 TEXT = Option(

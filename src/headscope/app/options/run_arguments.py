@@ -12,8 +12,8 @@ from headscope.corpora.given import given_text
 from headscope.declarations.option import Option
 from headscope.declarations.run_options import RunOptions
 from headscope.declarations.user_functions import check_features, check_score
+from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
-from headscope.models.loading.load_choices import LOADING
 
 if TYPE_CHECKING:
     from headscope.models.loading.load_model import LoadedModel

@@ -9,8 +9,7 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headscope.attention.interventions.block_plan import BlockPlan, Layer
-from headscope.attention.interventions.block_replay import BlockReplay
+from headscope.attention.interventions.block_plan import BlockPlan, BlockReplay, Layer
 from headscope.attention.model.learned_sink import Attended, attended
 from headscope.attention.model.model_pass import ModelPass
 from headscope.attention.model.projections import Projections

@@ -16,7 +16,7 @@ from headscope.attention.model.output_path import Projection
 from headscope.attention.model.ov_circuit import ov_copying
 from headscope.attention.model.projections import Projections
 from headscope.attention.model.unembedding import Unembedding, find_unembedding
-from headscope.encoding.questions.loss_questions import NO_TARGET
+from headscope.encoding.loss_questions import NO_TARGET
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
 from headscope.models.anatomy import Anatomy
 

@@ -17,7 +17,7 @@ from headscope.attention.model.learned_sink import Attended
 from headscope.attention.model.loss_source import lists_together, question_batch
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
-from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
+from headscope.encoding.loss_questions import NO_TARGET, Ask, Question
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import InputError, ModelError

@@ -13,13 +13,12 @@ import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor, nn
 
-from headscope.attention.interventions.block_plan import Layer
-from headscope.attention.interventions.block_replay import without_graph
+from headscope.attention.interventions.block_plan import Layer, without_graph
 from headscope.attention.interventions.changed_pass import UNCHANGED, ChangedPasses, Changes, LayerRows, OutputChange
 from headscope.attention.interventions.direct_effect import DirectEffects
 from headscope.attention.interventions.intervention import Intervention, OutputIntervention
 from headscope.attention.interventions.replacement import Zero
-from headscope.encoding.questions.loss_questions import NO_TARGET
+from headscope.encoding.loss_questions import NO_TARGET
 from headscope.models.forward_inputs import short_segment
 from headscope.models.losses import frozen, segment_losses
 from headscope.models.placement import is_offloaded

@@ -22,7 +22,7 @@ from headscope.present.facts import Fact
 from headscope.report_kit.claim_rules import above, below
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.report_kit.tables.cells import Cell, cell_of, records
-from headscope.statistics.inference.worth_saying import LEAST_LOSS
+from headscope.statistics.inference.significance import LEAST_LOSS
 
 CHEAP = 0.1
 """Added loss in nats below which removing heads is called cheap: the perplexity grows by a factor of 1.1."""

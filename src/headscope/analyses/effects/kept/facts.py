@@ -26,7 +26,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, numbered
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
-from headscope.statistics.inference.worth_saying import LEAST_LOSS
+from headscope.statistics.inference.significance import LEAST_LOSS
 from headscope.study.study import Study
 
 HALF = 0.5

@@ -17,7 +17,7 @@ from headscope.analyses.explanation.sample import contexts_of, row_sample, token
 from headscope.analyses.explanation.sums import RowSampleAccumulator
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
-from headscope.encoding.questions.loss_questions import Ask
+from headscope.encoding.loss_questions import Ask
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.models.anatomy import KindLayout
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from headscope.attention.interventions.outcome import MEASURES
 from headscope.attention.tile import AttentionTile
 from headscope.statistics.inference.confidence import Interval, ratio_interval
-from headscope.statistics.inference.paired import effect_ratio_interval
+from headscope.statistics.inference.derived import effect_ratio_interval
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed
 

@@ -19,16 +19,16 @@ from headscope.analyses.syntax.arcs.sums import NOOP_CLASSES, DependencyOptions,
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
-from headscope.attention.words.word_attention import axis_of, between_words
+from headscope.attention.word_attention import axis_of, between_words
 from headscope.encoding.batching import Batch
-from headscope.encoding.packing.sentence_packing import arcs_of_fields
 from headscope.encoding.segment import Segment
+from headscope.encoding.sentence_packing import arcs_of_fields
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.sums import row_selection
 from headscope.statistics.sums.accumulator import Accumulator, Span
 from headscope.statistics.sums.groups import GroupedSums
 from headscope.statistics.sums.kept import Declared, counted, total
+from headscope.statistics.tables.frames import DISTANCES
 
 SPECIAL_GROUPS = 32
 """Largest number of groups of documents for which attention to special tokens is kept."""

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.statistics.sums.groups import GroupedSums
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headscope.analyses.syntax.arcs.batch_arcs import BatchArcs
 from headscope.analyses.syntax.arcs.head_answers import Answers
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.syntax.arcs.gold_arcs import Arcs
-from headscope.attention.words.word_attention import WordAxis
-from headscope.encoding.segment import NO_WORD, Segment, piece_holders
-from headscope.encoding.sending import sent
+from headscope.attention.word_attention import WordAxis
+from headscope.encoding.segment import NO_WORD, Segment, piece_holders, sent
 from headscope.encoding.vocabulary import KeyClass
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
+from headscope.statistics.tables.frames import DISTANCES, FEWEST_ARCS, distance_bins
 
 OFFSETS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
 # These relations are counted separately whatever their number, because `all_but_punct_root` leaves them out.
