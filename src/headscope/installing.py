@@ -1,9 +1,33 @@
-"""Instructions to install missing packages: headscope is not on PyPI, so its checkout or its wheel has to be named."""
+"""The embedded models, and instructions to install missing packages.
+
+headscope is not on PyPI, so an instruction names its checkout or its wheel.
+"""
 
 import shlex
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-from headscope.embedded import EMBEDDED
+EMBEDDED = "headscope-minilm"
+
+
+"""The default model; its package contains the demonstration's corpora too."""
+
+
+EMBEDDED_MODELS = (EMBEDDED, "headscope-decoder")
+
+
+"""Models in packages of these names, such as `headscope_decoder`; their modules have `folder()`."""
+
+
+def embedded_package(name: str = EMBEDDED) -> ModuleType:
+    """Import the package of an embedded model, by the model's name.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    return import_module(name.replace("-", "_"))
+
 
 _FROM_A_WHEEL = "install it from the wheel or the checkout that headscope came from, as pip install {what}"
 

@@ -13,7 +13,7 @@ from headscope.app.cli import measuring, printing
 from headscope.app.cli.program import app
 from headscope.app.cli.program_commands import HEADINGS
 from headscope.app.options.beside_run import FUNCTIONS as OF_PYTHON
-from headscope.app.options.taken import stages_measured
+from headscope.app.options.run_arguments import stages_measured
 from headscope.declarations.analysis import Analysis, Command, OutputFile, Stage
 from headscope.declarations.analysis_list import ANALYSES, STAGES
 from headscope.declarations.option import GROUPS, Option, option, options_of

@@ -7,9 +7,8 @@ import pytest
 
 from headscope.app.options.beside_run import FUNCTIONS
 from headscope.declarations import requests
-from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.analysis_list import REQUESTS, STAGES
 from headscope.declarations.option import options_of
-from headscope.declarations.requests import REQUESTS
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.models.loading.load_choices import DTYPES

@@ -11,8 +11,7 @@ import typer
 
 import headscope
 from headscope import entry_points, installing
-from headscope.app.cli.program_commands import commands_of_packages
-from headscope.app.cli.usage import GroupedCommand
+from headscope.app.cli.program_commands import GroupedCommand, commands_of_packages
 from headscope.corpora.demo import demo_text, demo_treebank
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.loading.load_model import load_model

@@ -22,7 +22,7 @@ from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import InputError
 from headscope.present.page import Page
 from headscope.report_kit.relation_names import short
-from headscope.report_kit.tables.terminal import Grid
+from headscope.report_kit.tables.page_tables import Grid
 from headscope.scans.progress import Progress
 from headscope.study.study import Study
 from headscope.visible import printable as made_printable

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headscope.report_kit.comparing import Comparison, compared, verdicts
+from headscope.report_kit.claim_rules import Comparison, compared, verdicts
 from headscope.reporting.every_finding import findings, headline
 from headscope.statistics.inference.worth_saying import shown
 from support import mock_inputs

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from headscope.app.options.beside_run import ATTENTION, PRUNE, RUN, SCAN, VIEW
 from headscope.app.options.keywords import check_choices, check_model, check_text, checked, offering, positional
-from headscope.app.options.run_arguments import loaded_model, run_options_of
-from headscope.app.options.taken import in_python
+from headscope.app.options.run_arguments import in_python, loaded_model, run_options_of
 from headscope.declarations.analysis_list import STAGES
 from headscope.errors import OptionError
 from headscope.models.loading.load_choices import LOADING

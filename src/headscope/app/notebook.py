@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headscope.views.attention_page import attention_page
-from headscope.views.figure_call import figure_call
+from headscope.views.attention_page import HEIGHT, StaticPage, attention_page
 from headscope.views.snapshot.snapshot_of import take_snapshot
-from headscope.views.state import opening
-from headscope.views.static_page import HEIGHT, StaticPage
+from headscope.views.state import figure_call, opening
 from headscope.views.view_catalog import needs_neuron
 
 

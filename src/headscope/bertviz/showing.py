@@ -36,9 +36,8 @@ def show_page(
     Raises:
         OptionError: another action, or there is no notebook.
     """
-    from headscope.views.attention_page import attention_page
+    from headscope.views.attention_page import StaticPage, attention_page
     from headscope.views.state import opening
-    from headscope.views.static_page import StaticPage
 
     if html_action not in ACTIONS:
         raise OptionError(f"html_action {html_action!r} is not known; choose one of {', '.join(ACTIONS)}")

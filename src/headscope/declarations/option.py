@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, TypeVar
 
-from headscope.errors import OptionError
-from headscope.suggestion import did_you_mean
+from headscope.errors import OptionError, did_you_mean
 
 GROUPS = {
     "corpora": "Input",

@@ -11,7 +11,7 @@ from headscope.corpora.mentions.coreference_files import coreference_files, read
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.declarations.run_options import RunOptions
-from headscope.declarations.vectors_file import check_vectors
+from headscope.declarations.user_functions import check_vectors
 from headscope.errors import OptionError
 from headscope.maps.index import INDEX
 from headscope.maps.index_reader import read_index

@@ -14,7 +14,7 @@ from headscope.declarations.head_measures import SHARE
 from headscope.figures.line_diagram import weights_of
 from headscope.figures.style import label
 from headscope.models.guided import GUIDED
-from headscope.report_kit.head_looks import LOOKS
+from headscope.report_kit.head_functions import LOOKS
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import json_numbers, percent
 from headscope.report_kit.report_parts import Context

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from headscope.analyses.for_report import every_part
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
-from headscope.report_kit.links import linked
-from headscope.report_kit.report_parts import GROUPS, Context, Section, Term
+from headscope.report_kit.report_parts import GROUPS, Context, Section, Term, linked
 from headscope.report_kit.small_figures import MOST_DRAWN, Bars, Shades, bars, grid
 from headscope.reporting.every_finding import terms_of
 from headscope.reporting.provenance import term_address

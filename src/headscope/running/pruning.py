@@ -15,7 +15,7 @@ from headscope.attention.model.removed_heads import check_head, projection_means
 from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.encoding.encoder import Encoder
-from headscope.errors import InputError, OptionError
+from headscope.errors import InputError, OptionError, did_you_mean
 from headscope.models.anatomy import KindLayout
 from headscope.models.loading.in_memory import without_head
 from headscope.models.loading.load_model import LoadedModel
@@ -24,7 +24,6 @@ from headscope.running.pruning_text import LossChange, PruningText
 from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.lock import placed
 from headscope.storage.places import MARK, mark_content
-from headscope.suggestion import did_you_mean
 from headscope.version import __version__
 from headscope.visible import capital
 

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from headscope.errors import did_you_mean
 from headscope.statistics.statistic import Unit
 from headscope.statistics.statistic_catalog import STATISTICS
-from headscope.suggestion import did_you_mean
 
 _MOST_NAMED = 8
 

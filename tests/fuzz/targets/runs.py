@@ -7,7 +7,7 @@ from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
 from headscope.app.api import head_atlas
 from headscope.app.explorer.model_shelf import study_model
-from headscope.atlas.blocks import atlas_blocks
+from headscope.atlas.atlas_page import atlas_blocks
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError
 from headscope.prepare.prepared_run import prepare

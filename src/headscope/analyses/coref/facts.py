@@ -17,7 +17,7 @@ from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.present.blocks import Row
 from headscope.present.facts import Fact
 from headscope.present.page import Page
-from headscope.report_kit.comparing import Comparison, Verdict, compared, comparisons, verdicts
+from headscope.report_kit.claim_rules import Comparison, Verdict, compared, comparisons, verdicts
 from headscope.report_kit.linked_sentences import HeadRef
 from headscope.report_kit.numbers import accuracy_words, formatted, percent
 from headscope.report_kit.relation_names import COREFERENCE

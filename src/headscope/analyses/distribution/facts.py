@@ -16,14 +16,14 @@ from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.present.blocks import Row
 from headscope.present.page import Page
-from headscope.report_kit.card_words import CardWords
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import numbered
 from headscope.report_kit.numbers import two_digits
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.report_kit.tables.cells import cell_of, number, rows_by_head
-from headscope.report_kit.tables.terminal import Grid
+from headscope.report_kit.tables.page_tables import Grid
+from headscope.report_kit.words import CardWords
 from headscope.study.study import Study
 from headscope.views.markup import Html
 

@@ -9,9 +9,9 @@ from typing import Any
 from headscope.analyses.explanation.looks import rows_of
 from headscope.analyses.explanation.tables import CORPORA, PREDICTIONS, TEXT, TRAINED, WORST
 from headscope.present.blocks import Row
-from headscope.report_kit.card_words import CardWords
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.tables.cells import records
+from headscope.report_kit.words import CardWords
 from headscope.study.study import Study
 
 MANY_HEADS = 512

@@ -15,7 +15,7 @@ from headscope.present.blocks import Row
 from headscope.present.facts import Fact
 from headscope.present.page import Page
 from headscope.report_kit.claim_rules import leading, turned
-from headscope.report_kit.head_looks import UNEXPLAINED
+from headscope.report_kit.head_functions import UNEXPLAINED
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, numbered
 from headscope.report_kit.report_parts import Context

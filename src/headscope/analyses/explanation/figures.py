@@ -19,7 +19,7 @@ from headscope.figures.head_points import draw_points
 from headscope.figures.paper import LEAST_POINTS, PAGE_INCHES, narrow, paper_width
 from headscope.figures.style import LINE, house_style, new_figure
 from headscope.palette import palette
-from headscope.report_kit.head_looks import LOOKS
+from headscope.report_kit.head_functions import LOOKS
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure

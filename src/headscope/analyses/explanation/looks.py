@@ -19,7 +19,7 @@ import pandas as pd
 from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.features import ATTENDING
 from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_GROUPS, NON_SINK, TEXT, TRAINED, WEIGHT
-from headscope.report_kit.head_looks import BROAD, LOOKS, RESTS, UNEXPLAINED, HeadLook
+from headscope.report_kit.head_functions import BROAD, LOOKS, RESTS, UNEXPLAINED, HeadLook
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.tables.cells import records
 from headscope.statistics.role_catalog import BROAD_RATIO

@@ -22,7 +22,7 @@ from headscope.analyses.probes.page_rows import (
 from headscope.analyses.probes.tables import STRUCTURAL
 from headscope.present.facts import Fact
 from headscope.present.page import Page
-from headscope.report_kit.comparing import Comparison, Verdict, compared, verdicts
+from headscope.report_kit.claim_rules import Comparison, Verdict, compared, verdicts
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.report_parts import Context

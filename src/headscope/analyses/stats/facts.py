@@ -26,8 +26,16 @@ from headscope.analyses.stats.page_rows import (
 )
 from headscope.present.facts import Fact
 from headscope.present.page import Page
-from headscope.report_kit.claim_rules import above, below, layers_standing_out, standing_out
-from headscope.report_kit.comparing import Comparison, Verdict, comparisons, verdicts
+from headscope.report_kit.claim_rules import (
+    Comparison,
+    Verdict,
+    above,
+    below,
+    comparisons,
+    layers_standing_out,
+    standing_out,
+    verdicts,
+)
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, numbered
 from headscope.report_kit.report_parts import Context

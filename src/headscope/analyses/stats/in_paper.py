@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from headscope.report_kit.kinds import Kind, kinds_of
-from headscope.report_kit.tables.paper_columns import (
+from headscope.report_kit.numbers import (
     count_column,
     interval_columns,
     number_column,

@@ -11,7 +11,7 @@ from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.counted import count
 from headscope.declarations.option import choose
 from headscope.report_kit.numbers import HYPHEN, table_number
-from headscope.report_kit.tables.terminal import Grid
+from headscope.report_kit.tables.page_tables import Grid
 from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic import Rows, Unit

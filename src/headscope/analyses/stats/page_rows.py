@@ -15,7 +15,7 @@ from headscope.report_kit.linked_sentences import measured
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, number
-from headscope.report_kit.tables.page_rows import unit
+from headscope.report_kit.tables.page_tables import unit
 from headscope.report_kit.words import capital, join, plain
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.statistic import Topic

@@ -25,7 +25,7 @@ from headscope.analyses.syntax.page_rows import (
 from headscope.analyses.syntax.relations import Best, Choice, Relation, choices, relations_of
 from headscope.present.facts import Fact
 from headscope.present.page import Page
-from headscope.report_kit.comparing import comparisons, verdicts
+from headscope.report_kit.claim_rules import comparisons, verdicts
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef
 from headscope.report_kit.numbers import percent

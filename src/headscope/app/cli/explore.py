@@ -99,7 +99,7 @@ def _models(
         # Reading the study takes seconds, before there is an address to print.
         say_beside(f"reading {study}")
     from headscope.app.explorer.model_shelf import study_model
-    from headscope.atlas.blocks import atlas_blocks
+    from headscope.atlas.atlas_page import atlas_blocks
     from headscope.study.study import open_study
 
     opened = open_study(study)

@@ -8,8 +8,14 @@ import typer
 from headscope.app.cli import atlas, convert, explore, export, extract, merge, prune, report, segments, view
 from headscope.app.cli.measuring import command_of
 from headscope.app.cli.printing import fit_output, say, say_beside
-from headscope.app.cli.program_commands import HEADINGS, ProgramCommand, commands_of_packages
-from headscope.app.cli.usage import GroupedCommand, GroupedProgram, run
+from headscope.app.cli.program_commands import (
+    HEADINGS,
+    GroupedCommand,
+    GroupedProgram,
+    ProgramCommand,
+    commands_of_packages,
+    run,
+)
 from headscope.app.stopping import STOPPED, Stoppable
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import HeadscopeError

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
 from headscope.app.options.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
-from headscope.app.options.taken import in_order
+from headscope.app.options.run_arguments import in_order
 from headscope.declarations.option import Option, options_of, switch
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.running.cluster.cluster_options import ClusterOptions
+from headscope.running.cluster.ray_connection import ClusterOptions
 
 if TYPE_CHECKING:
     from headscope.study.study import Study
@@ -157,7 +157,7 @@ def say_pages(study: "Study", *, bundle: bool) -> None:
     say(f"atlas: {study.path / ATLAS / 'index.html'}")
     say(f"report: {study.report_path}")
     if bundle:
-        from headscope.atlas.bundle import write_bundle
+        from headscope.atlas.atlas_files import write_bundle
 
         packed = write_bundle(study)
         say(f"to send: {packed} ({packed.stat().st_size / 1e6:.1f} MB; unpack it, then open report.html)")

@@ -17,10 +17,9 @@ from headscope.corpora.files import SUFFIXES
 from headscope.corpora.opening import missing
 from headscope.corpora.reading import read_corpus
 from headscope.declarations.option import Option, choose, switch
-from headscope.errors import OptionError
+from headscope.errors import OptionError, nearest
 from headscope.models.loading.load_choices import LOADING
 from headscope.storage.files import check_file_place
-from headscope.suggestion import nearest
 from headscope.views.view_catalog import needs_neuron, view_names
 from headscope.visible import shorten
 
@@ -151,9 +150,8 @@ def command(
     check_names(model=model)
     from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page
-    from headscope.views.figure_call import figure_call
     from headscope.views.snapshot.snapshot_of import take_snapshot
-    from headscope.views.state import opening
+    from headscope.views.state import figure_call, opening
 
     view = take_snapshot(model, read, text_b, neuron=needs_neuron(which) or None, **reading)
     state = opening(view, which, layer=layer, heads=heads, words=word_level)

@@ -8,7 +8,7 @@ import threading
 import webbrowser
 from typing import TYPE_CHECKING
 
-from headscope.app.explorer.http_answers import HEADERS
+from headscope.app.explorer.request import HEADERS
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
