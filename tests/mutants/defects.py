@@ -231,7 +231,7 @@ DEFECTS = [
         "return max(shares) if shares else None", "app/test_progress_lines.py"),
     _in("models/loading/hashing.py", "if name not in _WITHOUT_EFFECT", "if name in _WITHOUT_EFFECT",
         "models/test_hashing.py"),
-    _in("running/run_folder.py", '"configuration", ', "", "models/test_hashing.py"),
+    _in("running/run_folder.py", '"weights", "configuration", "family", "special"', '"weights", "family", "special"', "models/test_hashing.py"),
     # training
     _in("packages/headscope-train/src/headscope_train/optimizer.py",
         "[p for p in trainable if p.ndim > 1]", "[p for p in trainable if p.ndim > 2]",
