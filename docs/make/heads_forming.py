@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from headscope.declarations.run_options import RunOptions
-from headscope.figures.paper import png_bytes
+from headscope.figures.saving import png_bytes
 from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
 from headscope.storage.atomic import write_bytes

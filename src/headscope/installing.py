@@ -9,14 +9,8 @@ from pathlib import Path
 from types import ModuleType
 
 EMBEDDED = "headscope-minilm"
-
-
 """The default model; its package contains the demonstration's corpora too."""
-
-
 EMBEDDED_MODELS = (EMBEDDED, "headscope-decoder")
-
-
 """Models in packages of these names, such as `headscope_decoder`; their modules have `folder()`."""
 
 

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from headscope.figures import example_panel, save, statistic_panel
-from headscope.figures.paper import pdf_bytes, png_bytes, svg_text
+from headscope.figures.saving import pdf_bytes, png_bytes, svg_text
 from headscope.figures.settling import settle
 from support import mock_inputs
 

@@ -133,8 +133,8 @@ def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     )
     monkeypatch.setattr(atlas_run, "run_report", lambda *_, **__: study)
     monkeypatch.setattr(reporting_run, "first_findings", lambda _: [f"8-10 finds {text}."])
-    defaults = {name: each.default for name, each in signature(report.command).parameters.items()}
-    report.command(**{**defaults, "out": tmp_path})
+    defaults = {name: each.default for name, each in signature(report.report).parameters.items()}
+    report.report(**{**defaults, "out": tmp_path})
     out = capsys.readouterr().out
     check_output(out, text)
     assert len(out.splitlines()) == 5

@@ -140,7 +140,7 @@ DEFECTS = [
     # figures
     _in("figures/label_places.py", "return across and self.bottom < other.top and other.bottom < self.top",
         "return across and self.bottom < other.top", "figures/test_label_places.py"),
-    _in("figures/paper.py", 'without=("Date", "Creator")', 'without=("Creator",)',
+    _in("figures/saving.py", 'without=("Date", "Creator")', 'without=("Creator",)',
         "figures/test_saving.py"),
     _in("figures/head_points.py", 'more = f" +{len(finds) - 1}"', 'more = f" +{len(finds)}"',
         "figures/test_finders.py"),
@@ -231,7 +231,8 @@ DEFECTS = [
         "return max(shares) if shares else None", "app/test_progress_lines.py"),
     _in("models/loading/hashing.py", "if name not in _WITHOUT_EFFECT", "if name in _WITHOUT_EFFECT",
         "models/test_hashing.py"),
-    _in("running/run_folder.py", '"weights", "configuration", "family", "special"', '"weights", "family", "special"', "models/test_hashing.py"),
+    _in("running/run_folder.py", '"weights", "configuration", "family", "special"',
+        '"weights", "family", "special"', "models/test_hashing.py"),
     # training
     _in("packages/headscope-train/src/headscope_train/optimizer.py",
         "[p for p in trainable if p.ndim > 1]", "[p for p in trainable if p.ndim > 2]",
@@ -261,7 +262,7 @@ DEFECTS = [
     _in("atlas/functions.py", "or np.isfinite(values).any()", "or np.isfinite(values).all()",
         "atlas/test_functions.py"),
     # app, bertviz
-    _in("app/attention_array.py", "if not 1 <= label <= most]", "if not 0 <= label <= most]",
+    _in("app/single_text.py", "if not 1 <= label <= most]", "if not 0 <= label <= most]",
         "app/test_attention_array.py"),
     _in("app/cli/view.py", "range(int(first), int(last or first) + 1)", "range(int(first), int(last or first))",
         "app/test_view.py"),

@@ -70,8 +70,6 @@ def draw(study: Study) -> None:
 
 
 PARTS = (MANIFEST, "report.html", ATLAS, "figures", "tables")
-
-
 """Contents of the zip; files needed only to resume a run are excluded."""
 
 

@@ -24,11 +24,7 @@ from headscope.views.html_page import Page, assemble
 from headscope.views.markup import el
 
 SCHEMA = 1
-
-
 NEEDED = ("stats", "examples")
-
-
 _TOP_EXAMPLES = (TOP_EXAMPLES, "run headscope report again")
 
 
@@ -95,17 +91,9 @@ def check_study(study: Study) -> None:
 
 
 ENTRY = "atlas/atlas_page.js"
-
-
 STYLES = ("core/base.css", "report/grid.css", "atlas/atlas.css")
-
-
 INDEX = "index.html"
-
-
 _MOST_PAGE = 1 << 30  # bytes
-
-
 _MARK = b'<script type="application/json" id="atlas">'
 
 

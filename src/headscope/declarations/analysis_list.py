@@ -14,21 +14,13 @@ _FOLDERS = (
     *("stats", "norms", "behaviors", "experiments", "distribution", "pca", "explanation"),
     *("importance", "effects", "syntax", "coref", "arc_examples", "probes", "distances"),
 )
-
-
 # Loaded by name, like those of other packages: `declarations` may not import the analyses.
 _HERE: tuple[Analysis, ...] = tuple(load(f"analyses.{folder}.analysis:ANALYSIS") for folder in _FOLDERS)
-
-
 ANALYSES: tuple[Analysis, ...] = (
     *_HERE,
     *installed("headscope.analyses", Analysis, taken=frozenset(analysis.name for analysis in _HERE)),
 )
-
-
 STAGES: Mapping[str, Stage] = {stage.name: stage for analysis in ANALYSES for stage in analysis.stages}
-
-
 OF_STAGE: Mapping[str, Analysis] = {stage.name: analysis for analysis in ANALYSES for stage in analysis.stages}
 
 
@@ -42,17 +34,9 @@ def of_table() -> Mapping[str, Stage]:
 
 # The names under which stages are requested; `coref` includes GAP.
 REQUESTS = tuple(dict.fromkeys(stage.request_name for stage in sorted(STAGES.values(), key=lambda stage: stage.order)))
-
-
 BY_NAME = tuple(name for name in REQUESTS if any(s.by_name for s in STAGES.values() if s.request_name == name))
-
-
 """Requests that are left out of a run unless they are named."""
-
-
 SKIPPABLE = tuple(name for name in REQUESTS if name not in BY_NAME and name != "stats")
-
-
 """Requests that a run can leave out. The report's grid, cards and atlas need the statistics of attention."""
 
 

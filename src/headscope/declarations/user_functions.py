@@ -13,11 +13,7 @@ from headscope.corpora.opening import is_pipe, other_than_file, source_name
 from headscope.errors import OptionError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-
-
 Score = Callable[[Any, Any], Any]
-
-
 """A function of a model's output for a batch, and its inputs, that returns a number for each input, `[batch]`."""
 
 

@@ -8,14 +8,8 @@ from headscope.corpora.document import Document
 from headscope.encoding.segment import Segment
 
 _SHARE = 10
-
-
 _FEWEST, _MOST = 48, 400
-
-
 _FEWEST_TOKENS = 1024
-
-
 """A tenth of a short text would leave most heads without a second example."""
 
 
@@ -48,11 +42,7 @@ def within_tokens(segments: Sequence[Segment], *, most: int) -> list[Segment]:
 
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'A-Z])")
-
-
 _FEWEST_WORDS, _MOST_WORDS = 7, 18
-
-
 _MOST = 48  # sentences
 
 

@@ -21,11 +21,7 @@ from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, State
 
 Entry = tuple[float, str, int]
-
-
 """A kept segment: minus its score, its document, its index; sorted in this order, the clearest comes first."""
-
-
 _FIELDS = ("ids", "token_types", "word_ids")
 
 
@@ -124,23 +120,11 @@ def _tokens_of(segment: Segment) -> Segment:
 
 # The statistics that define roles, and the one that shows a head without a role.
 TOP_EXAMPLE_STATISTICS = tuple(dict.fromkeys(ROLES[role].example for role in SHOWN))
-
-
 MOST_KEPT = 3
-
-
 FEWEST_ROWS = 6
-
-
 _DECIMALS = 6
-
-
 _COLUMNS = [int(STATISTICS[name].quantity) for name in TOP_EXAMPLE_STATISTICS]
-
-
 TopExamples = dict[tuple[int, int, str], tuple[Entry, ...]]
-
-
 """The kept segments of one kind of attention: by 0-based (layer, head) and statistic, tuples of (score, document,
 segment), the clearest first; nothing if the statistic cannot occur."""
 

@@ -2,7 +2,7 @@
 
 from headscope.figures.arc_diagram import arc_diagram, arc_panel
 from headscope.figures.line_diagram import example_panel, line_diagram
-from headscope.figures.paper import save
+from headscope.figures.saving import save
 from headscope.figures.statistic_panel import statistic_panel
 from headscope.figures.stats_points import entropy_by_layer, stats_points
 

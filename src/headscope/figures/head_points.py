@@ -18,11 +18,7 @@ from headscope.figures.label_places import Box, LabelPlace, WantedLabel, place_l
 from headscope.figures.style import INK, LEAST_MARK, LINE, label, new_figure, role_color, role_outline
 
 HeadRoles = Mapping[tuple[int, int], str]
-
-
 """Maps (layer, head), both 1-based, to the role."""
-
-
 _WIDTH = 8.4
 
 
@@ -101,29 +97,13 @@ def side_by_side(ax: Axes, heads: Sequence[tuple[int, int]]) -> NDArray[np.float
 
 
 LARGER = 2.0
-
-
 """Area of the mark, as a multiple of the area of other heads' marks."""
-
-
 EDGE = 1.3
-
-
 EDGE_COLOR = role_color("syntax")
-
-
 MOST_NAMED = 8
-
-
 _SIZE = 8.0
-
-
 _LONGEST = 12
-
-
 Finders = Mapping[tuple[int, int], str]
-
-
 """Maps (layer, head), both 1-based, to the text next to its mark: `3-1 obj`."""
 
 

@@ -14,14 +14,8 @@ from numpy.typing import NDArray
 from headscope.figures.style import cells
 
 WIDTH, HEIGHT = 0.6, 1.15
-
-
 """The width of a character and the height of a line, relative to the font size, wide enough for every font used."""
-
-
 _COVERED, _CLASH, _OUTSIDE, _FAR = 1.0, 50.0, 50.0, 0.6
-
-
 _REACHES = (1.0, 2.5, 4.0)
 
 
@@ -142,8 +136,6 @@ def _cost(box: Box, marks: np.ndarray, taken: Sequence[Box], page: Box) -> float
 
 
 _SLACK = 1.0
-
-
 """Overlap in points that two boxes may have: a line's box is higher than its letters."""
 
 

@@ -21,8 +21,6 @@ from headscope.statistics.statistic_catalog import STATISTICS, of_topic
 from headscope.visible import capital
 
 _INK_OF = {row.name: row.ink or row.name for row in STATISTICS.values()}
-
-
 _SHAPE_OF = {row.name: row.shape or row.name for row in STATISTICS.values()}
 
 

@@ -62,17 +62,9 @@ def predicted(facts: Mapping[str, Any], *, noun: str = "input") -> str:
 
 
 CONTINUED = "\x1e"
-
-
 """Written by `{{ continued }}`: begins a sentence that adds to the one before it."""
-
-
 _START, _END = "\x02", "\x03"
-
-
 _REFERENCE = re.compile(f"{_START}(head|mark),(.*?){_END}")
-
-
 _OURS = str.maketrans({_START: "␂", _END: "␃", CONTINUED: "␞"})
 
 

@@ -11,8 +11,6 @@ import pandas as pd
 from headscope.report_kit.tables.cells import Cell
 
 DIRECTIONS = ("dependent->head", "head->dependent")
-
-
 """The two directions of attention, in the order in which the atlas's script numbers them."""
 
 
@@ -81,8 +79,6 @@ class FunctionScores:
 
 
 RESTS, BROAD, UNEXPLAINED = "cls", "broad", "mixed"
-
-
 """Colors of heads that attend to the sink, that attend broadly, and that are not explained."""
 
 
@@ -146,9 +142,5 @@ _ROWS = (
     Look(color=BROAD, label="broad", search_words=("broad", "spread", "uniform", "everywhere", "bag of words")),
     Look(color=UNEXPLAINED, label="unexplained", search_words=("unexplained", "unclear", "mixed", "unknown")),
 )
-
-
 LOOKS: Mapping[str, Look] = MappingProxyType({look.color: look for look in _ROWS})
-
-
 """The categories by color, in the order in which they are listed."""

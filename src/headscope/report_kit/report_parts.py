@@ -18,14 +18,8 @@ from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 Term = tuple[str, str]
-
-
 Drawing = Callable[[], matplotlib.figure.Figure]
-
-
 """Draws one file of a figure."""
-
-
 GROUPS: Mapping[str, str] = {
     "where": "Where heads look",
     "what": "What heads do",
@@ -34,8 +28,6 @@ GROUPS: Mapping[str, str] = {
     "alike": "Which heads are alike",
     "worth": "What heads are worth",
 }
-
-
 """The groups of the page in their order, each with its heading. Every analysis belongs to one."""
 
 

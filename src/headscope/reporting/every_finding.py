@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headscope.analyses.for_report import drawings_of, every_part
-from headscope.figures.paper import on_paper, save
+from headscope.figures.paper import on_paper
+from headscope.figures.saving import save
 from headscope.report_kit.linked_sentences import Sentence, sentence
 from headscope.report_kit.report_parts import Context, Parts, Term
 from headscope.report_kit.words import count

@@ -88,8 +88,6 @@ def _same_study(earlier: Mapping[str, Any], signature: Mapping[str, Any]) -> boo
 
 
 _LONGEST = 60  # characters of each part
-
-
 _ENDING = re.compile(r"(\.(txt|jsonl?|csv|tsv|parquet|conllu?|conllup))?(\.gz)?$", re.IGNORECASE)
 
 

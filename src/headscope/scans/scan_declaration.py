@@ -12,11 +12,7 @@ from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import State
 
 TRAINED = "trained"
-
-
 """The name of the scan with the trained model, for most stages the only one."""
-
-
 Sums = TypeVar("Sums", bound=Accumulator)
 
 

@@ -16,8 +16,6 @@ from headscope.views.view_payload import payload
 from headscope.visible import titled
 
 ENTRY = "views/attention_page.js"
-
-
 ATTENTION_STYLE = "views/attention.css"
 
 

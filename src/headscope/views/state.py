@@ -15,14 +15,8 @@ from headscope.views.view_catalog import offered, view_names
 from headscope.visible import titled
 
 _NEAR = 1
-
-
 """Keys up to this distance in tokens are ignored: attention to them is similar in every text."""
-
-
 _ONE_HEAD_FIRST = "head"
-
-
 """The view that opens with a single head: all heads of a layer are too many lines to read."""
 
 

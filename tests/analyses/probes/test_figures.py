@@ -7,7 +7,7 @@ import pytest
 from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures import probe_distances, probe_layers, probe_scores, probe_weights
 from headscope.analyses.probes.page_rows import probe_lines
-from headscope.figures.paper import svg_text
+from headscope.figures.saving import svg_text
 from headscope.figures.style import role_color
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.study.paper_table import paper_numbers

@@ -14,11 +14,7 @@ from headscope.installing import how_to_install_companion
 from headscope.visible import without_middle
 
 GROUP = "headscope.commands"
-
-
 HEADINGS = ("Start", "Measure", "Compare", "Scale", "Publish", "Train", "More")
-
-
 """The headings of commands, in the order of `headscope --help`."""
 
 
@@ -73,19 +69,11 @@ def missing_trainer() -> None:
 
 
 _INDENT = 6
-
-
 """Width that click leaves empty before and between the two columns of a list."""
-
-
 # Newer versions of typer include click, older ones import it; the base of this class is the right one in both.
 _UsageError: Any = typer.BadParameter.__mro__[1]
-
-
 # These options have more specific checks of an empty text.
 _MAY_BE_EMPTY = ("--model", "--bert-dir", "--text-b", "--decoder-text")
-
-
 _LONGEST_VALUE = 200
 
 

@@ -17,14 +17,8 @@ from headscope.views.html_page import Page, assemble, policy_of
 from headscope.views.markup import el
 
 EXPLORER_STYLE = "explorer/explorer.css"
-
-
 STYLES = ("core/base.css", "report/grid.css", ATTENTION_STYLE, "atlas/atlas.css", EXPLORER_STYLE)
-
-
 _SCRIPTS_OFF = "The explorer is drawn by a script; switch JavaScript on to see it."
-
-
 _CLOSED = "This page opens with the address that headscope explore printed: it holds a token, and this one does not."
 
 
@@ -83,11 +77,7 @@ def _served(page: Page) -> Served:
 
 
 TOKEN_HEADER = "X-Headscope-Token"
-
-
 _NO_TOKEN = f"expected the explorer's token in the header {TOKEN_HEADER}; it is in the address that was printed"
-
-
 _OTHER_SITE = "expected a request from the explorer's own page, got one from another site"
 
 

@@ -21,14 +21,8 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-
-
 """Headers of every answer; a page also has its content security policy."""
-
-
 LONGEST = 300
-
-
 _log = logging.getLogger("headscope.explorer")
 
 
@@ -95,14 +89,8 @@ def describe_error(error: BaseException) -> str:
 
 
 _TEXTS = ("text", "text_b", "decoder_text")
-
-
 _KNOWN = ("model", *_TEXTS, "generate")
-
-
 _LONGEST_NAME = 1000
-
-
 _LONGEST_SAID = 60
 
 

@@ -90,11 +90,7 @@ def _run(job: Callable[[], Any], future: Future[Any]) -> None:
 
 
 NEURON_HEADER = "X-Headscope-Neuron"
-
-
 _ID = re.compile(r"[0-9a-f]{32}")
-
-
 _GONE = "this sentence's attention is not kept any more; look at the sentence again"
 
 

@@ -101,8 +101,6 @@ def loaded_model(model: Any, values: dict[str, Any], *, arguments: Mapping[str, 
 
 
 _GROUPS = tuple(GROUPS)
-
-
 WantedFiles = list[tuple[OutputFile, Any]]
 
 

@@ -11,24 +11,16 @@ import matplotlib.figure
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.figures.paper import svg_text
+from headscope.figures.saving import svg_text
 from headscope.figures.settling import settle
 from headscope.palette import palette
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.views.markup import Html, el, raw, text
 
 FEWEST = 200
-
-
 """Smallest number of points that are replaced."""
-
-
 _SAME = 0.06  # of a pixel, because matplotlib writes two decimals
-
-
 _POINT = re.compile(r'<path data-head="([^"]*)" d="([^"]*)"([^>]*)/>')
-
-
 _PLAIN = re.compile(r"^M [-\d.]+ [-\d.]+\s*(L [-\d.]+ [-\d.]+\s*)+z\s*$")
 
 
@@ -71,14 +63,8 @@ def _outline(corners: NDArray[np.float64]) -> str:
 
 
 PIXELS_PER_POINT = 1.36
-
-
 """Ten-point text of a figure is displayed a little smaller than the page's sixteen-pixel text."""
-
-
 LEAST_PIXELS = 11
-
-
 """Smallest text of a figure on any screen; a figure that would need smaller text scrolls in its box."""
 
 
@@ -147,14 +133,8 @@ def _figure(markup: str, *, name: str, label: str, class_: str | None = None, hr
 
 
 _FONT_SIZE = re.compile(r"font(?:-size)?: (?:[a-z]+ |\d+ )*([\d.]+)px")
-
-
 _LINKED_POINT = re.compile(r'<a xlink:href="#\w+-(\d+-\d+)"[^>]*>\s*<(path|use)([^>]*)/>\s*</a>')
-
-
 _GROUP = re.compile(r'<g id="(heads--[^">]*)"[^>]*>.*?</g>(?=\s*<)', re.DOTALL)
-
-
 _STYLE = re.compile(r' style="([^"]*)"')
 
 

@@ -165,8 +165,6 @@ def captioned(parts: Child, *notes: Html | None) -> Html:
 
 
 WIDTH, HEIGHT = 200, 18
-
-
 EDGE = 6
 
 

@@ -51,8 +51,6 @@ class ClusterOptions:
 
 
 _STARTS = 3
-
-
 _CONNECT = 10.0  # seconds
 
 

@@ -137,8 +137,6 @@ def _essential(signature: Mapping[str, Any]) -> dict[str, str]:
 
 
 MOST_LOSSES = 4
-
-
 """A shard that was lost this often with its worker is assumed to crash workers."""
 
 

@@ -1,4 +1,4 @@
-"""Attention on one text as a labeled array, between tokens or between words."""
+"""A model's attention on one text: a labeled array between tokens or words, and views in a notebook."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from headscope.encoding.segment import NO_WORD
 from headscope.errors import OptionError
 from headscope.models.loading.load_choices import LOADING
 from headscope.study.labeled_array import LabeledArray
-from headscope.views.snapshot.snapshot_of import reader_of
+from headscope.views.attention_page import HEIGHT, StaticPage, attention_page
+from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot
+from headscope.views.state import figure_call, opening
+from headscope.views.view_catalog import needs_neuron
 from headscope.visible import titled
 
 if TYPE_CHECKING:
@@ -100,3 +103,33 @@ def _said(axis: Axis, words: Any) -> list[str]:
         axis.tokens[leader] if word == NO_WORD else axis.word_text[word]
         for word, leader in zip(words.words[0].tolist(), words.leaders[0].tolist(), strict=True)
     ]
+
+
+def view_of(
+    name: str,
+    text: str | None,
+    text_b: str | None,
+    *,
+    model: Any,
+    kind: str | None = None,
+    layer: int | None = None,
+    heads: Sequence[int] = (),
+    words: bool = False,
+    state: str | None = None,
+    height: int = HEIGHT,
+    static: bool = False,
+    **snapshot_options: Any,
+) -> Any:
+    """Return a view by its name, with the arguments of `hs.head_view`, as an object that a notebook displays."""
+    view = take_snapshot(model, text, text_b, neuron=needs_neuron(name) or None, **snapshot_options)
+    if state is None:
+        state = opening(view, name, kind=kind, layer=layer, heads=heads, words=words)
+    call = figure_call(text, text_b, model=model, **snapshot_options)
+    if not static:
+        try:
+            from headscope.app.widget import AttentionWidget
+        except ImportError:
+            pass
+        else:
+            return AttentionWidget(view, state=state, height=height, call=call)
+    return StaticPage(attention_page(view, state=state, call=call), title=view.title, height=height)
