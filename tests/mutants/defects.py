@@ -131,7 +131,7 @@ DEFECTS = [
     _in("examples/top_examples.py", "if len(kept) == self.most and entry >= kept[-1]:",
         "if len(kept) == self.most and entry <= kept[-1]:", "examples/test_top_examples.py"),
     # prepare
-    _in("prepare/segment_cache.py", "if tokens > self.most:", "if tokens > 2 * self.most:",
+    _in("prepare/drawn_inputs.py", "if tokens > self.most:", "if tokens > 2 * self.most:",
         "prepare/test_segment_cache.py"),
     _in("prepare/overlap.py", "len(shared) / max(1, len(sentences))", "len(shared) / max(1, len(shared))",
         "prepare/test_overlap.py"),

@@ -13,7 +13,7 @@ from headscope.examples.collector import ExampleMaps, MapTokens
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
 from headscope.models.guided import GUIDED, guided_heads
-from headscope.prepare.left_to_model import controls_of
+from headscope.prepare.input_sizes import controls_of
 from headscope.prepare.reading_model import ReadingModel
 from headscope.prepare.run_corpora import RunCorpora
 from headscope.prepare.run_inputs import RunInputs

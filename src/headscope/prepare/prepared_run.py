@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 from headscope.declarations.run_options import RunOptions
 from headscope.models.anatomy import KindLayout
 from headscope.models.loading.in_memory import dtype_of
-from headscope.prepare.left_to_model import SINGLE_LINES, controls_of, with_packing
+from headscope.prepare.input_sizes import SINGLE_LINES, controls_of, with_packing
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.reading_model import open_model

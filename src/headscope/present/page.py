@@ -31,8 +31,8 @@ from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Parts, Section, file_link, linked, section
 from headscope.report_kit.tables.page_tables import Grid, caption, captioned
 from headscope.report_kit.words import capital
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.study_words import once_a_study
 from headscope.views.markup import Html, el
 
 

@@ -18,8 +18,8 @@ from headscope.report_kit.words import capital
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.role_catalog import OTHERWISE
 from headscope.statistics.statistic_catalog import NAMES
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.study_words import once_a_study
 from headscope.views.markup import Html, el
 
 _WHERE = {"encoder": "the encoder", "decoder": "the decoder", "cross": "cross attention"}

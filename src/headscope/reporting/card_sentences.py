@@ -18,8 +18,8 @@ from headscope.report_kit.words import Words
 from headscope.reporting.head_summary import finds_of, shows_of, strongest_behavior
 from headscope.reporting.payload import packed, shown_tokens
 from headscope.statistics.inference.worth_saying import LARGE_SHARE
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.study_words import once_a_study
 from headscope.visible import titled
 
 _BEFORE = re.compile(r" (?=[.,;:!?)\]}%…]|['’]\w|n['’]t\b)")

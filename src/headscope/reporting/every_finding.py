@@ -12,8 +12,8 @@ from headscope.report_kit.linked_sentences import Sentence, sentence
 from headscope.report_kit.report_parts import Context, Parts, Term
 from headscope.report_kit.words import count
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.study_words import once_a_study
 
 
 def write_figures(

@@ -18,8 +18,8 @@ from headscope.report_kit.tables.cells import NO_NUMBER
 from headscope.report_kit.words import Words, capital, plain, words_for
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.tables.head_table import is_true
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.study_words import once_a_study
 
 NOTHING_SUPPORTED = "No supported pattern"
 

@@ -22,8 +22,8 @@ from headscope.report_kit.words import Words, capital, join
 from headscope.reporting.head_summary import finds_of, is_explained, looks_of, shows_of, summaries_of_kind
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN, Role
 from headscope.statistics.statistic_catalog import NAMES, is_share
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.study_words import once_a_study
 from headscope.views.quantize import write_weights
 from headscope.visible import titled
 

@@ -27,8 +27,7 @@ from headscope.models.loading.in_memory import without_head
 from headscope.models.loading.load_model import LoadedModel, longest_input
 from headscope.models.loading.whole_checkpoint import save_folder
 from headscope.models.losses import ask_of, loss_of
-from headscope.prepare.input_sizes import auto_batch_size
-from headscope.prepare.left_to_model import packing_of
+from headscope.prepare.input_sizes import auto_batch_size, packing_of
 from headscope.statistics.inference.confidence import difference_interval
 from headscope.statistics.sums.groups import group_numbers
 from headscope.storage.lock import placed

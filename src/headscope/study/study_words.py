@@ -1,12 +1,14 @@
-"""Sentences and head cards of a study, which are produced outside the tables and passed to the study."""
+"""Sentences and head cards of a study, which are produced outside the tables, and a cache of results per study."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from headscope.attention.head_id import HeadId
 
@@ -101,3 +103,26 @@ class StudyWords:
     findings: Callable[[Any], Findings]
     head_cards: Callable[[Any], Callable[[HeadId], HeadCard]]
     summaries: Callable[[Any], Mapping[tuple[str, int, int], str]]
+
+
+Run = TypeVar("Run")
+Made = TypeVar("Made")
+
+
+def once_a_study(make: Callable[[Run], Made]) -> Callable[[Run], Made]:
+    """Cache a function of a study: it is called once per study, and its result is reused and must not be changed.
+
+    The result must not refer to the study itself, which would then never be freed.
+
+    Args:
+        make: the function.
+    """
+    results: WeakKeyDictionary[Run, Made] = WeakKeyDictionary()
+
+    @wraps(make)
+    def result_of(run: Run) -> Made:
+        if run not in results:
+            results[run] = make(run)
+        return results[run]
+
+    return result_of

@@ -11,8 +11,8 @@ from headscope.report_kit.relation_names import OVERALL
 from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
 from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.statistics.inference.worth_saying import LEAST_SHARE
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.study_words import once_a_study
 
 
 @dataclass(frozen=True, kw_only=True)
