@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from headscope.views.html_page import Page, assemble
+from headscope.views.markup import Page, assemble
 from support.attention_pages import settled
 from support.axe import violations
 from support.measured import blank_figures

@@ -18,7 +18,7 @@ from headscope.models.loading.in_memory import model_in_memory
 from headscope.models.loading.load_model import load_model
 from headscope.models.placement import check_placement, device_of
 from headscope.models.random_weights import with_random_weights
-from headscope.prepare.signature import model_facts
+from headscope.prepare.reading_model import model_facts
 from support.benchmarks import benchmark
 from support.docs import ROOT
 

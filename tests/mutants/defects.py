@@ -167,7 +167,7 @@ DEFECTS = [
         "report_kit/test_words.py"),
     _in("report_kit/claim_rules.py", '"same" if not large else', '"same" if large else',
         "reporting/test_section_4_findings.py", "reporting/test_report.py"),
-    _in("reporting/every_finding.py", "if finding.topic == topic][:1]", "if finding.topic == topic][:2]",
+    _in("reporting/story.py", "if finding.topic == topic][:1]", "if finding.topic == topic][:2]",
         "reporting/test_every_finding.py"),
     _in("report_kit/claim_rules.py", "for end in (cell.value, cell.ci_low, cell.ci_high)",
         "for end in (cell.value, cell.value, cell.ci_high)", "report_kit/test_claim_rules.py"),

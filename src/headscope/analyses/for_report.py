@@ -16,7 +16,7 @@ from headscope.report_kit.head_functions import FunctionScores
 from headscope.report_kit.report_parts import Context, Drawing, Parts
 from headscope.study.head_columns import groups_of, rows_of
 from headscope.study.study import Study
-from headscope.study.study_words import once_a_study
+from headscope.study.values import once_a_study
 from headscope.visible import capital
 
 

@@ -14,7 +14,7 @@ from headscope.attention.words.word_attention import word_level
 from headscope.encoding.segment import NO_WORD
 from headscope.errors import OptionError
 from headscope.models.loading.load_choices import LOADING
-from headscope.study.labeled_array import LabeledArray
+from headscope.study.values import LabeledArray
 from headscope.views.attention_page import HEIGHT, StaticPage, attention_page
 from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot
 from headscope.views.state import figure_call, opening

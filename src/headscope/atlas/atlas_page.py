@@ -20,8 +20,7 @@ from headscope.storage.files import place_text
 from headscope.storage.unfinished import contents
 from headscope.study.manifest import MANIFEST
 from headscope.study.study import Study
-from headscope.views.html_page import Page, assemble
-from headscope.views.markup import el
+from headscope.views.markup import Page, assemble, el
 
 SCHEMA = 1
 NEEDED = ("stats", "examples")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from headscope.declarations.analysis import Analysis, Stage
-from headscope.entry_points import installed, load
 from headscope.errors import OptionError
+from headscope.installing import installed, load
 
 _FOLDERS = (
     *("stats", "norms", "behaviors", "experiments", "distribution", "pca", "explanation"),

@@ -16,7 +16,7 @@ from headscope.maps.index import MapEntry
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.signature import make_signature
+from headscope.prepare.reading_model import make_signature
 from headscope.statistics.inference.confidence import too_few
 
 _MOST_EXAMPLES = 48

@@ -14,10 +14,9 @@ from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
 from headscope.models.guided import GUIDED, guided_heads
 from headscope.prepare.input_sizes import controls_of
-from headscope.prepare.reading_model import ReadingModel
+from headscope.prepare.reading_model import ReadingModel, make_signature, tokenizer_hash
 from headscope.prepare.run_corpora import RunCorpora
 from headscope.prepare.run_inputs import RunInputs
-from headscope.prepare.signature import make_signature, tokenizer_hash
 
 _NO_CONTROLS = "no random weights are measured beside a model of over a billion parameters; --controls 1 measures them"
 

@@ -15,7 +15,7 @@ from headscope.encoding.shards import Shard, document_shards
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.collector import MOST_TOKENS
-from headscope.examples.example_inputs import SentenceKeeper, example_tokens, within_tokens
+from headscope.examples.example_tables import SentenceKeeper, example_tokens, within_tokens
 from headscope.prepare.run_corpora import Text
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, too_few
 

@@ -25,8 +25,7 @@ from headscope.report_kit.numbers import (
     two_decimals,
     with_ends,
 )
-from headscope.report_kit.relation_names import found_words, short
-from headscope.report_kit.words import capital, either, join, join_first, layer_list, plain
+from headscope.report_kit.words import capital, either, found_words, join, join_first, layer_list, plain, short
 
 
 def loss_words(facts: Mapping[str, Any], *, how: str, noun: str = "input") -> str:

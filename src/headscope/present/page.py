@@ -32,7 +32,7 @@ from headscope.report_kit.report_parts import Context, Drawing, Figure, Parts, S
 from headscope.report_kit.tables.page_tables import Grid, caption, captioned
 from headscope.report_kit.words import capital
 from headscope.study.study import Study
-from headscope.study.study_words import once_a_study
+from headscope.study.values import once_a_study
 from headscope.views.markup import Html, el
 
 

@@ -11,15 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.attention.head_id import head_label, kind_prefixes
-from headscope.report_kit.linked_sentences import HeadRef, Sentence
-from headscope.report_kit.small_figures import Shades, shades
+from headscope.report_kit.linked_sentences import HeadRef, Sentence, Shades, shades
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import capital
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.role_catalog import OTHERWISE
 from headscope.statistics.statistic_catalog import NAMES
 from headscope.study.study import Study
-from headscope.study.study_words import once_a_study
+from headscope.study.values import once_a_study
 from headscope.views.markup import Html, el
 
 _WHERE = {"encoder": "the encoder", "decoder": "the decoder", "cross": "cross attention"}

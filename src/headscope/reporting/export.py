@@ -15,7 +15,7 @@ from headscope.declarations.option import choose
 from headscope.errors import OptionError, OutputError
 from headscope.figures.paper import STYLES, WIDTHS
 from headscope.report_kit.report_parts import Context
-from headscope.reporting.every_finding import write_figures
+from headscope.reporting.story import write_figures
 from headscope.storage.atomic import write_bytes
 from headscope.storage.files import place_text
 from headscope.storage.lock import place_held

@@ -19,7 +19,7 @@ from headscope.report_kit.words import Words, capital, plain, words_for
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.tables.head_table import is_true
 from headscope.study.study import Study
-from headscope.study.study_words import once_a_study
+from headscope.study.values import once_a_study
 
 NOTHING_SUPPORTED = "No supported pattern"
 

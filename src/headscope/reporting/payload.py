@@ -23,7 +23,7 @@ from headscope.reporting.head_summary import finds_of, is_explained, looks_of, s
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN, Role
 from headscope.statistics.statistic_catalog import NAMES, is_share
 from headscope.study.study import Study
-from headscope.study.study_words import once_a_study
+from headscope.study.values import once_a_study
 from headscope.views.quantize import write_weights
 from headscope.visible import titled
 

@@ -22,6 +22,7 @@ from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.questions.loss_questions import Question
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, ModelError
+from headscope.installing import __version__
 from headscope.models.anatomy import Anatomy, KindLayout
 from headscope.models.loading.in_memory import without_head
 from headscope.models.loading.load_model import LoadedModel, longest_input
@@ -32,7 +33,6 @@ from headscope.statistics.inference.confidence import difference_interval
 from headscope.statistics.sums.groups import group_numbers
 from headscope.storage.lock import placed
 from headscope.storage.places import MARK, mark_content
-from headscope.version import __version__
 from headscope.visible import capital
 
 MOST_INPUTS = 400

@@ -9,8 +9,7 @@ from typing import Any
 
 from headscope.errors import OptionError, OutputError
 from headscope.storage.files import in_words, place_text
-from headscope.views.html_page import Page, assemble
-from headscope.views.markup import el
+from headscope.views.markup import Page, assemble, el
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
 from headscope.views.view_payload import payload
 from headscope.visible import titled

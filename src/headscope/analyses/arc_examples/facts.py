@@ -19,9 +19,8 @@ from headscope.figures.paper import narrow
 from headscope.present.blocks import Row
 from headscope.present.page import Page
 from headscope.report_kit.numbers import offset_words, share
-from headscope.report_kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
 from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.report_kit.words import capital, count, join, plain
+from headscope.report_kit.words import COREFERENCE, DIRECTIONS, capital, count, join, plain, short, terms
 from headscope.study.study import Study
 from headscope.views.markup import Html, el
 

@@ -22,7 +22,7 @@ from headscope.counted import count
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS, ArcExamples, WantedHead
-from headscope.examples.example_inputs import example_inputs
+from headscope.examples.example_tables import example_inputs
 from headscope.prepare.drawn_inputs import SegmentCache
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums

@@ -15,7 +15,7 @@ from headscope.statistics.inference.paired import rank_correlation
 from headscope.statistics.inference.worth_saying import LEAST_LOSS, LEAST_RANKS, LEAST_SHARE
 from headscope.study.head_columns import head_columns, head_intervals
 from headscope.study.study import Study
-from headscope.study.study_words import once_a_study
+from headscope.study.values import once_a_study
 
 Floats = NDArray[np.float64]
 MEASURES: Mapping[str, str] = {

@@ -21,9 +21,9 @@ from headscope.present.facts import Fact
 from headscope.present.page import Page
 from headscope.report_kit.claim_rules import Comparison, Verdict, layers_standing_out, target, verdicts
 from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import Bars
 from headscope.report_kit.numbers import thousandths
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Bars
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.statistics.inference.worth_saying import LEAST_RATIO
 

@@ -13,8 +13,7 @@ from headscope.analyses.stage_result import StageResult, notes_on, notes_on_left
 from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
 from headscope.analyses.stats.tables import STATS, STATS_DIFFERENCES
 from headscope.examples.collector import ExampleCollector, examples_table
-from headscope.examples.example_inputs import example_tokens
-from headscope.examples.example_tables import TOP_EXAMPLES
+from headscope.examples.example_tables import TOP_EXAMPLES, example_tokens
 from headscope.examples.excerpts import ExcerptCollector, inputs_to_read
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.prepare.prepared_run import Run

@@ -37,9 +37,8 @@ from headscope.report_kit.claim_rules import (
     verdicts,
 )
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, numbered
+from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, Shades, numbered, shades
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Shades, shades
 from headscope.report_kit.tables.cells import Cell
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import SIGNIFICANT

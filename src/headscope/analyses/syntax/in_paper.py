@@ -16,7 +16,7 @@ from headscope.report_kit.numbers import (
     q_column,
     words_column,
 )
-from headscope.report_kit.relation_names import OVERALL, short
+from headscope.report_kit.words import OVERALL, short
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.study.paper_table import PaperColumn, PaperTable
 from headscope.study.study import Study

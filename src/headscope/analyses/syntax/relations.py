@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from headscope.report_kit.relation_names import OVERALL
 from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
+from headscope.report_kit.words import OVERALL
 from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.statistics.inference.worth_saying import LEAST_SHARE
 from headscope.study.study import Study
-from headscope.study.study_words import once_a_study
+from headscope.study.values import once_a_study
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from headscope.app.cli.program_commands import (
 from headscope.app.stopping import STOPPED, Stoppable
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import HeadscopeError
-from headscope.version import __version__
+from headscope.installing import __version__
 
 app = typer.Typer(
     name="headscope",

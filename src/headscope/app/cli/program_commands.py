@@ -8,9 +8,8 @@ import typer
 import typer.core
 
 from headscope.declarations.option import GROUPS
-from headscope.entry_points import installed
 from headscope.errors import OptionError, did_you_mean, nearest
-from headscope.installing import how_to_install_companion
+from headscope.installing import how_to_install_companion, installed
 from headscope.visible import without_middle
 
 GROUP = "headscope.commands"

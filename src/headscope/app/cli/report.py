@@ -174,7 +174,7 @@ def _say_study(study: "Study", *, noted: Collection[str] = ()) -> None:
         study: the finished run.
         noted: notes that were shown before, which are not repeated.
     """
-    from headscope.reporting.every_finding import first_findings
+    from headscope.reporting.story import first_findings
 
     say(study.summary())
     for finding in first_findings(study):

@@ -218,7 +218,7 @@ def check_overwriting(out: Path) -> None:
     Raises:
         OptionError: the file must not be overwritten.
     """
-    from headscope.views.html_page import is_page
+    from headscope.views.markup import is_page
 
     if not out.is_file():
         return

@@ -13,8 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headscope.app.explorer.request import Limits
 from headscope.views.attention_page import ATTENTION_STYLE
-from headscope.views.html_page import Page, assemble, policy_of
-from headscope.views.markup import el
+from headscope.views.markup import Page, assemble, el, policy_of
 
 EXPLORER_STYLE = "explorer/explorer.css"
 STYLES = ("core/base.css", "report/grid.css", ATTENTION_STYLE, "atlas/atlas.css", EXPLORER_STYLE)
