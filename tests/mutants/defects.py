@@ -222,7 +222,7 @@ DEFECTS = [
     # declarations, scans, signatures
     _in("declarations/run_options.py", "if self.treebank_train and not self.treebank:", "if False:",
         "running/test_stages.py::test_wrong_options_from_python"),
-    _in("declarations/compat.py", "if needed != word_level:", "if False:", "declarations/test_compat.py"),
+    _in("declarations/option.py", "if needed != word_level:", "if False:", "declarations/test_compat.py"),
     _in("scans/stage_sums.py", "self._inputs.hexdigest() != self._kept.inputs", "False",
         "scans/test_sharded_scan.py::test_other_inputs_than_those_of_the_stopped_run_are_refused"),
     _in("scans/stage_sums.py", "shard.number >= self._kept_shards and ", "",
@@ -262,7 +262,7 @@ DEFECTS = [
     _in("atlas/functions.py", "or np.isfinite(values).any()", "or np.isfinite(values).all()",
         "atlas/test_functions.py"),
     # app, bertviz
-    _in("app/single_text.py", "if not 1 <= label <= most]", "if not 0 <= label <= most]",
+    _in("app/on_text.py", "if not 1 <= label <= most]", "if not 0 <= label <= most]",
         "app/test_attention_array.py"),
     _in("app/cli/view.py", "range(int(first), int(last or first) + 1)", "range(int(first), int(last or first))",
         "app/test_view.py"),

@@ -87,7 +87,7 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     check_text("text", text, needed=True)
     check_text("text_b", text_b)
     check_choices(values, ATTENTION)
-    from headscope.app.single_text import attention_array
+    from headscope.app.on_text import attention_array
 
     model = values.pop("model", None)
     loaded = loaded_model(model, values, arguments=values)
@@ -184,7 +184,7 @@ def scan(text: Any, accumulators: Any, **options: Any) -> list[Any]:
     Raises:
         HeadscopeError: the model, the text or an option is invalid.
     """
-    from headscope.app.scanning import scan_text
+    from headscope.app.on_text import scan_text
     from headscope.declarations.run_options import RunOptions
 
     values = checked("scan", options, SCAN, before=["text", "accumulators"])
@@ -199,7 +199,7 @@ _VIEWED = [positional("text", str | None), positional("text_b", str | None)]
 
 def _view(name: str, called: str, text: Any, text_b: Any, options: Mapping[str, Any]) -> Any:
     """Check the arguments of a view, and draw it."""
-    from headscope.app.single_text import view_of
+    from headscope.app.on_text import view_of
 
     values = checked(called, options, VIEW, before=["text", "text_b"])
     model = values.pop("model", None)

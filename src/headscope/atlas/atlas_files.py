@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from headscope.declarations.run_options import RunOptions
-from headscope.prepare.model_run import ModelRun
-from headscope.prepare.prepared_run import prepare
+from headscope.prepare.prepared_run import ModelRun, prepare
 from headscope.reporting.study_words import STUDY_WORDS
 from headscope.running.cluster.ray_engine import RayEngine
 from headscope.running.parts import FinishedPart, check_parts

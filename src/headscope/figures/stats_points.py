@@ -12,10 +12,9 @@ from matplotlib.figure import Figure
 from headscope.attention.head_id import KINDS
 from headscope.figures.axes import layer_axis, name_ends, say_absent, say_missing, share_axis, share_top
 from headscope.figures.head_points import Finders, finders_of, name_finders
-from headscope.figures.paper import across
 from headscope.figures.series import draw_heads, draw_means, points_of, select
 from headscope.figures.statistic_panel import ENTROPIES, NAMES, panel_width, statistic_panel
-from headscope.figures.style import figure_of, house_style, new_figure, role_color
+from headscope.figures.style import across, figure_of, house_style, new_figure, role_color
 from headscope.statistics.statistic import Topic
 from headscope.statistics.statistic_catalog import STATISTICS, of_topic
 from headscope.visible import capital

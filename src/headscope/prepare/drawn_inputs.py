@@ -6,7 +6,7 @@ from functools import cached_property
 
 from headscope.attention.model.model_source import ModelSource
 from headscope.encoding.segment import Segment
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import ScanCorpus
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from torch import nn
 
-from headscope.declarations.compat import DEFAULT_PACKING, UNSET
+from headscope.declarations.option import DEFAULT_PACKING, UNSET
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import NO_PAIR

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
-from headscope.declarations.compat import pooling_of_maps
+from headscope.declarations.option import pooling_of_maps
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.max_inputs import draw_inputs
 from headscope.encoding.segment import NO_WORD, Segment

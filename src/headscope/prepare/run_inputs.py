@@ -6,7 +6,7 @@ from typing import Any
 
 from headscope.corpora.document import Document
 from headscope.counted import count
-from headscope.declarations.compat import UNSET
+from headscope.declarations.option import UNSET
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import NO_PAIR, Packer

@@ -17,8 +17,7 @@ from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS
 from headscope.examples.example_tables import example_inputs
 from headscope.prepare.drawn_inputs import SegmentCache
 from headscope.prepare.maps_run import MapsRun
-from headscope.prepare.model_run import ModelRun
-from headscope.prepare.prepared_run import Run
+from headscope.prepare.prepared_run import ModelRun, Run
 from headscope.scans.scan_declaration import ScanCorpus
 from headscope.statistics.sums.control_documents import ControlDocuments
 

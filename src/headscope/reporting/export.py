@@ -13,7 +13,7 @@ import pandas as pd
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import choose
 from headscope.errors import OptionError, OutputError
-from headscope.figures.paper import STYLES, WIDTHS
+from headscope.figures.style import STYLES, WIDTHS
 from headscope.report_kit.report_parts import Context
 from headscope.reporting.story import write_figures
 from headscope.storage.atomic import write_bytes

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headscope.analyses.for_report import drawings_of, every_part
-from headscope.figures.paper import on_paper
 from headscope.figures.saving import save
+from headscope.figures.style import on_paper
 from headscope.report_kit.linked_sentences import MOST_DRAWN, Bars, HeadRef, Sentence, Shades, bars, grid, sentence
 from headscope.report_kit.report_parts import GROUPS, Context, Parts, Section, Term, linked
 from headscope.report_kit.words import count

@@ -144,6 +144,10 @@ class PruningText:
         return list(packer.pack(documents, max_inputs=MOST_INPUTS))
 
 
+HeadChoice = Callable[[Sequence[KindLayout]], tuple[HeadId, ...]]
+"""A function that chooses heads of a model, in order."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pruned:
     """A pruned checkpoint on disk.
@@ -211,10 +215,6 @@ def write_pruned(
         (part / MARK).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         (part / "README.md").write_text(_model_card(loaded, pruned, means=fits), encoding="utf-8")
     return pruned
-
-
-HeadChoice = Callable[[Sequence[KindLayout]], tuple[HeadId, ...]]
-"""A function that chooses heads of a model, in order."""
 
 
 def _model_card(loaded: LoadedModel, pruned: Pruned, *, means: bool) -> str:

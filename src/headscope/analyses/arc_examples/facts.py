@@ -15,7 +15,7 @@ from headscope.analyses.syntax.relations import Best, relations_of
 from headscope.attention.head_id import head_label
 from headscope.figures.arc_diagram import arc_diagram, arc_pages
 from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
-from headscope.figures.paper import narrow
+from headscope.figures.style import narrow
 from headscope.present.blocks import Row
 from headscope.present.page import Page
 from headscope.report_kit.numbers import offset_words, share

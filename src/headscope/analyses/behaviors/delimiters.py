@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import Delimiter
 from headscope.encoding.tokenizer.token_names import named_tokens, piece_bytes, piece_text
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 
 _QUOTES = frozenset("\"'`´‘’‚‛“”„‟‹›«»＂＇")
 _BRACKETS = frozenset({"Ps", "Pe"})

@@ -16,8 +16,7 @@ from matplotlib.ticker import FuncFormatter
 from headscope.analyses.explanation.looks import COLORS, WHAT_ATTENDS, rows_of, stacked
 from headscope.analyses.explanation.tables import EXPLANATION_GROUPS, TRAINED
 from headscope.figures.head_points import draw_points
-from headscope.figures.paper import LEAST_POINTS, PAGE_INCHES, narrow, paper_width
-from headscope.figures.style import LINE, house_style, new_figure
+from headscope.figures.style import LEAST_POINTS, LINE, PAGE_INCHES, house_style, narrow, new_figure, paper_width
 from headscope.palette import palette
 from headscope.report_kit.head_functions import LOOKS
 from headscope.report_kit.kinds import Kind

@@ -15,7 +15,7 @@ from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.tables.head_table import head_table
 

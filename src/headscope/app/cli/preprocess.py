@@ -11,8 +11,7 @@ from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
 from headscope.app.options.beside_run import CASED, FORCE, OUT_FOLDER, RUN
 from headscope.counted import count
-from headscope.declarations.compat import DEFAULT_PACKING
-from headscope.declarations.option import Option, switch
+from headscope.declarations.option import DEFAULT_PACKING, Option, switch
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError
 from headscope.storage.places import check_place

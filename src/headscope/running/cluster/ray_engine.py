@@ -10,7 +10,7 @@ from typing import Any
 
 from headscope.encoding.shards import Shard
 from headscope.errors import HeadscopeError, ModelError, OptionError
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.running.cluster.ray_connection import ClusterOptions, RayConnection
 from headscope.running.cluster.shard_worker import ShardJobs, ShardWorker, WorkersRun
 from headscope.running.parts import shared_options

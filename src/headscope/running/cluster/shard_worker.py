@@ -11,8 +11,7 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.shards import Shard
 from headscope.errors import ModelError
-from headscope.prepare.model_run import ModelRun
-from headscope.prepare.prepared_run import prepare_model_run
+from headscope.prepare.prepared_run import ModelRun, prepare_model_run
 from headscope.running.stages import measurement_of, scan_runner
 from headscope.scans.scan_declaration import Scan, ShardJob
 from headscope.scans.scan_runner import ScanRunner
