@@ -34,17 +34,7 @@ ORDER = [
     ("app", "bertviz"),
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
-EVERYBODYS = {
-    "counted",
-    "embedded",
-    "entry_points",
-    "errors",
-    "installing",
-    "palette",
-    "suggestion",
-    "version",
-    "visible",
-}
+EVERYBODYS = {"counted", "errors", "installing", "palette", "visible"}
 ROOT = Path(headscope.__file__).parent
 PACKAGES = ROOT.parents[1] / "packages"
 

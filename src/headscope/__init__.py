@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from headscope.version import __version__
+from headscope.installing import __version__
 
 if TYPE_CHECKING:
     from headscope.app.api import (

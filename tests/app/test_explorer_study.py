@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from headscope.app.explorer.model_shelf import NamedModel, named_models, roles_of, study_model
-from headscope.atlas.blocks import atlas_blocks
+from headscope.atlas.atlas_page import atlas_blocks
 from headscope.study.manifest import read_manifest, write_manifest
 from headscope.study.study import open_study
 from support import mock_inputs

@@ -76,7 +76,7 @@ CLUSTER = (
     BEGIN
     + """
 
-from headscope.running.cluster.cluster_options import ClusterOptions
+from headscope.running.cluster.ray_connection import ClusterOptions
 from headscope.running.cluster.ray_engine import RayEngine
 
 def refusing(*given, **more):

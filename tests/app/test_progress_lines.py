@@ -6,8 +6,7 @@ from headscope.app.cli import progress_lines
 from headscope.app.cli.progress_lines import ProgressPrinter, describe, stage_done
 from headscope.atlas.atlas_files import run_report
 from headscope.counted import duration
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.requests import SKIPPABLE
+from headscope.declarations.analysis_list import SKIPPABLE, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import watched_stages

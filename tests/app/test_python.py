@@ -246,7 +246,7 @@ def test_a_report_offers_every_option():
 
 
 def test_views_offer_what_they_take():
-    from headscope.app.notebook import view_of
+    from headscope.app.on_text import view_of
     from headscope.encoding.choices import LOADING
     from headscope.models.loading.load_model import load_model
     from headscope.views.snapshot.given_arrays import raw_view

@@ -9,7 +9,7 @@ import pytest
 
 from headscope.analyses.distances import on_cards
 from headscope.analyses.distances.on_cards import map_and_nearest
-from headscope.atlas.blocks import atlas_blocks
+from headscope.atlas.atlas_page import atlas_blocks
 from headscope.errors import InputError
 from headscope.report_kit.kinds import kinds_of
 from headscope.reporting import card_sentences

@@ -25,7 +25,7 @@ from headscope.reporting.report_page import render_report
 from headscope.statistics.roles import OTHERWISE, ROLES, SHOWN, role_of
 from headscope.statistics.statistic import Rows, Special, Unit
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS, figure_names
-from headscope.study.labeled_array import labeled_array
+from headscope.study.values import labeled_array
 from support import mock_inputs
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import made_up_segments, vocabulary

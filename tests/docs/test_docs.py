@@ -13,7 +13,7 @@ import headscope_minilm
 import pytest
 
 from headscope.analyses.effects.joint import compute, orders
-from headscope.embedded import EMBEDDED_MODELS
+from headscope.installing import EMBEDDED_MODELS
 from support.demo_treebank import demo_conllu
 from support.docs import PAGES, ROOT, blocks, run_line, sequences
 from support.model_folders import save_classifier, save_few_heads, save_tiny_masked_lm

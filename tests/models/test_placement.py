@@ -16,7 +16,7 @@ from headscope.models.identity import adaptation_facts, weights_hash
 from headscope.models.loading.in_memory import model_in_memory, with_random_weights
 from headscope.models.loading.load_model import load_model
 from headscope.models.placement import check_placement, device_of
-from headscope.prepare.signature import model_facts
+from headscope.prepare.reading_model import model_facts
 from support.benchmarks import benchmark
 from support.docs import ROOT
 

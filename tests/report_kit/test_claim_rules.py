@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from headscope.report_kit.claim_rules import above, below, leading, stand_out, turned
-from headscope.report_kit.comparing import Comparison, verdicts
+from headscope.report_kit.claim_rules import Comparison, above, below, leading, stand_out, turned, verdicts
 from headscope.report_kit.tables.cells import Cell
 
 NONE = math.nan

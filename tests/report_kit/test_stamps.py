@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from headscope.figures.stats_points import stats_points
-from headscope.report_kit.pictures.drawing import inline
-from headscope.report_kit.pictures.stamps import FEWEST, stamped
+from headscope.report_kit.pictures.drawing import FEWEST, inline, stamped
 
 
 def outline(corners):

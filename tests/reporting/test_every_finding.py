@@ -9,7 +9,7 @@ from headscope.report_kit.claim_rules import stand_out
 from headscope.report_kit.kinds import kinds_of
 from headscope.report_kit.linked_sentences import measured
 from headscope.report_kit.tables.cells import Cell
-from headscope.reporting.every_finding import findings, headline
+from headscope.reporting.story import findings, headline
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_differences import stats_differences

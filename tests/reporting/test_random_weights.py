@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from headscope.reporting.every_finding import findings
 from headscope.reporting.head_summary import head_summaries
 from headscope.statistics.roles import roles
 from headscope.statistics.tables.frames import NORM, of_measure

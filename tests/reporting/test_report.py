@@ -11,8 +11,8 @@ import pytest
 from headscope.analyses.stats.facts import PAGE
 from headscope.report_kit.kinds import kinds_of
 from headscope.report_kit.words import words_for
-from headscope.reporting.every_finding import findings, headline, write_figures
 from headscope.reporting.report_page import render_report, write_report
+from headscope.reporting.story import findings, headline, write_figures
 from headscope.statistics.statistic_catalog import is_share, of_topic
 from headscope.views.quantize import read_weights
 from headscope.visible import short_name

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headscope.report_kit.comparing import Comparison, compared, verdicts
-from headscope.reporting.every_finding import findings, headline
+from headscope.report_kit.claim_rules import Comparison, compared, verdicts
+from headscope.reporting.story import findings, headline
 from headscope.statistics.inference.significance import shown
 from support import mock_inputs
 from support.measured import with_parts

@@ -11,7 +11,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.errors import OutputError
 from headscope.prepare.prepared_run import prepare
 from headscope.running import writing
-from headscope.running.resume import stage_signature
+from headscope.running.run_folder import stage_signature
 from headscope.running.stages import stages_of
 from headscope.running.writing import write_run
 from headscope.study.study import open_study

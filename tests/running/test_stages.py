@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 import headscope as hs
-from headscope.declarations.analysis_list import ANALYSES, STAGES
-from headscope.declarations.requests import REQUESTS
+from headscope.declarations.analysis_list import ANALYSES, REQUESTS, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare import annotated

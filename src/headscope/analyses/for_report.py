@@ -15,8 +15,8 @@ from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures, Me
 from headscope.report_kit.head_functions import FunctionScores
 from headscope.report_kit.report_parts import Context, Drawing, Parts
 from headscope.study.head_columns import groups_of, rows_of
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.values import once_a_study
 from headscope.visible import capital
 
 

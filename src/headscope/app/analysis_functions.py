@@ -6,8 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from headscope.app.options.keywords import check_choices, offering, positional
-from headscope.app.options.run_arguments import run_options_of
-from headscope.app.options.taken import in_python, options_taken, pop_files, stages_measured, write_files
+from headscope.app.options.run_arguments import (
+    in_python,
+    options_taken,
+    pop_files,
+    run_options_of,
+    stages_measured,
+    write_files,
+)
 from headscope.declarations.analysis import Analysis, Command
 from headscope.declarations.analysis_list import ANALYSES
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from headscope.app.options.beside_run import ATTENTION, PRUNE, RUN, SCAN, VIEW
 from headscope.app.options.keywords import check_choices, check_model, check_text, checked, offering, positional
-from headscope.app.options.run_arguments import loaded_model, run_options_of
-from headscope.app.options.taken import in_python
+from headscope.app.options.run_arguments import in_python, loaded_model, run_options_of
 from headscope.declarations.analysis_list import STAGES
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
@@ -88,7 +87,7 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     check_text("text", text, needed=True)
     check_text("text_b", text_b)
     check_choices(values, ATTENTION)
-    from headscope.app.attention_array import attention_array
+    from headscope.app.on_text import attention_array
 
     model = values.pop("model", None)
     loaded = loaded_model(model, values, arguments=values)
@@ -185,7 +184,7 @@ def scan(text: Any, accumulators: Any, **options: Any) -> list[Any]:
     Raises:
         HeadscopeError: the model, the text or an option is invalid.
     """
-    from headscope.app.scanning import scan_text
+    from headscope.app.on_text import scan_text
     from headscope.declarations.run_options import RunOptions
 
     values = checked("scan", options, SCAN, before=["text", "accumulators"])
@@ -200,7 +199,7 @@ _VIEWED = [positional("text", str | None), positional("text_b", str | None)]
 
 def _view(name: str, called: str, text: Any, text_b: Any, options: Mapping[str, Any]) -> Any:
     """Check the arguments of a view, and draw it."""
-    from headscope.app.notebook import view_of
+    from headscope.app.on_text import view_of
 
     values = checked(called, options, VIEW, before=["text", "text_b"])
     model = values.pop("model", None)

@@ -1,19 +1,22 @@
-"""A whole report: measure, write the run folder, draw the figures, and write the pages."""
+"""A whole report: measure, write the run folder, draw figures and pages, and pack them into a file to send."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from headscope.declarations.run_options import RunOptions
-from headscope.prepare.model_run import ModelRun
-from headscope.prepare.prepared_run import prepare
+from headscope.prepare.prepared_run import ModelRun, prepare
 from headscope.reporting.study_words import STUDY_WORDS
 from headscope.running.cluster.ray_engine import RayEngine
 from headscope.running.parts import FinishedPart, check_parts
-from headscope.running.run_folder import check_run_folder
-from headscope.running.run_name import free_folder, run_name
+from headscope.running.run_folder import check_run_folder, free_folder, run_name
 from headscope.running.writing import write_run
 from headscope.scans.progress import Watcher
+from headscope.storage.atomic import whole_or_absent
 from headscope.storage.lock import folder_held
+from headscope.study.manifest import MANIFEST
 from headscope.study.study import Study, open_study
 
 ATLAS = "atlas"
@@ -63,3 +66,38 @@ def draw(study: Study) -> None:
 
     write_report(study, study.path, atlas=f"{ATLAS}/{INDEX}")
     write_atlas(study, study.path / ATLAS, report=f"../{study.report_path.name}")
+
+
+PARTS = (MANIFEST, "report.html", ATLAS, "figures", "tables")
+"""Contents of the zip; files needed only to resume a run are excluded."""
+
+
+def write_bundle(study: Study) -> Path:
+    """Write `NAME.zip` next to a run's folder, atomically, and return its path; an existing zip is replaced.
+
+    It unpacks to one folder with the run's name, whose `report.html` and its links work offline.
+
+    Args:
+        study: a run whose pages are written.
+
+    Raises:
+        FileNotFoundError: the run has no page yet.
+        OSError: the location is not writable.
+    """
+    folder = study.path.resolve()
+    if not study.report_path.exists():
+        raise FileNotFoundError(f"{study.report_path} is not there; write the report before it is bundled")
+    archive = folder.with_name(f"{folder.name}.zip")
+    with whole_or_absent(archive, replace=True) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in _sent(folder):
+            packed.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
+    return archive
+
+
+def _sent(folder: Path) -> Iterator[Path]:
+    for name in PARTS:
+        part = folder / name
+        if part.is_file():
+            yield part
+        elif part.is_dir():
+            yield from sorted(path for path in part.rglob("*") if path.is_file())

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from headscope.embedded import embedded_package
 from headscope.errors import InputError
-from headscope.installing import how_to_install
+from headscope.installing import embedded_package, how_to_install
 
 
 def demo_text() -> Path:

@@ -17,8 +17,7 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
-from headscope.examples.top_examples import FEWEST_ROWS, MOST_KEPT, TopExamples
-from headscope.examples.top_segments import Entry
+from headscope.examples.top_examples import FEWEST_ROWS, MOST_KEPT, Entry, TopExamples
 from headscope.statistics.roles import ROLES
 from headscope.statistics.statistic_catalog import STATISTICS
 

@@ -10,7 +10,7 @@ from headscope.corpora.from_url import is_address
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.trees.treebank import coreference_files, read_coreference, read_treebank
 from headscope.declarations.run_options import RunOptions
-from headscope.declarations.vectors_file import check_vectors
+from headscope.declarations.user_functions import check_vectors
 from headscope.errors import OptionError
 from headscope.maps.index import INDEX
 from headscope.maps.index_reader import read_index

@@ -5,7 +5,7 @@ from typing import Any
 
 from headscope.corpora.demo import demo_text
 from headscope.counted import count
-from headscope.declarations.compat import UNSET
+from headscope.declarations.option import UNSET
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, mention_corpora

@@ -26,15 +26,13 @@ from headscope.present.facts import Fact
 from headscope.present.filters import Mark, parts_of
 from headscope.present.table import html_of, terminal_table
 from headscope.present.template import Template
-from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.linked_sentences import Sentence
-from headscope.report_kit.links import file_link, linked
 from headscope.report_kit.pictures.drawing import placed
-from headscope.report_kit.report_parts import Context, Drawing, Figure, Parts, Section, section
-from headscope.report_kit.tables.terminal import Grid
+from headscope.report_kit.report_parts import Context, Drawing, Figure, Parts, Section, file_link, linked, section
+from headscope.report_kit.tables.page_tables import Grid, caption, captioned
 from headscope.report_kit.words import capital
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.values import once_a_study
 from headscope.views.markup import Html, el
 
 

@@ -30,12 +30,9 @@ from headscope.report_kit.numbers import (
     thousandths,
     two_decimals,
 )
-from headscope.report_kit.pictures.strip import strip
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import NO_NUMBER, Cell, Runs
-from headscope.report_kit.tables.page_parts import folded, numbered, page_table, scrolled
-from headscope.report_kit.tables.page_rows import Table, unit
-from headscope.report_kit.tables.terminal import Grid
+from headscope.report_kit.tables.page_tables import Grid, Table, folded, numbered, page_table, scrolled, strip, unit
 from headscope.report_kit.words import plain
 from headscope.views.markup import Html, el
 

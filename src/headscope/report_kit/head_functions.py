@@ -1,9 +1,10 @@
-"""Functions of heads: relations that they find and behaviors that they show, with the numbers of every head."""
+"""Functions of heads (relations and behaviors, with every head's numbers), and the targets of their attention."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -75,3 +76,53 @@ class FunctionScores:
     n_cases: int = 0
     baseline: float = float("nan")
     overall: bool = False
+
+
+RESTS, BROAD, UNEXPLAINED = "cls", "broad", "mixed"
+"""Colors of heads that attend to the sink, that attend broadly, and that are not explained."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadLook:
+    """The attention target of a head.
+
+    Attributes:
+        color: its category, by the name of its color in the palette.
+        explained: the predicted share of its non-sink attention; NaN if that was not measured.
+        sink: the share of its attention on the sink.
+    """
+
+    color: str
+    explained: float
+    sink: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """A category of attention targets.
+
+    Attributes:
+        color: its name in the palette.
+        label: label on pages, `nearby tokens`; `{cls}` is replaced by the name of the first token.
+    """
+
+    color: str
+    label: str
+
+
+_ROWS = (
+    Look(color="previous", label="previous token"),
+    Look(color="next", label="next token"),
+    Look(color="position", label="nearby tokens"),
+    Look(color="copies", label="copies of the token"),
+    Look(color="after_copy", label="after an earlier copy"),
+    Look(color="period_comma", label="separators and punctuation"),
+    Look(color="word", label="pieces and words"),
+    Look(color="content", label="kinds of words"),
+    Look(color="added", label="features of your own"),
+    Look(color=RESTS, label="rests on {cls}"),
+    Look(color=BROAD, label="broad"),
+    Look(color=UNEXPLAINED, label="unexplained"),
+)
+LOOKS: Mapping[str, Look] = MappingProxyType({look.color: look for look in _ROWS})
+"""The categories by color, in the order in which they are listed."""

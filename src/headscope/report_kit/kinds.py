@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, SupportsFloat, SupportsInt
 
@@ -11,16 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.attention.head_id import head_label, kind_prefixes
-from headscope.report_kit.linked_sentences import HeadRef, Sentence
-from headscope.report_kit.small_figures import Shades, shades
+from headscope.report_kit.linked_sentences import HeadRef, Shades, shades
 from headscope.report_kit.tables.cells import Cell
-from headscope.report_kit.words import capital
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.roles import OTHERWISE
 from headscope.statistics.statistic_catalog import NAMES
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
-from headscope.views.markup import Html, el
+from headscope.study.values import once_a_study
+from headscope.views.markup import Html
 
 _WHERE = {"encoder": "the encoder", "decoder": "the decoder", "cross": "cross attention"}
 COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n_inputs")
@@ -61,14 +59,6 @@ class Kind:
     def in_brackets(self) -> str:
         """Suffix for the title of a table: ` (decoder)`, or empty for a model's only kind."""
         return f" ({self.name})" if self.prefix else ""
-
-    def findings(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """Return the sentences, labeled with this kind."""
-        return [replace(each, kind=self.name) for each in sentences]
-
-    def heading(self, tag: str = "h3") -> list[Html]:
-        """Return the heading for its part of a section; empty for a model's only kind."""
-        return [el(tag, capital(self.name))] if self.prefix else []
 
     def head_label(self, layer: SupportsInt, head: SupportsInt) -> str:
         """Return `1-3`, or `decoder 1-3` if the model has other kinds."""

@@ -1,4 +1,4 @@
-"""The contributions of an analysis to the report and the atlas: sentences, sections, figures, terms, head functions."""
+"""An analysis's contributions to report and atlas: sentences, sections, figures, terms, head functions, links."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 import matplotlib.figure
 import pandas as pd
 
-from headscope.report_kit.head_functions import FunctionScores, HeadFunction
-from headscope.report_kit.head_looks import HeadLook
+from headscope.report_kit.head_functions import FunctionScores, HeadFunction, HeadLook
 from headscope.report_kit.kinds import Kind, kinds_of
-from headscope.report_kit.linked_sentences import Sentence
+from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.words import Words, count, plain, words_for
 from headscope.study.study import Study
 from headscope.views.markup import Html, el
@@ -187,3 +186,28 @@ class Parts:
     looks: Callable[[Study, Kind], Mapping[int, HeadLook]] = lambda _, __: {}
     cards: Callable[[Study, Kind], Mapping[str, Any]] = lambda _, __: {}
     needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def linked(sentences: Sequence[Sentence], *, tag: str = "p", class_: str | None = "finding") -> list[Html]:
+    """Return sentences with each head linked to its card; sentences that continue another share its paragraph."""
+    paragraphs: list[list[Sentence]] = []
+    for each in sentences:
+        if each.goes_on and paragraphs:
+            paragraphs[-1].append(each)
+        else:
+            paragraphs.append([each])
+    return [el(tag, _text_of(paragraph), class_=class_) for paragraph in paragraphs]
+
+
+def _text_of(paragraph: Sequence[Sentence]) -> list[Html | str]:
+    out: list[Html | str] = []
+    for each in paragraph:
+        out += [" "] if out else []
+        out += [part.link if isinstance(part, HeadRef) else part for part in each.parts]
+    return out
+
+
+def file_link(about: Context, file: str, what: str) -> Html | None:
+    """Link a figure's file, with a short description; None if figures are not saved next to the page."""
+    link = el("a", "SVG", href=f"figures/{file}.svg")
+    return el("p", f"{what}: ", link, class_="files") if about.links else None

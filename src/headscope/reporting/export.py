@@ -13,9 +13,9 @@ import pandas as pd
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import choose
 from headscope.errors import OptionError, OutputError
-from headscope.figures.paper import STYLES, WIDTHS
+from headscope.figures.style import STYLES, WIDTHS
 from headscope.report_kit.report_parts import Context
-from headscope.reporting.every_finding import write_figures
+from headscope.reporting.story import write_figures
 from headscope.storage.atomic import write_bytes
 from headscope.storage.files import place_text
 from headscope.storage.lock import place_held

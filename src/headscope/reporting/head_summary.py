@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from headscope.analyses.for_report import every_part, functions_of
-from headscope.report_kit.head_functions import FunctionScores
-from headscope.report_kit.head_looks import LOOKS, UNEXPLAINED, HeadLook
+from headscope.report_kit.head_functions import LOOKS, UNEXPLAINED, FunctionScores, HeadLook
 from headscope.report_kit.kinds import Kind, kinds_of
 from headscope.report_kit.linked_sentences import measured
 from headscope.report_kit.numbers import interval_decimals, joined, json_numbers, percent
@@ -19,8 +18,8 @@ from headscope.report_kit.tables.cells import NO_NUMBER
 from headscope.report_kit.words import Words, capital, plain, words_for
 from headscope.statistics.roles import ROLES
 from headscope.statistics.tables.frames import is_true
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.values import once_a_study
 
 NOTHING_SUPPORTED = "No supported pattern"
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from headscope.report_kit.numbers import percent
-from headscope.report_kit.tables.page_parts import scrolled
+from headscope.report_kit.tables.page_tables import scrolled
 from headscope.report_kit.words import Words, capital, count, plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LARGE_SHARE, LEAST_ENTROPY, LEAST_LOSS

@@ -11,14 +11,22 @@ from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import count, join, plain
 from headscope.reporting.card_sentences import first_sentences
-from headscope.reporting.every_finding import findings, headline, more_terms, write_figures
 from headscope.reporting.payload import data_block, guided_line, maps_block
 from headscope.reporting.provenance import counts, definitions, signature
-from headscope.reporting.story import GroupParts, findings_list, group_html, groups_of_page, meaning
+from headscope.reporting.story import (
+    GroupParts,
+    findings,
+    findings_list,
+    group_html,
+    groups_of_page,
+    headline,
+    meaning,
+    more_terms,
+    write_figures,
+)
 from headscope.storage.atomic import write_bytes
 from headscope.study.study import Study
-from headscope.views.html_page import Page, assemble
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html, Page, assemble, el
 from headscope.visible import short_name
 
 WIDE_HEADS = 20

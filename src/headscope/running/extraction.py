@@ -28,9 +28,8 @@ from headscope.maps.writer import MapsWriter
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.in_memory import dtype_of, load_debug_model
 from headscope.models.loading.load_model import LoadedModel, load_model
-from headscope.prepare.input_sizes import auto_batch_size, check_length
-from headscope.prepare.left_to_model import with_packing
-from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
+from headscope.prepare.input_sizes import auto_batch_size, check_length, with_packing
+from headscope.prepare.reading_model import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import TextCorpus
 from headscope.scans.short_memory import with_fewer_inputs
 from headscope.storage.atomic import already_there, is_free

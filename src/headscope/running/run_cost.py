@@ -13,7 +13,7 @@ from headscope.attention.scan import scan
 from headscope.counted import count, duration
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.models.placement import device_of, weight_bytes
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.running.stages import check_stages, measurement_of, stages_of
 from headscope.scans.scan_declaration import RunText, Scan, ScanCorpus
 from headscope.scans.short_memory import with_fewer_inputs

@@ -14,13 +14,12 @@ from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import Run
-from headscope.running.resume import stage_signature
+from headscope.running.run_folder import stage_signature
 from headscope.running.time_left import TimeLeft
 from headscope.scans.progress import Progress, Watcher, in_step, tell
-from headscope.scans.scan_declaration import RunText, Scan
+from headscope.scans.scan_declaration import RunText, Scan, ShardExecutor
 from headscope.scans.scan_runner import ScanRunner, keep_nothing
 from headscope.scans.shard_checkpoint import ShardCheckpoint
-from headscope.scans.shard_executor import ShardExecutor
 from headscope.statistics.tables.frames import check_table
 
 

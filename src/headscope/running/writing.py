@@ -7,8 +7,7 @@ from typing import Any
 
 from headscope.analyses.measurement import StageResult
 from headscope.prepare.prepared_run import Run
-from headscope.running.resume import finished_stages
-from headscope.running.run_folder import check_out
+from headscope.running.run_folder import check_out, finished_stages
 from headscope.running.stages import (
     check_stages,
     check_tables,
@@ -21,8 +20,8 @@ from headscope.running.stages import (
     with_stage,
 )
 from headscope.scans.progress import Watcher
+from headscope.scans.scan_declaration import ShardExecutor
 from headscope.scans.shard_checkpoint import ShardCheckpoint, forget_shards
-from headscope.scans.shard_executor import ShardExecutor
 from headscope.storage.files import read_arrays, write_arrays, write_parquet
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import Sealed

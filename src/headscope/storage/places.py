@@ -75,7 +75,7 @@ def is_replaceable(path: Path) -> bool:
 
 def mark_content(**facts: Any) -> Mapping[str, Any]:
     """Return the content of the mark: headscope's version first, then facts about the output."""
-    from headscope.version import __version__
+    from headscope.installing import __version__
 
     return {"headscope": __version__, **facts}
 

@@ -21,10 +21,9 @@ from headscope.storage.atomic import is_free
 from headscope.storage.lock import placed
 from headscope.storage.places import is_own
 from headscope.study.head_columns import finders, head_columns, summaries, verdicts_by_head
-from headscope.study.labeled_array import labeled_array
 from headscope.study.manifest import CHANGED, MANIFEST, RunTables, read_manifest
 from headscope.study.paper_table import PaperTable, is_bert_base
-from headscope.study.study_words import Findings, HeadCard, StudyWords
+from headscope.study.values import Findings, HeadCard, StudyWords, labeled_array
 
 _HEAD_COLUMNS = ["kind", "layer", "head"]
 _OF_PAPER = {name: analysis for analysis in ANALYSES for name in analysis.paper}

@@ -108,7 +108,7 @@ def test_the_signature_of_a_stage_changes_with_its_version(folder):
     from dataclasses import replace
 
     from headscope.declarations.analysis_list import STAGES
-    from headscope.running.resume import stage_signature
+    from headscope.running.run_folder import stage_signature
 
     options = RunOptions(model=str(folder / "tiny"), text=(str(folder / "text.txt"),), stages=("stats",))
     run = prepare(options)
@@ -121,7 +121,7 @@ def test_the_signature_of_a_stage_changes_with_its_version(folder):
 
 def test_a_new_statistic_makes_a_finished_stage_stale(folder, monkeypatch):
     from headscope.declarations.analysis_list import STAGES
-    from headscope.running.resume import stage_signature
+    from headscope.running.run_folder import stage_signature
     from headscope.statistics import statistic_catalog as catalog
 
     options = RunOptions(model=str(folder / "tiny"), text=(str(folder / "text.txt"),), stages=("stats",))

@@ -14,10 +14,10 @@ from headscope.analyses.syntax.figures.heat_table import best_offsets, drawn_rel
 from headscope.analyses.syntax.figures.relation_layers import STEPS, on_shade, shade
 from headscope.analyses.syntax.relations import relations_of
 from headscope.present.blocks import CaptionBlock
-from headscope.report_kit.pictures.strip import strip
-from headscope.report_kit.relation_names import DIRECTIONS, found_words, gloss, short
 from headscope.report_kit.tables.cells import Cell, Runs
-from headscope.reporting.every_finding import findings
+from headscope.report_kit.tables.page_tables import strip
+from headscope.report_kit.words import DIRECTIONS, found_words, gloss, short
+from headscope.reporting.story import findings
 from headscope.views.bundle import source
 from support import mock_inputs
 from support.measured import about, only, with_parts

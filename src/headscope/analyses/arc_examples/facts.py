@@ -14,14 +14,13 @@ from headscope.analyses.syntax.relations import Best, relations_of
 from headscope.attention.head_id import head_label
 from headscope.figures.arc_diagram import LONGEST_WORD, arc_diagram, arc_pages
 from headscope.figures.arc_strokes import FAINT, MOST_TOKENS, ArcStrokes, arcs_of
-from headscope.figures.paper import narrow
 from headscope.figures.style import label as shortened
+from headscope.figures.style import narrow
 from headscope.present.blocks import Row
 from headscope.present.page import Page
 from headscope.report_kit.numbers import offset_words, share
-from headscope.report_kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
 from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.report_kit.words import capital, count, join, plain
+from headscope.report_kit.words import COREFERENCE, DIRECTIONS, capital, count, join, plain, short, terms
 from headscope.study.study import Study
 from headscope.views.markup import Html, el
 from headscope.visible import titled

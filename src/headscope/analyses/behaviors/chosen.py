@@ -13,14 +13,8 @@ from headscope.analyses.behaviors.tables import HEAD_LABELS
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.report_kit.head_functions import BestHead, FunctionScores, HeadFunction
 from headscope.report_kit.kinds import kinds_of
+from headscope.report_kit.numbers import count_column, interval_columns, percent_column, says_intervals, words_column
 from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records
-from headscope.report_kit.tables.paper_columns import (
-    count_column,
-    interval_columns,
-    percent_column,
-    says_intervals,
-    words_column,
-)
 from headscope.statistics.tables.frames import NORM, WEIGHT, is_false, is_true, of_measure
 from headscope.study.paper_table import PaperTable
 from headscope.study.study import Study

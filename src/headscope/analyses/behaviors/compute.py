@@ -16,8 +16,7 @@ from headscope.analyses.measurement import Measurement, StageResult, notes_on, n
 from headscope.encoding.segment import Segment
 from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.maps_run import MapsRun
-from headscope.prepare.model_run import ModelRun
-from headscope.prepare.prepared_run import Run
+from headscope.prepare.prepared_run import ModelRun, Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ends_of, mapped, ratio_interval
 from headscope.statistics.inference.derived import HeadMeans

@@ -13,9 +13,9 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass
-from headscope.examples.example_inputs import example_tokens, within_tokens
+from headscope.examples.example_tables import example_tokens, within_tokens
 from headscope.examples.excerpts import MOST_TOKENS, Excerpt, WantedExcerpt, cut_excerpt, highest
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.short_memory import collect
 
 _MOST_INPUTS = 24

@@ -20,10 +20,9 @@ from headscope.present.blocks import Row
 from headscope.present.facts import Fact
 from headscope.present.page import Page
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import HeadRef, numbered
+from headscope.report_kit.linked_sentences import HeadRef, Shades, numbered
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Shades
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.words import capital
 from headscope.statistics.tables.frames import MEASURES

@@ -16,8 +16,7 @@ from matplotlib.path import Path
 from headscope.analyses.behaviors.catalog import BEHAVIORS, SHARES, Behavior
 from headscope.analyses.behaviors.chosen import chosen_heads, heads_of
 from headscope.figures.axes import grid_axes
-from headscope.figures.paper import PAGE_INCHES, across
-from headscope.figures.style import INK, LINE, SOFT, house_style, label, new_figure, role_color
+from headscope.figures.style import INK, LINE, PAGE_INCHES, SOFT, across, house_style, label, new_figure, role_color
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.pictures.drawing import placed

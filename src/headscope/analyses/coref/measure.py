@@ -21,9 +21,9 @@ from headscope.counted import count
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS, ArcExamples, WantedHead
-from headscope.examples.example_inputs import example_inputs
-from headscope.prepare.model_run import ModelRun
-from headscope.prepare.segment_cache import SegmentCache
+from headscope.examples.example_tables import example_inputs
+from headscope.prepare.drawn_inputs import SegmentCache
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums
 from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import too_few

@@ -35,10 +35,9 @@ from headscope.present.facts import Fact
 from headscope.present.page import Page
 from headscope.report_kit.claim_rules import leading, turned
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, numbered
+from headscope.report_kit.linked_sentences import MOST_LISTED, Bars, HeadRef, numbered
 from headscope.report_kit.numbers import nats
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Bars
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_DIVERGENCE, SIGNIFICANT, false_discovery

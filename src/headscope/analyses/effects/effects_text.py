@@ -22,7 +22,7 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel
 from headscope.prepare.input_sizes import auto_batch_size, gradient_batch_size, gradient_fits
 from headscope.prepare.loss_model import ask_of_run, loss_model
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.progress import Watcher, note_early
 from headscope.scans.scan_declaration import ScanCorpus
 from headscope.statistics.inference.significance import LEAST_LOSS

@@ -25,10 +25,9 @@ from headscope.present.facts import Fact
 from headscope.present.page import Page
 from headscope.report_kit.claim_rules import above, below, leading, turned
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import HeadRef, numbered
+from headscope.report_kit.linked_sentences import HeadRef, Shades, numbered
 from headscope.report_kit.numbers import q_words
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Shades
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records, rows_by_head
 from headscope.statistics.inference.significance import LEAST_CORRELATION
 from headscope.statistics.inference.significance import LEAST_LOSS as LEAST_LOSS

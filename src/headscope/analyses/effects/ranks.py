@@ -14,8 +14,8 @@ from headscope.report_kit.kinds import Kind
 from headscope.statistics.inference.derived import rank_correlation
 from headscope.statistics.inference.significance import LEAST_LOSS, LEAST_RANKS, LEAST_SHARE
 from headscope.study.head_columns import head_columns, head_intervals
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.values import once_a_study
 
 Floats = NDArray[np.float64]
 MEASURES: Mapping[str, str] = {

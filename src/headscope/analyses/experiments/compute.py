@@ -26,7 +26,7 @@ from headscope.encoding.encoder import Frame
 from headscope.encoding.segment import Segment
 from headscope.models.loading.load_model import longest_input
 from headscope.prepare.drawn_inputs import DrawnInputs
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.sums.groups import group_of
 

@@ -16,7 +16,7 @@ from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.measurement import Measurement, StageResult
 from headscope.encoding.segment import Segment
 from headscope.prepare.drawn_inputs import DrawnInputs
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.prepare.trees import TreesCorpus, trees_of
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS

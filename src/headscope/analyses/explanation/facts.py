@@ -14,13 +14,13 @@ from headscope.analyses.explanation.tables import CONTROL, CORPORA, PREDICTIONS,
 from headscope.present.blocks import Row
 from headscope.present.facts import Fact
 from headscope.present.page import Page
-from headscope.report_kit.card_words import CardWords
 from headscope.report_kit.claim_rules import leading, turned
-from headscope.report_kit.head_looks import UNEXPLAINED
+from headscope.report_kit.head_functions import UNEXPLAINED
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, numbered
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import cell_of, number, records
+from headscope.report_kit.words import CardWords
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_DIVERGENCE, LEAST_SHARE
 from headscope.study.study import Study

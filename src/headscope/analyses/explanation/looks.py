@@ -27,10 +27,9 @@ from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.features import ATTENDING
 from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_GROUPS, NON_SINK, TEXT, TRAINED, WEIGHT
 from headscope.figures.head_points import draw_points
-from headscope.figures.paper import LEAST_POINTS, PAGE_INCHES, narrow, paper_width
-from headscope.figures.style import LINE, house_style, new_figure
+from headscope.figures.style import LEAST_POINTS, LINE, PAGE_INCHES, house_style, narrow, new_figure, paper_width
 from headscope.palette import palette
-from headscope.report_kit.head_looks import BROAD, LOOKS, RESTS, UNEXPLAINED, HeadLook
+from headscope.report_kit.head_functions import BROAD, LOOKS, RESTS, UNEXPLAINED, HeadLook
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure

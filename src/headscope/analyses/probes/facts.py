@@ -20,11 +20,10 @@ from headscope.analyses.probes.page_rows import (
 from headscope.analyses.probes.tables import OVER_ATTENTION, STRUCTURAL
 from headscope.present.facts import Fact
 from headscope.present.page import Page
-from headscope.report_kit.comparing import Comparison, Verdict, compared, verdicts
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef
+from headscope.report_kit.claim_rules import Comparison, Verdict, compared, verdicts
+from headscope.report_kit.linked_sentences import MOST_LISTED, Bars, HeadRef
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Bars
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_SHARE

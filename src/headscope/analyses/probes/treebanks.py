@@ -24,8 +24,8 @@ from headscope.encoding.sentence_packing import SentencePacker
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.prepare.annotated import AnnotatedCorpus
-from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import shared_files
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.short_memory import collect
 from headscope.storage.sealed import signature_id
 

@@ -11,8 +11,7 @@ from headscope.analyses.measurement import Measurement, StageResult, notes_on, n
 from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
 from headscope.analyses.stats.tables import STATS, STATS_DIFFERENCES
 from headscope.examples.collector import ExampleCollector, examples_table
-from headscope.examples.example_inputs import example_tokens
-from headscope.examples.example_tables import TOP_EXAMPLES
+from headscope.examples.example_tables import TOP_EXAMPLES, example_tokens
 from headscope.examples.excerpts import ExcerptCollector, inputs_to_read
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.prepare.prepared_run import Run

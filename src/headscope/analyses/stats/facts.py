@@ -28,12 +28,19 @@ from headscope.analyses.stats.page_rows import (
 )
 from headscope.present.facts import Fact
 from headscope.present.page import Page
-from headscope.report_kit.claim_rules import above, below, layers_standing_out, standing_out
-from headscope.report_kit.comparing import Comparison, Verdict, comparisons, verdicts
+from headscope.report_kit.claim_rules import (
+    Comparison,
+    Verdict,
+    above,
+    below,
+    comparisons,
+    layers_standing_out,
+    standing_out,
+    verdicts,
+)
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, numbered
+from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, Shades, numbered, shades
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Shades, shades
 from headscope.report_kit.tables.cells import Cell
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LARGE_SHARE, LEAST_ENTROPY, LEAST_SHARE, SIGNIFICANT

@@ -13,16 +13,17 @@ from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.counted import count
 from headscope.declarations.option import choose
 from headscope.report_kit.kinds import Kind, kinds_of
-from headscope.report_kit.numbers import HYPHEN, table_number
-from headscope.report_kit.tables.paper_columns import (
+from headscope.report_kit.numbers import (
+    HYPHEN,
     count_column,
     interval_columns,
     number_column,
     percent_column,
     says_intervals,
+    table_number,
     words_column,
 )
-from headscope.report_kit.tables.terminal import Grid
+from headscope.report_kit.tables.page_tables import Grid
 from headscope.report_kit.words import Words, capital, words_for
 from headscope.statistics.roles import ROLES, SHOWN, roles
 from headscope.statistics.statistic import Rows, Unit

@@ -12,11 +12,10 @@ import pandas as pd
 
 from headscope.attention.head_id import head_anchor, head_label
 from headscope.figures.axes import share_top
-from headscope.figures.entropy import entropy_by_layer
 from headscope.figures.line_diagram import example_panel, line_diagram, line_pages
 from headscope.figures.series import select
 from headscope.figures.statistic_panel import statistic_panel
-from headscope.figures.stats_points import by_page, stats_points
+from headscope.figures.stats_points import by_page, entropy_by_layer, stats_points
 from headscope.present.blocks import Row
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import measured
@@ -24,7 +23,7 @@ from headscope.report_kit.numbers import percent
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.report_kit.tables.cells import Cell, number
-from headscope.report_kit.tables.page_rows import unit
+from headscope.report_kit.tables.page_tables import unit
 from headscope.report_kit.words import capital, join, plain
 from headscope.statistics.roles import ROLES, SHOWN
 from headscope.statistics.statistic import Topic

@@ -25,13 +25,11 @@ from headscope.analyses.syntax.page_rows import (
 from headscope.analyses.syntax.relations import Best, Choice, Relation, choices, relations_of
 from headscope.present.facts import Fact
 from headscope.present.page import Page
-from headscope.report_kit.comparing import comparisons, verdicts
+from headscope.report_kit.claim_rules import comparisons, verdicts
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef
+from headscope.report_kit.linked_sentences import MOST_LISTED, Bars, HeadRef, Shades
 from headscope.report_kit.numbers import percent
-from headscope.report_kit.relation_names import OVERALL, short
 from headscope.report_kit.report_parts import Context, corpus_line
-from headscope.report_kit.small_figures import Bars, Shades
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_SHARE

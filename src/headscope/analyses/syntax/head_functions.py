@@ -6,7 +6,7 @@ import pandas as pd
 
 from headscope.analyses.syntax.relations import Best, best_offsets, relations_of
 from headscope.report_kit.head_functions import DIRECTIONS, BestHead, FunctionScores, HeadFunction
-from headscope.report_kit.relation_names import OVERALL, RELATIONS, gloss, short, terms
+from headscope.report_kit.words import OVERALL, RELATIONS, gloss, short, terms
 from headscope.study.study import Study
 
 ROLE = "syntax"

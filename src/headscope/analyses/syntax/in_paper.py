@@ -8,8 +8,7 @@ import pandas as pd
 
 from headscope.analyses.syntax.relations import Best, Relation, relations_of
 from headscope.attention.head_id import head_label
-from headscope.report_kit.relation_names import OVERALL, short
-from headscope.report_kit.tables.paper_columns import (
+from headscope.report_kit.numbers import (
     count_column,
     interval_columns,
     offset_column,
@@ -17,6 +16,7 @@ from headscope.report_kit.tables.paper_columns import (
     q_column,
     words_column,
 )
+from headscope.report_kit.words import OVERALL, short
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.study.paper_table import PaperColumn, PaperTable
 from headscope.study.study import Study

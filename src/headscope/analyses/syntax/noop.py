@@ -12,7 +12,6 @@ from headscope.analyses.syntax.relations import choices, relations_of
 from headscope.present.facts import Fact
 from headscope.report_kit.claim_rules import above, below
 from headscope.report_kit.linked_sentences import HeadRef
-from headscope.report_kit.relation_names import attending
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, number, records
 from headscope.report_kit.words import Words

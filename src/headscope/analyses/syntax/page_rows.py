@@ -10,9 +10,9 @@ from headscope.analyses.syntax.relations import Best, Relation, curve_relations,
 from headscope.attention.head_id import head_label
 from headscope.present.blocks import Row
 from headscope.report_kit.numbers import DASH, offset_words, percent, share
-from headscope.report_kit.relation_names import DIRECTIONS, OVERALL, gloss, short
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import cell_of, number, records
+from headscope.report_kit.words import DIRECTIONS, OVERALL, gloss, short
 from headscope.study.paper_table import paper_numbers
 
 _GROUPS = ("", "Not shown to beat every fixed offset", "Not tested: fewer than 10 documents", "All relations together")

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from headscope.report_kit.relation_names import OVERALL
 from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
 from headscope.statistics.inference.significance import LEAST_SHARE, SIGNIFICANT
-from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
+from headscope.study.values import once_a_study
 
 
 @dataclass(frozen=True, kw_only=True)

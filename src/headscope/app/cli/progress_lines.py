@@ -11,7 +11,7 @@ from headscope.app.cli.printing import say_beside
 from headscope.counted import count, duration
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
-from headscope.embedded import EMBEDDED
+from headscope.installing import EMBEDDED
 from headscope.visible import printable
 
 if TYPE_CHECKING:

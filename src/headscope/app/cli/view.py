@@ -20,7 +20,6 @@ from headscope.declarations.option import Option, choose, switch
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
 from headscope.storage.files import check_file_place
-from headscope.suggestion import nearest
 from headscope.views.view_catalog import needs_neuron, view_names
 from headscope.visible import shorten
 
@@ -151,9 +150,8 @@ def command(
     check_names(model=model)
     from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page
-    from headscope.views.figure_call import figure_call
     from headscope.views.snapshot.snapshot_of import take_snapshot
-    from headscope.views.state import opening
+    from headscope.views.state import figure_call, opening
 
     view = take_snapshot(model, read, text_b, neuron=needs_neuron(which) or None, **reading)
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
@@ -220,7 +218,7 @@ def check_overwriting(out: Path) -> None:
     Raises:
         OptionError: the file must not be overwritten.
     """
-    from headscope.views.html_page import is_page
+    from headscope.views.markup import is_page
 
     if not out.is_file():
         return

@@ -9,9 +9,9 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.explorer.http_answers import Refusal, busy
-from headscope.embedded import EMBEDDED
+from headscope.app.explorer.request import Refusal, busy
 from headscope.errors import HeadscopeError, ModelError, OptionError
+from headscope.installing import EMBEDDED
 from headscope.visible import titled
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from textwrap import fill
 from typing import Any, NoReturn, TypeVar, get_args, get_origin
 
 from headscope.declarations.option import Option, choose
-from headscope.errors import OptionError
-from headscope.suggestion import did_you_mean
+from headscope.errors import OptionError, did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Paths = str | Path | Sequence[str | Path] | None

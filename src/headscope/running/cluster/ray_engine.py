@@ -10,13 +10,11 @@ from typing import Any
 
 from headscope.encoding.shards import Shard
 from headscope.errors import HeadscopeError, ModelError, OptionError
-from headscope.prepare.model_run import ModelRun
-from headscope.running.cluster.cluster_options import ClusterOptions
-from headscope.running.cluster.ray_connection import RayConnection
-from headscope.running.cluster.shard_jobs import ShardJobs
-from headscope.running.cluster.shard_worker import ShardWorker, WorkersRun
+from headscope.prepare.prepared_run import ModelRun
+from headscope.running.cluster.ray_connection import ClusterOptions, RayConnection
+from headscope.running.cluster.shard_worker import ShardJobs, ShardWorker, WorkersRun
 from headscope.running.parts import shared_options
-from headscope.scans.shard_executor import ShardJob
+from headscope.scans.scan_declaration import ShardJob
 from headscope.statistics.sums.kept import State
 
 RESTARTS = 3

@@ -28,7 +28,7 @@ from headscope.encoding.segment import Segment
 from headscope.models.losses import ask_of
 from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.loss_model import loss_of
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import ends_of, too_few
 from headscope.statistics.sums.kept import State

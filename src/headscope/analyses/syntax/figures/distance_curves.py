@@ -11,8 +11,17 @@ from matplotlib.figure import Figure
 
 from headscope.attention.head_id import head_label
 from headscope.figures.axes import distance_axis, interval_bars, say_absent, whole_axis
-from headscope.figures.paper import PAGE_INCHES, across, paper_width
-from headscope.figures.style import SOFT, figure_of, house_style, label, new_figure, role_color
+from headscope.figures.style import (
+    PAGE_INCHES,
+    SOFT,
+    across,
+    figure_of,
+    house_style,
+    label,
+    new_figure,
+    paper_width,
+    role_color,
+)
 from headscope.statistics.tables.frames import DISTANCES
 
 COLUMNS = 4

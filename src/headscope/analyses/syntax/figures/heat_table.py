@@ -10,8 +10,8 @@ from headscope.analyses.syntax.relations import Relation, best_offsets
 from headscope.attention.head_id import head_anchor
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import bracketed_interval
-from headscope.report_kit.relation_names import DIRECTIONS, short
-from headscope.report_kit.tables.page_parts import page_table, scrolled
+from headscope.report_kit.tables.page_tables import page_table, scrolled
+from headscope.report_kit.words import DIRECTIONS, short
 from headscope.study.study import Study
 from headscope.views.markup import Html, el
 

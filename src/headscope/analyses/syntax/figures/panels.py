@@ -5,8 +5,8 @@ from __future__ import annotations
 from headscope.analyses.syntax.figures.distance_curves import distance_panel
 from headscope.analyses.syntax.relations import curve_relations, relations_of
 from headscope.report_kit.pictures.drawing import inline
-from headscope.report_kit.relation_names import short
 from headscope.report_kit.report_parts import Context
+from headscope.report_kit.words import short
 from headscope.views.markup import Html, el
 
 CURVES = 8

@@ -15,8 +15,7 @@ from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Rectangle
 
 from headscope.figures.axes import hide_spines
-from headscope.figures.paper import narrow
-from headscope.figures.style import INK, SOFT, figure_of, house_style, label, new_figure
+from headscope.figures.style import INK, SOFT, figure_of, house_style, label, narrow, new_figure
 from headscope.palette import palette
 
 STEPS = 9
