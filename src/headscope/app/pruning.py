@@ -21,6 +21,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.task_heads import load_checkpoint
 from headscope.running.pruning import HeadChoice, Pruned, write_pruned
+from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.places import check_place
 from headscope.study.study import Study, open_study
 

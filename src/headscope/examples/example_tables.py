@@ -1,5 +1,11 @@
 """The inputs of examples (short sentences, and inputs that are read twice), and the tables of drawn sentences."""
 
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+
+from headscope.corpora.document import Document
+from headscope.encoding.segment import Segment
 from headscope.statistics.roles import ROLES
 from headscope.statistics.tables.columns import FROM_ONE, IN_SEGMENT, PLACE, POSITIVE, SHARE, share, text
 from headscope.statistics.tables.table_schema import Column, TableSchema

@@ -19,7 +19,7 @@ from headscope.encoding.shards import BatchLimit, Inputs, ShardedBatches
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.installing import __version__
 from headscope.models.anatomy import Anatomy
-from headscope.models.identity import adaptation_facts
+from headscope.models.identity import adaptation_facts, configuration_hash, weights_hash
 from headscope.models.loading.in_memory import dtype_of, with_random_weights, without_head
 from headscope.models.loading.load_model import LoadedModel, load_model
 from headscope.models.placement import device_of, weight_bytes

@@ -15,7 +15,7 @@ from headscope.report_kit.numbers import points
 from headscope.report_kit.tables.cells import Cell, number, records
 from headscope.report_kit.words import Words
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.inference.significance import LARGE_SHARE, TIMES_UNIFORM, apart, shown
+from headscope.statistics.inference.significance import LARGE_SHARE, LEAST_SHARE, TIMES_UNIFORM, apart, shown
 from headscope.statistics.statistic_catalog import STATISTICS
 
 

@@ -13,6 +13,7 @@ from headscope.attention.head_id import HeadId, head_anchor, head_label
 from headscope.palette import palette
 from headscope.reporting.card_sentences import sentences_block
 from headscope.reporting.head_summary import head_summaries
+from headscope.reporting.story import findings, first_findings
 from headscope.statistics.roles import ROLES
 from headscope.study.study import Study
 from headscope.study.values import Findings, HeadCard, HeadExample, StudyWords

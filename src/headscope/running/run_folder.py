@@ -14,7 +14,7 @@ from headscope.errors import InputError, OutputError
 from headscope.scans.shard_checkpoint import SHARDS
 from headscope.storage.atomic import hash_of_file
 from headscope.storage.places import contents, sweep
-from headscope.storage.sealed import Sealed
+from headscope.storage.sealed import Sealed, signature_id
 from headscope.study.manifest import read_manifest
 
 FOLDERS = ("tables", "state", "figures", "atlas", SHARDS)

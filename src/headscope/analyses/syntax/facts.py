@@ -31,6 +31,7 @@ from headscope.report_kit.linked_sentences import MOST_LISTED, Bars, HeadRef, Sh
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.report_parts import Context, corpus_line
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
+from headscope.report_kit.words import OVERALL, short
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_SHARE
 from headscope.statistics.tables.frames import FEWEST_ARCS as FEWEST_ARCS

@@ -14,7 +14,7 @@ from headscope.report_kit.claim_rules import above, below
 from headscope.report_kit.linked_sentences import HeadRef
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, number, records
-from headscope.report_kit.words import Words
+from headscope.report_kit.words import Words, attending
 from headscope.statistics.inference.significance import LEAST_SHARE
 from headscope.study.study import Study
 

@@ -8,6 +8,7 @@ from math import isnan
 from typing import Any
 
 from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
+from headscope.report_kit.words import OVERALL
 from headscope.statistics.inference.significance import LEAST_SHARE, SIGNIFICANT
 from headscope.study.study import Study
 from headscope.study.values import once_a_study

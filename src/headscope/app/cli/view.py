@@ -18,7 +18,7 @@ from headscope.corpora.opening import missing
 from headscope.corpora.reading import read_corpus
 from headscope.declarations.option import Option, choose, switch
 from headscope.encoding.choices import LOADING
-from headscope.errors import OptionError
+from headscope.errors import OptionError, nearest
 from headscope.storage.files import check_file_place
 from headscope.views.view_catalog import needs_neuron, view_names
 from headscope.visible import shorten
