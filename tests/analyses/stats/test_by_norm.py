@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from headscope.analyses.norms.sums import NormAccumulator
+from headscope.analyses.norms.compute import NormAccumulator
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.stats.compute import stats_table
 from headscope.analyses.stats.facts import PAGE, PARTS
