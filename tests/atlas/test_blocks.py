@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.distances import page_rows
 from headscope.analyses.distances.page_rows import map_and_nearest
 from headscope.atlas.blocks import atlas_blocks
 from headscope.errors import InputError

@@ -12,6 +12,7 @@ import headscope_decoder
 import headscope_minilm
 import pytest
 
+from headscope.analyses.effects import joint_compute, joint_orders
 from headscope.embedded import EMBEDDED_MODELS
 from support.demo_treebank import demo_conllu
 from support.docs import PAGES, ROOT, blocks, run_line, sequences

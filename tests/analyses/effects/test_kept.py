@@ -10,6 +10,7 @@ import torch
 import transformers as tf
 from transformers.models.bert import modeling_bert
 
+from headscope.analyses.effects import explained_attention
 from headscope.analyses.effects.kept_compute import (
     REPLACEMENTS,
     EffectKeptMeasurement,
