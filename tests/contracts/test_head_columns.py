@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.stats.norm_roles import norm_roles
-from headscope.analyses.syntax.best_relations import best_relations
+from headscope.analyses.syntax.relations import best_relations
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.statistics.statistic_catalog import NAMES
 from headscope.statistics.tables.columns import COUNTS

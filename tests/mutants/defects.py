@@ -189,7 +189,7 @@ DEFECTS = [
     _in("analyses/syntax/relations.py",
         "return self.q < SIGNIFICANT and self.margin >= LEAST_SHARE", "return self.q < SIGNIFICANT",
         "analyses/syntax/test_relations.py"),
-    _in("analyses/coref/gap_rows.py", "return self.a[1] - 1, self.b[1] - 1",
+    _in("analyses/coref/gap.py", "return self.a[1] - 1, self.b[1] - 1",
         "return self.a[0], self.b[1] - 1", "analyses/coref/test_gap.py"),
     # analyses: those of the newer questions
     _in("analyses/explanation/row_block.py",

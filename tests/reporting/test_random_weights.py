@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from headscope.reporting.head_summary import head_summaries
+from headscope.reporting.story import findings
 from headscope.statistics.roles import roles
 from headscope.statistics.tables.frames import NORM, of_measure
 from support.random_worlds import HEADS, LAYERS, RandomWorld

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
-from headscope.analyses.syntax.arcs.sums import DependencyOptions
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import OFFSETS, ArcTable, DependencyOptions
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.tables.frames import DISTANCES
 

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from headscope.analyses.coref.head_rule import rule_agreement, rule_head
-from headscope.analyses.coref.head_words import MentionWords
+from headscope.analyses.coref.head_words import MentionWords, rule_agreement, rule_head
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.treebank import read_treebank
 from support.shared_data import data

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.analyses.coref.baselines import BASELINES, agreement, baseline_hits, choices, features_of
-from headscope.analyses.coref.head_rule import rule_agreement
-from headscope.analyses.coref.head_words import MentionWords
+from headscope.analyses.coref.head_words import MentionWords, rule_agreement
 from headscope.analyses.coref.mentions import MENTION_TYPES, mention_table
 from headscope.analyses.coref.sums import ScoredMentions
 from headscope.analyses.coref.windows import MentionCounts, coreference_segments

@@ -12,8 +12,8 @@ import transformers as tf
 from scipy.integrate import trapezoid
 from sklearn.metrics import r2_score
 
-from headscope.analyses.effects.joint.compute import JointEffectsMeasurement
-from headscope.analyses.effects.joint.orders import (
+from headscope.analyses.effects.joint_compute import JointEffectsMeasurement
+from headscope.analyses.effects.joint_orders import (
     DRAWS,
     SETS,
     Halves,
@@ -23,8 +23,8 @@ from headscope.analyses.effects.joint.orders import (
     random_sets,
     removed_numbers,
 )
-from headscope.analyses.effects.joint.sums import additivity_of, area_below, curves_of, r2_interval
-from headscope.analyses.effects.joint.tables import JOINT_TABLES
+from headscope.analyses.effects.joint_sums import additivity_of, area_below, curves_of, r2_interval
+from headscope.analyses.effects.tables import JOINT_TABLES
 from headscope.attention.head_id import HeadId
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.effects.kept.facts import kept_figure, sure_heads
+from headscope.analyses.effects.kept_facts import kept_figure, sure_heads
 from headscope.reporting.story import all_findings, headline
 from headscope.study.study import Study
 from support import mock_inputs

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from headscope.analyses.norms.facts import PAGE, PARTS, SINK_SHARE, Activity, activities
-from headscope.analyses.norms.sums import KEY_CLASSES
+from headscope.analyses.norms.tables import KEY_CLASSES
 from headscope.present.blocks import TableBlock
 from headscope.present.table import folded_table
 from headscope.report_kit.linked_sentences import numbered

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from headscope.analyses.measurement import StageResult
-from headscope.analyses.norms.sums import NormAccumulator
+from headscope.analyses.norms.compute import NormAccumulator
 from headscope.analyses.stats.compute import stats_table
 from headscope.analyses.stats.facts import PAGE, PARTS
 from headscope.analyses.stats.norm_roles import roles_by_norm

@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
-from headscope.analyses.syntax.arcs.sums import DIRECTIONS, DependencyOptions
-from headscope.analyses.syntax.best_heads import DependencyResult
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import DIRECTIONS, OFFSETS, ArcTable, DependencyOptions
+from headscope.analyses.syntax.result_tables import DependencyResult
 from headscope.analyses.syntax.tables import SYNTAX, SYNTAX_BEST, SYNTAX_DIFFERENCES
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout

@@ -9,9 +9,9 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
-from headscope.analyses.syntax.best_heads import DependencyResult
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import ArcTable
+from headscope.analyses.syntax.result_tables import DependencyResult
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
+from headscope.analyses.syntax.gold_arcs import OFFSETS, ArcTable
 from headscope.encoding.sentence_packing import arcs_of_fields
 from headscope.errors import InputError
 from headscope.statistics.tables.frames import DISTANCES

@@ -10,8 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.coref.baselines import BASELINES
-from headscope.analyses.coref.gap_rows import GAP_BASELINES, GENDERS
-from headscope.analyses.coref.gap_sums import GAP_MEASURES, GapSums
+from headscope.analyses.coref.gap import GAP_BASELINES, GAP_MEASURES, GENDERS, GapSums
 from headscope.analyses.coref.mentions import MENTION_TYPES
 from headscope.analyses.coref.sums import CoreferenceSums
 from headscope.analyses.coref.tables import COREF, COREF_DIFFERENCES, COREF_HEADS, GAP

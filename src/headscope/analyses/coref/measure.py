@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.coref.compute import CoreferenceResult, gap_table
-from headscope.analyses.coref.gap_rows import GapCounts, gap_segments
-from headscope.analyses.coref.gap_sums import GapAccumulator
-from headscope.analyses.coref.head_rule import rule_agreement
+from headscope.analyses.coref.gap import GapAccumulator, GapCounts, gap_segments
+from headscope.analyses.coref.head_words import rule_agreement
 from headscope.analyses.coref.mentions import coreference_questions
 from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.analyses.coref.windows import MentionCounts, MentionWindows

@@ -14,7 +14,6 @@ from scipy.stats import hypergeom
 
 from headscope.analyses.distances.clusters import NO_STRUCTURE, STABLE
 from headscope.analyses.distances.clusters import WEAK_STRUCTURE as WEAK_STRUCTURE
-from headscope.analyses.distances.on_cards import map_and_nearest
 from headscope.analyses.distances.page_rows import (
     MAP,
     TREE,
@@ -23,6 +22,7 @@ from headscope.analyses.distances.page_rows import (
     head_rows,
     head_tree,
     is_measured,
+    map_and_nearest,
     of_kind,
     pair_rows,
     stress,

@@ -11,12 +11,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headscope.analyses.effects import joint_facts as joint
+from headscope.analyses.effects import kept_facts as kept
 from headscope.analyses.effects.estimates import Judged, judged_of
 from headscope.analyses.effects.figures import FIGURES
-from headscope.analyses.effects.head_effects import HeadEffect, added_losses, effect_lines
-from headscope.analyses.effects.joint import facts as joint
-from headscope.analyses.effects.kept import facts as kept
-from headscope.analyses.effects.ranks import Agreement, RankedApart, agreements, measured_heads, ranked_apart
+from headscope.analyses.effects.head_effects import (
+    Agreement,
+    HeadEffect,
+    RankedApart,
+    added_losses,
+    agreements,
+    effect_lines,
+    measured_heads,
+    ranked_apart,
+)
 from headscope.analyses.effects.sums import ATTRIBUTION, COMPENSATION, GATE, LOGIT
 from headscope.analyses.effects.tables import NAMES, OVERLOOKED, SLOPE, WRONG_SIGNS
 from headscope.attention.interventions.direct_effect import DIRECT

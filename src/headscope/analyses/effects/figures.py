@@ -13,8 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator
 
 from headscope.analyses.effects.estimates import Judged, judged_of
-from headscope.analyses.effects.head_effects import HeadEffect, added_losses
-from headscope.analyses.effects.ranks import Agreement, agreements, measured_heads
+from headscope.analyses.effects.head_effects import Agreement, HeadEffect, added_losses, agreements, measured_heads
 from headscope.analyses.effects.sums import GATE
 from headscope.figures.axes import interval_bars
 from headscope.figures.head_points import draw_points, panel_column, side_by_side

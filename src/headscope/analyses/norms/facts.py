@@ -8,8 +8,7 @@ from math import isnan, nan
 
 import pandas as pd
 
-from headscope.analyses.norms.sums import INACTIVE_BELOW
-from headscope.analyses.norms.tables import IN_LAYER
+from headscope.analyses.norms.tables import IN_LAYER, INACTIVE_BELOW
 from headscope.present.blocks import Row
 from headscope.present.facts import Fact
 from headscope.present.page import Page

@@ -8,10 +8,7 @@ from math import isnan
 
 import pandas as pd
 
-from headscope.analyses.syntax.figures.files import BY_DISTANCE, BY_LAYER
-from headscope.analyses.syntax.figures.heat_table import heat_key, heat_table
-from headscope.analyses.syntax.figures.panels import distance_panels
-from headscope.analyses.syntax.head_functions import ROLE, UNIVERSAL, relation_scores
+from headscope.analyses.syntax.figures import BY_DISTANCE, BY_LAYER, distance_panels
 from headscope.analyses.syntax.noop import Noop, NoopUntested, noop_facts, noop_tokens
 from headscope.analyses.syntax.page_rows import (
     distance_rows,
@@ -22,7 +19,17 @@ from headscope.analyses.syntax.page_rows import (
     paper_rows,
     same_data_rows,
 )
-from headscope.analyses.syntax.relations import Best, Choice, Relation, choices, relations_of
+from headscope.analyses.syntax.relation_layers import heat_key, heat_table
+from headscope.analyses.syntax.relations import (
+    ROLE,
+    UNIVERSAL,
+    Best,
+    Choice,
+    Relation,
+    choices,
+    relation_scores,
+    relations_of,
+)
 from headscope.present.facts import Fact
 from headscope.present.page import Page
 from headscope.report_kit.claim_rules import comparisons, verdicts

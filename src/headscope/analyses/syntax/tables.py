@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS
-from headscope.analyses.syntax.arcs.sums import DIRECTIONS, NOOP_CLASSES
+from headscope.analyses.syntax.gold_arcs import DIRECTIONS, NOOP_CLASSES, OFFSETS
 from headscope.examples.example_tables import ARC_EXAMPLES
 from headscope.statistics.tables.columns import PLACE, Q_VALUE, count, difference, on_all_documents, share, shares, text
 from headscope.statistics.tables.frames import DISTANCES

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import PercentFormatter
 
-from headscope.analyses.effects.kept.tables import ADDED, KEPT, UNIFORM
+from headscope.analyses.effects.tables import ADDED, KEPT, UNIFORM
 from headscope.analyses.explanation.looks import rows_of
 from headscope.analyses.explanation.tables import TRAINED
 from headscope.attention.head_id import head_label

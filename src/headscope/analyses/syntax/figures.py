@@ -1,14 +1,17 @@
-"""Accuracy by distance between dependent and head word, for a head and for the best fixed offset."""
+"""Accuracy by distance between dependent and head word as figures, and the files of all figures of dependency heads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
+import matplotlib.figure
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from headscope.analyses.syntax.relation_layers import best_by_layer, drawn_relations, relation_layers
+from headscope.analyses.syntax.relations import best_offsets, curve_relations, relations_of
 from headscope.attention.head_id import head_label
 from headscope.figures.axes import distance_axis, interval_bars, say_absent, whole_axis
 from headscope.figures.style import (
@@ -22,7 +25,11 @@ from headscope.figures.style import (
     paper_width,
     role_color,
 )
+from headscope.report_kit.pictures.drawing import inline
+from headscope.report_kit.report_parts import Context, Drawing, Figure
+from headscope.report_kit.words import short
 from headscope.statistics.tables.frames import DISTANCES
+from headscope.views.markup import Html, el
 
 COLUMNS = 4
 LEAST_INCHES, HEIGHT = 1.6, 2.1
@@ -30,7 +37,7 @@ LEAST_INCHES, HEIGHT = 1.6, 2.1
 
 
 @house_style()
-def distance_panel(rows: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
+def distance_panel(rows: pd.DataFrame, *, ax: Axes | None = None) -> matplotlib.figure.Figure:
     """Draw one relation: its head's accuracy by distance with intervals, and the best offset's accuracy as bars.
 
     Args:
@@ -78,7 +85,7 @@ def curve_pages(names: Sequence[str]) -> list[Sequence[str]]:
 
 
 @house_style()
-def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str] | None = None) -> Figure:
+def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str] | None = None) -> matplotlib.figure.Figure:
     """Draw small multiples, one panel per relation, four in a row.
 
     Args:
@@ -105,3 +112,42 @@ def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str] | Non
     figure.supxlabel("words between dependent and head word, 1 is next to it", fontsize=9, color=SOFT)
     figure.supylabel("accuracy", fontsize=9, color=SOFT)
     return figure
+
+
+def _by_layer(about: Context, accuracies: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    relations, offsets = relations_of(about.run), best_offsets(about.run)
+    for kind in about.kinds:
+        names = drawn_relations(relations, best_by_layer(accuracies, offsets, kind=kind.name))
+        if names:
+            yield kind.ending, partial(relation_layers, accuracies, offsets, kind=kind.name, relations=names)
+
+
+def _by_distance(about: Context, near: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    names = curve_relations(relations_of(about.run), about.run)
+    for page in curve_pages(names) if names else ():
+        yield "", partial(distance_curves, near, relations=page)
+
+
+BY_LAYER = Figure(name="relations-by-layer", tables=("syntax",), draw=_by_layer)
+BY_DISTANCE = Figure(name="accuracy-by-distance", tables=("syntax_by_distance",), draw=_by_distance)
+
+
+CURVES = 8
+"""Number of relations whose curves are in the page; the table below them has all relations."""
+
+
+def distance_panels(about: Context) -> Html | None:
+    """Draw the curves of the first relations of table 1; None where no distance was measured."""
+    table = about.run.tables.get("syntax_by_distance")
+    names = curve_relations(relations_of(about.run), about.run)[:CURVES]
+    if table is None or not names:
+        return None
+    figures = [
+        inline(
+            distance_panel(table[table["relation"] == name]),
+            name=f"distance-{index}",
+            label=f"Accuracy of the best head for {short(name)} by distance, beside its best fixed offset.",
+        )
+        for index, name in enumerate(names)
+    ]
+    return el("div", figures, class_="panels curves")

@@ -1,4 +1,4 @@
-"""Gold dependency arcs as arrays: the dependents, their heads, and the cell in which each arc is counted."""
+"""Gold dependency arcs as arrays, the options by which predictions are derived from attention, and the counts."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.statistics.tables.frames import DISTANCES, FEWEST_ARCS, distance_bins
+
+DIRECTIONS = ("dependent->head", "head->dependent")
+NOOP_CLASSES = ("sep", "cls")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DependencyOptions:
+    """Options by which predictions are derived from attention.
+
+    Attributes:
+        pooling: attention from a split word: `mean`, `first` or `max` (`attention.words.word_attention`).
+        special: True if special tokens are candidates too.
+        both: True if the sum of the two directions is scored as well.
+        compat: True for the original notebook's choices (see `gold_arcs` and `head_answers`).
+    """
+
+    pooling: str = "mean"
+    special: bool = False
+    both: bool = False
+    compat: bool = False
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """Names of the directions that are scored."""
+        return (*DIRECTIONS, "both") if self.both else DIRECTIONS
+
+
+@dataclass(frozen=True)
+class DependencySums:
+    """The counts of one kind of attention; `cell` is relation x distance.
+
+    Attributes:
+        kind: `encoder` or `decoder`.
+        hits: right answers, `[group, cell, layer, head, direction]`.
+        noop: attention to sep and cls from the words that attend in a relation, each counted once per relation, without
+            an input's first and last word; see `attending`,
+            `[fewer groups, relation, direction, layer, head, NOOP_CLASSES]`.
+        attending: number of those words, `[fewer groups, relation, direction]`.
+        counts: arcs, `[group, cell]`.
+        offsets: right answers of each fixed offset, `[group, cell, OFFSETS]`.
+        reachable: arcs that the mask allows, `[relation, layer, direction]`.
+        other: right answers with special tokens treated the other way, `[relation, layer, head, direction]`.
+    """
+
+    kind: str
+    hits: NDArray[np.int32]
+    noop: NDArray[np.float64]
+    attending: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    offsets: NDArray[np.int32]
+    reachable: NDArray[np.int64]
+    other: NDArray[np.int64]
+
 
 OFFSETS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
 # These relations are counted separately whatever their number, because `all_but_punct_root` leaves them out.

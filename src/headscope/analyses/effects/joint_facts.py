@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator
 
 from headscope.analyses.effects.figures import nats_axis
-from headscope.analyses.effects.joint.tables import AREA, EFFECT, JOINT, LESS_RANDOM, R2_LINEAR, R2_TOTAL, RANDOM, TOTAL
+from headscope.analyses.effects.tables import AREA, EFFECT, JOINT, LESS_RANDOM, R2_LINEAR, R2_TOTAL, RANDOM, TOTAL
 from headscope.figures.style import INK, LINE, SOFT, house_style, narrow, new_figure
 from headscope.present.blocks import Row
 from headscope.present.facts import Fact

@@ -9,10 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.effects.effects_text import FITS, EffectsText
-from headscope.analyses.effects.joint.orders import DRAWS, SETS, Halves, RemovalPlan, orders_of
-from headscope.analyses.effects.joint.sums import Curves, JointAccumulator, additivity_of, curves_of
-from headscope.analyses.effects.joint.tables import AREA, JOINT_AREAS, JOINT_CURVES, JOINT_SUMS, LESS_RANDOM, RANDOM
+from headscope.analyses.effects.joint_orders import DRAWS, SETS, Halves, RemovalPlan, orders_of
+from headscope.analyses.effects.joint_sums import Curves, JointAccumulator, additivity_of, curves_of
 from headscope.analyses.effects.sums import EffectsAccumulator
+from headscope.analyses.effects.tables import AREA, JOINT_AREAS, JOINT_CURVES, JOINT_SUMS, LESS_RANDOM, RANDOM
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.outcome import MEASURES

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 
-from headscope.analyses.effects.joint.tables import JOINT, R2_LINEAR, R2_TOTAL, TOTAL
+from headscope.analyses.effects.tables import JOINT, R2_LINEAR, R2_TOTAL, TOTAL
 from headscope.attention.interventions.outcome import MEASURES
 from headscope.attention.tile import AttentionTile
 from headscope.models.anatomy import KindLayout
@@ -112,7 +112,7 @@ def additivity_of(
 ) -> dict[str, Interval]:
     """Compare the added losses of sets of heads with sums over their heads, on the same documents.
 
-    The result has each measure of `joint.tables.SUMS`. The added loss of sets, and the sum of the effects of their
+    The result has each measure of `tables.SUMS`. The added loss of sets, and the sum of the effects of their
     heads, are means over sets, in nats, with intervals over documents; R² between sets has intervals over sets.
 
     Args:

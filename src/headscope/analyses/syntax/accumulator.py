@@ -10,12 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.syntax.arcs.arc_runs import ArcRuns, sum_runs
-from headscope.analyses.syntax.arcs.attending import Attending, special_attention
-from headscope.analyses.syntax.arcs.batch_arcs import BatchArcs, reachable
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
-from headscope.analyses.syntax.arcs.head_answers import Answers, judge, read_answers
-from headscope.analyses.syntax.arcs.sums import NOOP_CLASSES, DependencyOptions, DependencySums
+from headscope.analyses.syntax.attending import ArcRuns, Attending, special_attention, sum_runs
+from headscope.analyses.syntax.gold_arcs import NOOP_CLASSES, OFFSETS, ArcTable, DependencyOptions, DependencySums
+from headscope.analyses.syntax.head_answers import Answers, BatchArcs, judge, reachable, read_answers
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
@@ -182,7 +179,7 @@ class DependencyAccumulator(Accumulator):
         self._clear()
 
     def compute(self) -> tuple[DependencySums, ...]:
-        """Return the counts by group of documents, from which `best_heads` and `detail_tables` compute the tables."""
+        """Return the counts by group of documents, from which `result_tables` computes the tables."""
         stacked, special_sums = self.sums.stacked(), self._special_sums.stacked()
         apart = (len(self.table.relations), len(self.options.directions))
         return tuple(

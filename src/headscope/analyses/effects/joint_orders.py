@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.effects.joint.tables import EFFECT
 from headscope.analyses.effects.sums import ATTRIBUTION, GATE, LOSS, EffectsAccumulator
+from headscope.analyses.effects.tables import EFFECT
 from headscope.analyses.measurement import StageResult
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.intervention import Heads
