@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.attention.head_id import HeadId, head_label
-from headscope.attention.model.learned_sink import sink_beside
+from headscope.attention.model.learned_sink import sink_weight
 from headscope.attention.model.model_pass import TILE_LIMIT, TileConsumer
 from headscope.attention.row_checks import wrong_row
 from headscope.attention.tile import AttentionTile
@@ -145,7 +145,7 @@ class MapsSource:
                             visibility=visibility,
                             groups=tuple(range(part.heads)),
                             given_weights=weights,
-                            sink=sink_beside(weights) if sink else None,
+                            sink=sink_weight(weights) if sink else None,
                         )
                     )
         consumer.end(batch)

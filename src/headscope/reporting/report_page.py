@@ -80,7 +80,7 @@ def _rendered(about: Context, atlas: str | None) -> str:
         _appendix(about),
         el("footer", el("p", f"Made by headscope {plain(about.run.manifest.get('headscope', ''))}.")),
     )
-    skip = el("a", "Skip to the story", href="#story", class_="skip")
+    skip = el("a", "Skip to the findings", href="#story", class_="skip")
     return assemble(
         Page(
             title=title,
@@ -103,7 +103,7 @@ def _rail(groups: Sequence[GroupParts]) -> Html:
     for group in (*groups, appendix):
         inside = [(section.name, section.title) for section in group.sections]
         if group is appendix:
-            inside = [("heads", "All heads"), ("how", "How these numbers were made")]
+            inside = [("heads", "All heads"), ("how", "How these numbers were computed")]
         links.append(el("a", group.title, href=f"#group-{group.name}", class_="part"))
         links += [el("a", title, href=f"#section-{name}") for name, title in inside]
     button = el("button", "Contents", type="button", aria_controls="contents")
@@ -188,7 +188,7 @@ def _provenance(about: Context) -> list[Html]:
         *(block for parts in every_part() for block in parts.closing(about)),
         el(
             "section",
-            el("h2", "How these numbers were made"),
+            el("h2", "How these numbers were computed"),
             counts(manifest),
             el("details", el("summary", "What each number is"), definitions(about.words, more=more_terms(about))),
             signature(manifest),

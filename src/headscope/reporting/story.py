@@ -1,4 +1,4 @@
-"""The findings, figures and terms of all analyses together, and the story and evidence of the page."""
+"""The findings of all analyses, the choice of the first ones (headlines), and the story and evidence of the page."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.attention.interventions.changed_pass import LayerRows
 from headscope.attention.interventions.intervention import WeightIntervention
-from headscope.attention.model.learned_sink import Attended
+from headscope.attention.model.learned_sink import EagerOutput
 from headscope.encoding.loss_questions import Ask
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.models.anatomy import KindLayout
@@ -86,7 +86,7 @@ class ExplainedAttention:
         self._features: dict[int, list[_Block]] = {}
         self._weights: dict[tuple[str, int, str], Tensor] = {}
 
-    def weights(self, prediction: str, rows: LayerRows, answer: Attended) -> Tensor:
+    def weights(self, prediction: str, rows: LayerRows, answer: EagerOutput) -> Tensor:
         """Return the predicted attention of the heads of a layer, `[batch, head, row, key]`.
 
         Args:
@@ -105,7 +105,7 @@ class ExplainedAttention:
             self._weights[key] = self._computed(prediction, rows, answer)
         return self._weights[key]
 
-    def _computed(self, prediction: str, rows: LayerRows, answer: Attended) -> Tensor:
+    def _computed(self, prediction: str, rows: LayerRows, answer: EagerOutput) -> Tensor:
         _, layer = rows.layer
         visible = rows.visibility.visible.cpu().numpy()
         weights = torch.zeros_like(answer.weights)
@@ -175,7 +175,7 @@ class Explained(WeightIntervention):
     def __init__(self, attention: ExplainedAttention, prediction: str) -> None:
         self._attention, self._prediction = attention, prediction
 
-    def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Tensor:
+    def weights(self, heads: list[int], rows: LayerRows, answer: EagerOutput) -> Tensor:
         """Return the replaced attention of some heads of a layer."""
         return self._attention.weights(self._prediction, rows, answer)[:, heads]
 

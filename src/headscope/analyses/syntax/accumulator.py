@@ -1,4 +1,4 @@
-"""The word that each head attends to for every word, scored against the gold trees (section 4.2)."""
+"""Dependency accuracy: how often the word that a head attends to most is the gold head (section 4.2)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A batch's gold arcs by position, and the word to which each word attends most, and whether it is right."""
+"""The word to which each word attends most, and whether it is right by a batch's gold arcs (dependency accuracy)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The explorer's page, the page for requests without the token, and the guard that checks token and origin."""
+"""The explorer's page, the page for requests without the token, and the guard of access token and origin."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Changes of attention heads while a model runs, and their effect on its predictions."""
+"""Changes of attention heads while a model runs (ablation: zero, mean, resample, uniform), and their effect on its predictions."""

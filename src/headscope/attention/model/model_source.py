@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headscope.attention.fused.block_products import FusedResult
 from headscope.attention.fused.single_pass import fused_attention, why_not_fusible
-from headscope.attention.model.learned_sink import attended, sink_beside, sink_logits
+from headscope.attention.model.learned_sink import attended, sink_weight, sink_logits
 from headscope.attention.model.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.model.output_path import Projection
 from headscope.attention.model.projections import find_projections
@@ -107,7 +107,7 @@ class _Forward:
             masks: list[Tensor] = []
             for site, weights in fallback_weights(shared.model, shared.anatomy, inputs):
                 mask = _seen(weights, masks)
-                sink = sink_beside(weights) if site.sink else None
+                sink = sink_weight(weights) if site.sink else None
                 for rows in shared.cuts(site, weights[:, :, 0].numel(), limit=self.source.tile_limit):
                     beside = None if sink is None else sink[:, :, rows]
                     visibility = shared.visibility(site, rows, mask, sink=site.sink)

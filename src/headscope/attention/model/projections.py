@@ -91,16 +91,16 @@ class Projections:
     missing: Mapping[tuple[str, int], str]
 
     @property
-    def lost(self) -> str:
+    def unknown_reason(self) -> str:
         """Reason why the contribution of each head to the stream is not known for some layer; empty if it is known."""
         for (_, layer), why in self.missing.items():
             return f"layer {layer + 1}: {why}"
         for (_, layer), projection in self.layers.items():
             before = projection.before
             if not projection.in_stream:
-                return f"layer {layer + 1}: what its output projection makes is not added to the stream as it is"
+                return f"layer {layer + 1}: the output of its output projection is changed before it is added to the residual stream"
             if before is not None and (before.centered or bool(before.bias.any())):
-                return f"layer {layer + 1}: a norm before its output projection mixes what its heads write"
+                return f"layer {layer + 1}: a norm before its output projection mixes the outputs of its heads"
         return ""
 
 
@@ -114,7 +114,7 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
     """
     sites = [(part.kind, layer) for part in anatomy.layout for layer in range(part.layers)]
     if anatomy.path == "fallback":
-        why = f"{type(model).__name__} does not ask transformers' attention interface"
+        why = f"{type(model).__name__} does not use transformers' attention interface"
         return Projections(layers={}, missing=dict.fromkeys(sites, why))
     number = 1 + len(sites)
     watch = _Watch(anatomy, StreamNorms(model), number=number)
@@ -153,7 +153,7 @@ class _Watch:
         self.generator = torch.Generator().manual_seed(0)
 
     def listen(self, call: AttentionCall) -> Tensor:
-        """Answer as eager attention does, except in the layer's copy."""
+        """Return eager attention's output, with noise added in the layer's own copy of the input."""
         site = self.calls[call.order]
         output = call.eager()[0].contiguous()
         if site is not None:

@@ -9,7 +9,7 @@ from torch import Tensor
 from headscope.attention.fused.block_products import FusedResult
 from headscope.attention.fused.blocks import BlockSize
 from headscope.attention.fused.single_pass import fused_attention, why_not_fusible
-from headscope.attention.model.learned_sink import Attended, attended, sink_logits, sink_of
+from headscope.attention.model.learned_sink import EagerOutput, attended, sink_logits, sink_of
 from headscope.attention.model.tap import AttentionCall, Tap, bias_of, scaling_of
 from headscope.attention.model.trial_batch import DECODER_LENGTHS, LENGTHS, TrialBatch, compresses, in_a_line
 from headscope.encoding.segment import SegmentInfo
@@ -139,7 +139,7 @@ def _largest_score(call: AttentionCall) -> float:
     return float(products)
 
 
-def _difference(result: FusedResult, exact: Attended) -> float:
+def _difference(result: FusedResult, exact: EagerOutput) -> float:
     """Return the largest difference in weights and sink, and in the output relative to its size and rounding."""
     assert result.weights is not None
     size = exact.output.abs().amax().clamp(min=1.0)

@@ -41,7 +41,7 @@ class HeadMeans:
         uniform: value under uniform attention over the visible keys in the same rows, `[layer, column]`.
         n: number of rows or segments behind each value, `[layer, head + 1, column]`; for the mean the largest.
         sums: sums behind the means in each document (or group of documents), `[group, layer, head, column]`.
-        counts: number of rows or segments, shaped as `sums`; axes of size 1 where it is the same along them.
+        counts: number of rows or segments, broadcastable to `sums`.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class HeadMeans:
         """Compute the means, with their intervals over documents.
 
         Args:
-            kind: as the attribute, and so are `measure`, `sums`, `counts` and `uniform`.
+            kind, measure, sums, counts, uniform: see the attributes of the class.
             measure: as the attribute.
             sums: as the attribute.
             counts: as the attribute.

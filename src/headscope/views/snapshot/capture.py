@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from headscope.attention.model.examination import examine
-from headscope.attention.model.learned_sink import attended, sink_beside
+from headscope.attention.model.learned_sink import attended, sink_weight
 from headscope.attention.model.projections import Projections, find_projections
 from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.writing import Writing
@@ -135,7 +135,7 @@ class AttentionReader:
         if self.anatomy.path == "fallback":
             with eager_evaluation(model), torch.inference_mode():
                 for site, weights in fallback_weights(model, self.anatomy, inputs):
-                    kept.keep(site, weights, sink_beside(weights) if site.sink else None)
+                    kept.keep(site, weights, sink_weight(weights) if site.sink else None)
             return kept
 
         # Output norms are read for decoders only, where one layer builds on information that another has moved.
