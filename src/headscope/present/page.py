@@ -45,7 +45,7 @@ class Page:
         facts: yields the claims that a run supports; empty for a run without the analysis's tables.
         uses: functions that the template names, and classes of facts of other modules.
         figures: figures that the template names, besides its charts.
-        finds: function that returns True if a table row matches the user's search words; None if the page has no search.
+        finds: function that returns True if a table row matches the user's search words; None without a search.
         macros: package whose file `macros.j2` has words that the template shares with another; empty for none.
     """
 

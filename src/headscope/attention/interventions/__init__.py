@@ -1,1 +1,1 @@
-"""Changes of attention heads while a model runs (ablation: zero, mean, resample, uniform), and their effect on its predictions."""
+"""Changes of attention heads while a model runs (zero, mean and resample ablation), and their effect on predictions."""

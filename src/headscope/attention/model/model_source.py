@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headscope.attention.fused.block_products import FusedResult
 from headscope.attention.fused.single_pass import fused_attention, why_not_fusible
-from headscope.attention.model.learned_sink import attended, sink_weight, sink_logits
+from headscope.attention.model.learned_sink import attended, sink_logits, sink_weight
 from headscope.attention.model.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.model.output_path import Projection
 from headscope.attention.model.projections import find_projections

@@ -98,7 +98,10 @@ class Projections:
         for (_, layer), projection in self.layers.items():
             before = projection.before
             if not projection.in_stream:
-                return f"layer {layer + 1}: the output of its output projection is changed before it is added to the residual stream"
+                return (
+                    f"layer {layer + 1}: the output of its output projection is changed before it is added to the "
+                    "residual stream"
+                )
             if before is not None and (before.centered or bool(before.bias.any())):
                 return f"layer {layer + 1}: a norm before its output projection mixes the outputs of its heads"
         return ""
