@@ -36,7 +36,7 @@ READS = ("table", "tables")
 ROLES = "roles of heads, which all analyses and pages build on, are read from it"
 CARDS = "the sentences that every head is drawn on, in the report and on its card"
 MAY_NAME = {
-    "study/study.py": {"stats": ROLES, "examples": CARDS},
+    "present/study.py": {"stats": ROLES, "examples": CARDS},
     "atlas/atlas_page.py": {"examples": CARDS},
     "reporting/card_sentences.py": {"top_examples": CARDS},
     "examples/example_tables.py": {"examples": CARDS, "top_examples": CARDS},

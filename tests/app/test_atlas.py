@@ -7,7 +7,7 @@ import pytest
 
 import headscope as hs
 from headscope.errors import OutputError
-from headscope.study.manifest import write_manifest
+from headscope.present.manifest import write_manifest
 from support import mock_inputs
 from support.mock_study import write_study
 

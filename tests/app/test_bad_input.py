@@ -14,7 +14,7 @@ import pytest
 
 from headscope.atlas import atlas_files
 from headscope.declarations.analysis_list import BY_NAME
-from headscope.study.study import open_study
+from headscope.present.study import open_study
 from support.model_folders import save_tiny_bert
 from support.undrawn import leave_drawing_out
 

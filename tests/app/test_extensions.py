@@ -28,7 +28,7 @@ from headscope.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.reporting.report_page import render_report
 from headscope.running.parts import read_parts, write_part
-from headscope.study.study import open_study
+from headscope.present.study import open_study
 from headscope.running.writing import write_run
 from pathlib import Path
 

@@ -18,6 +18,7 @@ from headscope.attention.row_quantities import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.scan import scan
 from headscope.figures import entropy_by_layer, stats_points
 from headscope.palette import palette
+from headscope.present.values import labeled_array
 from headscope.report_kit.words import capital, words_for
 from headscope.reporting.payload import data_block
 from headscope.reporting.provenance import definitions
@@ -25,7 +26,6 @@ from headscope.reporting.report_page import render_report
 from headscope.statistics.roles import OTHERWISE, ROLES, SHOWN, role_of
 from headscope.statistics.statistic import Rows, Special, Unit
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS, figure_names
-from headscope.study.values import labeled_array
 from support import mock_inputs
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import made_up_segments, vocabulary

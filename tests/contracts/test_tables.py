@@ -10,11 +10,11 @@ from headscope.analyses.measurement import StageResult
 from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import open_study
 from headscope.running import writing
 from headscope.running.stages import check_tables, measure_stage
 from headscope.running.writing import write_run
 from headscope.statistics.tables.frames import check_table
-from headscope.study.study import open_study
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 from support.stand_ins import schemas, stand_in, table_of

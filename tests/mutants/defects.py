@@ -252,7 +252,7 @@ DEFECTS = [
         "running/cluster/test_shard_jobs.py"),
     _in("running/writing.py", 'same = before.content["signature"].get("versions") == run.signature["versions"]',
         "same = True", "running/test_run.py::test_what_other_versions_measured_is_not_taken_over"),
-    _in("study/paper_table.py", 'model.get("origin") == "hub"', "True",
+    _in("present/paper_table.py", 'model.get("origin") == "hub"', "True",
         "running/test_run.py::test_the_papers_column_is_for_the_papers_model"),
     _in("running/writing.py", "forget_shards(out, [stage.name])", "pass",
         "running/test_shared_scan.py::test_stopped_between_stages_no_other_is_computed_again",

@@ -10,11 +10,11 @@ from headscope.attention.model.model_pass import ModelPass
 from headscope.declarations.analysis import TEXT_INPUTS
 from headscope.declarations.analysis_list import STAGES
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import open_study
 from headscope.running import writing
 from headscope.running.stages import measure, measure_stage, measurement_of, scan_runner, text_scan
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
-from headscope.study.study import open_study
 from soak.tasks import answers
 from support.scanning import shards_of
 from support.small_runs import sharded_options

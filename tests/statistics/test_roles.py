@@ -6,8 +6,8 @@ import pytest
 
 from headscope.analyses.coref.tables import COREF
 from headscope.analyses.syntax.tables import SYNTAX_BEST
+from headscope.present.head_columns import finders
 from headscope.statistics.roles import ROLES, role_of
-from headscope.study.head_columns import finders
 from support.stand_ins import stand_in
 
 UNIFORM = math.log(128)

@@ -18,7 +18,7 @@ from headscope.declarations.analysis import Analysis, Command
 from headscope.declarations.analysis_list import ANALYSES
 
 if TYPE_CHECKING:
-    from headscope.study.study import Study
+    from headscope.present.study import Study
 
 _DOCUMENTED = """{help}
 

@@ -19,7 +19,7 @@ from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.study.study import Study
+    from headscope.present.study import Study
 
 _OF_A_RUN = in_python(RUN.values(), STAGES.values())
 
@@ -102,8 +102,8 @@ def open_study(path: str | Path) -> Study:
     Raises:
         InputError: the folder has no run, or its manifest has changed since the run wrote it.
     """
+    from headscope.present import study
     from headscope.reporting.study_words import STUDY_WORDS
-    from headscope.study import study
 
     return study.open_study(path, words=STUDY_WORDS)
 
@@ -124,7 +124,7 @@ def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
         InputError: the folder has no run, or the run has no statistics of heads on text.
         OutputError: `out` cannot be used for a site.
     """
-    from headscope.study.study import Study
+    from headscope.present.study import Study
 
     if not isinstance(study, Study | str | Path):
         raise OptionError(f"study is a {type(study).__name__}; expected a study, or the folder of a finished run")

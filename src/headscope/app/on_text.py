@@ -30,9 +30,9 @@ from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
 from headscope.prepare.input_sizes import auto_batch_size, check_length
+from headscope.present.values import LabeledArray
 from headscope.scans.short_memory import scan_in_place
 from headscope.statistics.sums.accumulator import Accumulator
-from headscope.study.values import LabeledArray
 from headscope.views.attention_page import HEIGHT, StaticPage, attention_page
 from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot
 from headscope.views.state import figure_call, opening

@@ -20,10 +20,10 @@ from headscope.errors import InputError, OptionError, did_you_mean
 from headscope.models.anatomy import KindLayout
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.task_heads import load_checkpoint
+from headscope.present.study import Study, open_study
 from headscope.running.pruning import HeadChoice, Pruned, write_pruned
 from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.places import check_place
-from headscope.study.study import Study, open_study
 
 _MOST_BYTES = 1 << 20  # of a file that lists heads
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import ModelRun, prepare
+from headscope.present.manifest import MANIFEST
+from headscope.present.study import Study, open_study
 from headscope.reporting.study_words import STUDY_WORDS
 from headscope.running.cluster.ray_engine import RayEngine
 from headscope.running.parts import FinishedPart, check_parts
@@ -16,8 +18,6 @@ from headscope.running.writing import write_run
 from headscope.scans.progress import Watcher
 from headscope.storage.atomic import whole_or_absent
 from headscope.storage.lock import folder_held
-from headscope.study.manifest import MANIFEST
-from headscope.study.study import Study, open_study
 
 ATLAS = "atlas"
 

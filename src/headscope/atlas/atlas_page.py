@@ -8,6 +8,8 @@ from typing import Any
 from headscope.analyses.for_report import every_part, functions_of
 from headscope.atlas.functions import behaviors_block, relations_block, vocabulary
 from headscope.errors import InputError, OutputError
+from headscope.present.manifest import MANIFEST
+from headscope.present.study import Study
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import plain
 from headscope.reporting.card_sentences import TOP_EXAMPLES, sentences_block
@@ -17,8 +19,6 @@ from headscope.reporting.report_page import run_line
 from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.files import place_text
 from headscope.storage.places import contents
-from headscope.study.manifest import MANIFEST
-from headscope.study.study import Study
 from headscope.views.markup import Page, assemble, el
 from headscope.visible import short_name
 

@@ -24,15 +24,15 @@ from headscope.present.blocks import (
 from headscope.present.charts import CHARTS
 from headscope.present.facts import Fact
 from headscope.present.filters import Mark, parts_of
+from headscope.present.study import Study
 from headscope.present.table import html_of, terminal_table
 from headscope.present.template import Template
+from headscope.present.values import once_a_study
 from headscope.report_kit.linked_sentences import Sentence
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Parts, Section, file_link, linked, section
 from headscope.report_kit.tables.page_tables import Grid, caption, captioned
 from headscope.report_kit.words import capital
-from headscope.study.study import Study
-from headscope.study.values import once_a_study
 from headscope.views.markup import Html, el
 
 

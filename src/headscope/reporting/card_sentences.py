@@ -11,14 +11,14 @@ import pandas as pd
 
 from headscope.analyses.for_report import arc_examples, behavior_examples, functions_of
 from headscope.figures.line_diagram import weights_of
+from headscope.present.study import Study
+from headscope.present.values import once_a_study
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.words import Words, short
 from headscope.reporting.head_summary import finds_of, shows_of, strongest_behavior
 from headscope.reporting.payload import packed, shown_tokens
 from headscope.statistics.inference.significance import LARGE_SHARE
-from headscope.study.study import Study
-from headscope.study.values import once_a_study
 from headscope.visible import titled
 
 _BEFORE = re.compile(r" (?=[.,;:!?)\]}%…]|['’]\w|n['’]t\b)")

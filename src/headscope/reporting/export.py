@@ -14,6 +14,9 @@ from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import choose
 from headscope.errors import OptionError, OutputError
 from headscope.figures.style import STYLES, WIDTHS
+from headscope.present.manifest import MANIFEST
+from headscope.present.paper_table import PaperTable
+from headscope.present.study import Study
 from headscope.report_kit.report_parts import Context
 from headscope.reporting.story import write_figures
 from headscope.storage.atomic import write_bytes
@@ -21,9 +24,6 @@ from headscope.storage.files import place_text
 from headscope.storage.lock import place_held
 from headscope.storage.places import check_contents
 from headscope.storage.workbook import LONGEST_NAME, MOST_ROWS, Value, workbook_bytes
-from headscope.study.manifest import MANIFEST
-from headscope.study.paper_table import PaperTable
-from headscope.study.study import Study
 
 FORMS = ("pdf", "svg")
 SCREEN = "screen"

@@ -14,6 +14,8 @@ from headscope.declarations.head_measures import SHARE
 from headscope.figures.line_diagram import weights_of
 from headscope.figures.style import label
 from headscope.models.identity import GUIDED
+from headscope.present.study import Study
+from headscope.present.values import once_a_study
 from headscope.report_kit.head_functions import LOOKS
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import json_numbers, percent
@@ -22,8 +24,6 @@ from headscope.report_kit.words import Words, capital, join
 from headscope.reporting.head_summary import finds_of, is_explained, looks_of, shows_of, summaries_of_kind
 from headscope.statistics.roles import OTHERWISE, ROLES, SHOWN, Role
 from headscope.statistics.statistic_catalog import NAMES, is_share
-from headscope.study.study import Study
-from headscope.study.values import once_a_study
 from headscope.views.quantize import write_weights
 from headscope.visible import titled
 

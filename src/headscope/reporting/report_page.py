@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from headscope.analyses.for_report import every_part
+from headscope.present.study import Study
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import count, join, plain
@@ -25,7 +26,6 @@ from headscope.reporting.story import (
     write_figures,
 )
 from headscope.storage.atomic import write_bytes
-from headscope.study.study import Study
 from headscope.views.markup import Html, Page, assemble, el
 from headscope.visible import short_name
 

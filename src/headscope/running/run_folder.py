@@ -11,11 +11,11 @@ from headscope.corpora.opening import is_pipe
 from headscope.declarations.analysis import Stage
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OutputError
+from headscope.present.manifest import read_manifest
 from headscope.scans.shard_checkpoint import SHARDS
 from headscope.storage.atomic import hash_of_file
 from headscope.storage.places import contents, sweep
 from headscope.storage.sealed import Sealed, signature_id
-from headscope.study.manifest import read_manifest
 
 FOLDERS = ("tables", "state", "figures", "atlas", SHARDS)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from headscope.analyses.measurement import StageResult
 from headscope.prepare.prepared_run import Run
+from headscope.present.manifest import MANIFEST, write_manifest
+from headscope.present.study import open_study
 from headscope.running.run_folder import check_out, finished_stages
 from headscope.running.stages import (
     check_stages,
@@ -25,8 +27,6 @@ from headscope.scans.shard_checkpoint import ShardCheckpoint, forget_shards
 from headscope.storage.files import read_arrays, write_arrays, write_parquet
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import Sealed
-from headscope.study.manifest import MANIFEST, write_manifest
-from headscope.study.study import open_study
 
 
 def write_run(

@@ -15,12 +15,12 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.models.loading.in_memory import with_random_weights
 from headscope.prepare.prepared_run import prepare
+from headscope.present.head_columns import head_columns
 from headscope.running.extraction import MapOptions, extract
 from headscope.running.stages import measure_stage
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.inference.confidence import Interval
 from headscope.statistics.tables.frames import of_measure
-from headscope.study.head_columns import head_columns
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.model_folders import save_tiny_bert

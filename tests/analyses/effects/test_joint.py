@@ -30,12 +30,12 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.models.losses import ask_of
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import open_study
 from headscope.running.stages import measure_stage, measurement_of, stage_signatures
 from headscope.running.writing import write_run
 from headscope.statistics.inference.confidence import ratio_interval
 from headscope.statistics.sums.groups import group_of
 from headscope.statistics.tables.frames import check_table
-from headscope.study.study import open_study
 from support.by_hook import effect_of, hooked, logs_of
 from support.model_folders import save_tiny_masked_lm
 from support.needed_heads import sharper_bert, sharper_gpt2, write_documents

@@ -28,11 +28,11 @@ from headscope.encoding.batching import collate
 from headscope.encoding.loss_questions import NO_TARGET
 from headscope.models.losses import ask_of
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import open_study
 from headscope.running.stages import measure_stage, measurement_of, stage_signatures
 from headscope.running.writing import write_run
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.tables.frames import check_table
-from headscope.study.study import open_study
 from support.by_hook import named_projections
 from support.needed_heads import sharper_bert, sharper_gpt2, write_documents
 from support.scanning import shards_of

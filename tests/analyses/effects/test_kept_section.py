@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from headscope.analyses.effects.kept_facts import kept_figure, sure_heads
+from headscope.present.study import Study
 from headscope.reporting.story import all_findings, headline
-from headscope.study.study import Study
 from support import mock_inputs
 from support.effect_pages import sections, sentences, terminal
 from support.measured import about, with_parts

@@ -16,9 +16,9 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import prepare
+from headscope.present.head_columns import head_columns
 from headscope.running.stages import check_maps, measure_stage
 from headscope.statistics.tables.frames import of_measure
-from headscope.study.head_columns import head_columns
 from support import mock_inputs
 from support.inputs import eager_maps
 from support.measured import about, only, with_parts

@@ -9,8 +9,8 @@ from headscope.analyses.probes.page_rows import probe_lines
 from headscope.analyses.probes.tables import SYSTEMS
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_color
+from headscope.present.paper_table import paper_numbers
 from headscope.statistics.tables.frames import DISTANCES
-from headscope.study.paper_table import paper_numbers
 from support.mock_probes import class_rows, layer_rows, score_rows, weight_rows
 
 KINDS = [{"kind": "encoder", "layers": 3, "heads": 4}]

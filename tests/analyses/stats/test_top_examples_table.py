@@ -7,10 +7,10 @@ from headscope.analyses.stats.compute import StatsMeasurement
 from headscope.declarations.run_options import RunOptions
 from headscope.maps.maps_source import MapsSource
 from headscope.prepare.prepared_run import prepare
+from headscope.present.manifest import read_manifest, write_manifest
+from headscope.present.study import open_study
 from headscope.running.run_folder import damaged_files
 from headscope.running.writing import write_run
-from headscope.study.manifest import read_manifest, write_manifest
-from headscope.study.study import open_study
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 

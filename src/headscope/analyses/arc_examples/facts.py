@@ -18,10 +18,10 @@ from headscope.figures.style import label as shortened
 from headscope.figures.style import narrow
 from headscope.present.blocks import Row
 from headscope.present.page import Page
+from headscope.present.study import Study
 from headscope.report_kit.numbers import offset_words, share
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.report_kit.words import COREFERENCE, DIRECTIONS, capital, count, join, plain, short, terms
-from headscope.study.study import Study
 from headscope.views.markup import Html, el
 from headscope.visible import titled
 

@@ -19,6 +19,7 @@ from headscope.analyses.behaviors.tables import RULE as RULE
 from headscope.present.blocks import Row
 from headscope.present.facts import Fact
 from headscope.present.page import Page
+from headscope.present.study import Study
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, Shades, numbered
 from headscope.report_kit.numbers import percent
@@ -26,7 +27,6 @@ from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.words import capital
 from headscope.statistics.tables.frames import MEASURES
-from headscope.study.study import Study
 
 _FORMS = {"share": ("%", "share"), "tokens": ("tokens", "tenths")}
 COLUMNS = {

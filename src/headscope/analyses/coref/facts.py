@@ -17,6 +17,7 @@ from headscope.corpora.annotation import unmatched_line
 from headscope.present.blocks import Row
 from headscope.present.facts import Fact
 from headscope.present.page import Page
+from headscope.present.paper_table import paper_numbers
 from headscope.report_kit.claim_rules import Comparison, Verdict, compared, comparisons, verdicts
 from headscope.report_kit.linked_sentences import HeadRef, Shades
 from headscope.report_kit.numbers import accuracy_words, formatted, percent
@@ -25,7 +26,6 @@ from headscope.report_kit.tables.cells import NO_NUMBER, Cell, Runs, cell_of, nu
 from headscope.report_kit.words import COREFERENCE, capital, plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_SHARE
-from headscope.study.paper_table import paper_numbers
 
 MOST_HEADS = 10
 _SELECTIONS = {"held-out": "held out", "same-data": "same documents"}

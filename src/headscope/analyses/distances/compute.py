@@ -23,11 +23,11 @@ from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.declarations.analysis_list import of_table
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import Stream
+from headscope.present.head_columns import HeadNumber, finders
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import ratio_interval
 from headscope.statistics.roles import roles
 from headscope.statistics.sums.kept import in_single_precision
-from headscope.study.head_columns import HeadNumber, finders
 
 
 class DistancesMeasurement(Measurement[Stream]):

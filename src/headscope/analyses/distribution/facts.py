@@ -21,6 +21,7 @@ from headscope.figures.head_points import draw_points, panel_column, side_by_sid
 from headscope.figures.style import INK, SOFT, TICK, house_style
 from headscope.present.blocks import Row
 from headscope.present.page import Page
+from headscope.present.study import Study
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import numbered
 from headscope.report_kit.numbers import two_digits
@@ -29,7 +30,6 @@ from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.report_kit.tables.cells import cell_of, number, rows_by_head
 from headscope.report_kit.tables.page_tables import Grid
 from headscope.report_kit.words import CardWords
-from headscope.study.study import Study
 from headscope.views.markup import Html
 
 _INNER = (3, 7)

@@ -13,7 +13,7 @@ from headscope.analyses.effects.tables import EFFECT
 from headscope.analyses.measurement import StageResult
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.intervention import Heads
-from headscope.study.head_columns import head_columns
+from headscope.present.head_columns import head_columns
 
 POINTS = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)
 """Shares of the heads whose removal is measured, for every order."""

@@ -14,6 +14,7 @@ from headscope.analyses.explanation.tables import CONTROL, CORPORA, PREDICTIONS,
 from headscope.present.blocks import Row
 from headscope.present.facts import Fact
 from headscope.present.page import Page
+from headscope.present.study import Study
 from headscope.report_kit.claim_rules import leading, turned
 from headscope.report_kit.head_functions import UNEXPLAINED
 from headscope.report_kit.kinds import Kind
@@ -23,7 +24,6 @@ from headscope.report_kit.tables.cells import cell_of, number, records
 from headscope.report_kit.words import CardWords
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_DIVERGENCE, LEAST_SHARE
-from headscope.study.study import Study
 
 MANY_HEADS = 512
 """With more heads of a kind, a card has one row, the one predicted worst, so that the page opens at once."""

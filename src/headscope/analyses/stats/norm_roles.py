@@ -13,6 +13,7 @@ import pandas as pd
 
 from headscope.present.blocks import Row
 from headscope.present.facts import Fact
+from headscope.present.study import Study
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, numbered
 from headscope.report_kit.numbers import amount
@@ -23,7 +24,6 @@ from headscope.statistics.inference.significance import LEAST_ENTROPY, LEAST_SHA
 from headscope.statistics.roles import OTHERWISE, ROLES, roles
 from headscope.statistics.statistic_catalog import is_share
 from headscope.statistics.tables.frames import NORM, WEIGHT, of_measure
-from headscope.study.study import Study
 
 _HEAD = ["kind", "layer", "head"]
 _ENDS = {"value": "", "ci_low": "_low", "ci_high": "_high"}

@@ -12,6 +12,8 @@ from headscope.analyses.stats.norm_roles import roles_by_norm
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.counted import count
 from headscope.declarations.option import choose
+from headscope.present.paper_table import PaperTable
+from headscope.present.study import Study
 from headscope.report_kit.kinds import Kind, kinds_of
 from headscope.report_kit.numbers import (
     HYPHEN,
@@ -31,8 +33,6 @@ from headscope.statistics.statistic_catalog import INSTALLED, STATISTICS, is_sha
 from headscope.statistics.tables.frames import of_measure
 from headscope.storage.files import check_file_place, write_parquet, write_text
 from headscope.storage.lock import place_held
-from headscope.study.paper_table import PaperTable
-from headscope.study.study import Study
 
 FORMATS = (".csv", ".json", ".parquet")
 

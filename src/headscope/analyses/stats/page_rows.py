@@ -17,6 +17,7 @@ from headscope.figures.series import select
 from headscope.figures.statistic_panel import statistic_panel
 from headscope.figures.stats_points import by_page, entropy_by_layer, stats_points
 from headscope.present.blocks import Row
+from headscope.present.paper_table import paper_numbers
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import measured
 from headscope.report_kit.numbers import percent
@@ -28,7 +29,6 @@ from headscope.report_kit.words import capital, join, plain
 from headscope.statistics.roles import ROLES, SHOWN
 from headscope.statistics.statistic import Topic
 from headscope.statistics.statistic_catalog import NAMES, is_share, of_topic
-from headscope.study.paper_table import paper_numbers
 from headscope.views.markup import Html, el
 
 

@@ -10,13 +10,13 @@ import pandas as pd
 
 from headscope.analyses.syntax.relations import choices, relations_of
 from headscope.present.facts import Fact
+from headscope.present.study import Study
 from headscope.report_kit.claim_rules import above, below
 from headscope.report_kit.linked_sentences import HeadRef
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, number, records
 from headscope.report_kit.words import Words, attending
 from headscope.statistics.inference.significance import LEAST_SHARE
-from headscope.study.study import Study
 
 LEAST_ATTENTION = 0.05
 """A special token with less attention than this from the other words, on average, is not an attention sink."""

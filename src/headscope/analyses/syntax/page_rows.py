@@ -11,6 +11,8 @@ from headscope.analyses.syntax.noop import established_rows, token_name
 from headscope.analyses.syntax.relations import Best, Relation, curve_relations, relations_of
 from headscope.attention.head_id import head_label
 from headscope.present.blocks import Row
+from headscope.present.paper_table import PaperColumn, PaperTable, paper_numbers
+from headscope.present.study import Study
 from headscope.report_kit.numbers import (
     DASH,
     count_column,
@@ -27,8 +29,6 @@ from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import cell_of, number, records
 from headscope.report_kit.words import DIRECTIONS, OVERALL, gloss, short
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.study.paper_table import PaperColumn, PaperTable, paper_numbers
-from headscope.study.study import Study
 
 _GROUPS = ("", "Not shown to beat every fixed offset", "Not tested: fewer than 10 documents", "All relations together")
 

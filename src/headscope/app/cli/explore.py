@@ -172,7 +172,7 @@ def _models(
         say_beside(f"reading {study}")
     from headscope.app.explorer.model_shelf import study_model
     from headscope.atlas.atlas_page import atlas_blocks
-    from headscope.study.study import open_study
+    from headscope.present.study import open_study
 
     opened = open_study(study)
     blocks, study_named = atlas_blocks(opened), study_model(opened)

@@ -104,8 +104,8 @@ def _results_as_text(analysis: Analysis, results: Sequence[Any], run: Any, shown
     if analysis.terminal is None:
         return ()
     from headscope.present.page import Page
+    from headscope.present.study import Study
     from headscope.running.stages import manifest_of
-    from headscope.study.study import Study
 
     terminal = analysis.load(analysis.terminal)
     if not isinstance(terminal, Page):

@@ -35,8 +35,8 @@ def export(study: StudyFolder, *, form: str | None, figures: str | None, style: 
     """
     from headscope.counted import count
     from headscope.errors import OptionError
+    from headscope.present.study import open_study
     from headscope.reporting.export import export as write_tables
-    from headscope.study.study import open_study
 
     if style is not None and figures is None:
         raise OptionError("--style is of figures; give --figures one or two with it")

@@ -16,7 +16,7 @@ from headscope.errors import OptionError
 from headscope.running.cluster.ray_connection import ClusterOptions
 
 if TYPE_CHECKING:
-    from headscope.study.study import Study
+    from headscope.present.study import Study
 
 _FIRST = ("text", "model", "revision", "treebank", "treebank_train", "coref", "loss", "maps", "strict_input")
 

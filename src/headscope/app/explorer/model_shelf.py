@@ -15,7 +15,7 @@ from headscope.installing import EMBEDDED
 from headscope.visible import titled
 
 if TYPE_CHECKING:
-    from headscope.study.study import Study
+    from headscope.present.study import Study
     from headscope.views.snapshot.capture import AttentionReader
 
 WAITING, LOADING, READY, FAILED = "waiting", "loading", "ready", "failed"

@@ -15,15 +15,15 @@ from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OutputError
+from headscope.present.head_columns import finders, head_columns, summaries, verdicts_by_head
+from headscope.present.manifest import CHANGED, MANIFEST, RunTables, read_manifest
+from headscope.present.paper_table import PaperTable, is_bert_base
+from headscope.present.values import Findings, HeadCard, StudyWords, labeled_array
 from headscope.statistics.roles import roles
 from headscope.statistics.tables.frames import WEIGHT, of_measure
 from headscope.storage.atomic import is_free
 from headscope.storage.lock import placed
 from headscope.storage.places import is_own
-from headscope.study.head_columns import finders, head_columns, summaries, verdicts_by_head
-from headscope.study.manifest import CHANGED, MANIFEST, RunTables, read_manifest
-from headscope.study.paper_table import PaperTable, is_bert_base
-from headscope.study.values import Findings, HeadCard, StudyWords, labeled_array
 
 _HEAD_COLUMNS = ["kind", "layer", "head"]
 _OF_PAPER = {name: analysis for analysis in ANALYSES for name in analysis.paper}
