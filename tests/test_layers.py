@@ -24,7 +24,6 @@ ORDER = [
     ("scans",),
     ("prepare",),
     ("figures", "views"),
-    ("report_kit",),
     ("present",),
     ("analyses",),
     ("reporting",),

@@ -8,7 +8,7 @@ import pytest
 import headscope
 from headscope.analyses.for_report import every_part, functions_of
 from headscope.declarations.analysis_list import ANALYSES, STAGES, of_table
-from headscope.report_kit.head_functions import DIRECTIONS
+from headscope.present.head_functions import DIRECTIONS
 from headscope.reporting.story import write_figures
 from support import mock_inputs
 from support.measured import about, with_parts

@@ -212,7 +212,7 @@ def test_a_study_shows_its_grid_findings_and_page(study, monkeypatch):
 
 
 def test_what_is_public_and_nothing_else():
-    import headscope.report_kit  # noqa: F401 - modules that were imported are no names of the user's
+    import headscope.present  # noqa: F401 - modules that were imported are no names of the user's
 
     assert dir(hs) == sorted([*OWN, *COMMANDS])
     assert sorted(hs.__all__) == OWN

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from headscope.analyses.for_report import every_part
 from headscope.figures.settling import settle
 from headscope.figures.style import PAGE_INCHES, STYLES, house_style, on_paper
-from headscope.report_kit.report_parts import Context
+from headscope.present.report_parts import Context
 from support import mock_inputs
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from headscope.analyses.for_report import every_part
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef
-from headscope.report_kit.report_parts import Context, Parts
+from headscope.present.linked_sentences import MOST_LISTED, HeadRef
+from headscope.present.report_parts import Context, Parts
 from headscope.reporting.story import all_findings, headline, leads_of_groups
 from support import mock_inputs
 from support.measured import about, with_parts

@@ -19,7 +19,7 @@ from headscope.attention.scan import scan
 from headscope.figures import entropy_by_layer, stats_points
 from headscope.palette import palette
 from headscope.present.values import labeled_array
-from headscope.report_kit.words import capital, words_for
+from headscope.present.words import capital, words_for
 from headscope.reporting.payload import data_block
 from headscope.reporting.provenance import definitions
 from headscope.reporting.report_page import render_report

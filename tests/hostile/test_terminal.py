@@ -21,9 +21,9 @@ from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import InputError
 from headscope.present.page import Page
+from headscope.present.page_tables import Grid
 from headscope.present.study import Study
-from headscope.report_kit.tables.page_tables import Grid
-from headscope.report_kit.words import short
+from headscope.present.words import short
 from headscope.scans.progress import Progress
 from headscope.visible import printable as made_printable
 from support import hostile_terminal as made

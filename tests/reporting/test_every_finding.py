@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from headscope.report_kit.claim_rules import stand_out
-from headscope.report_kit.kinds import kinds_of
-from headscope.report_kit.linked_sentences import measured
-from headscope.report_kit.tables.cells import Cell
+from headscope.present.cells import Cell
+from headscope.present.claim_rules import stand_out
+from headscope.present.kinds import kinds_of
+from headscope.present.linked_sentences import measured
 from headscope.reporting.story import findings, headline
 from support import mock_inputs
 from support.measured import with_parts

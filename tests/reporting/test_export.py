@@ -15,7 +15,7 @@ import pytest
 
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import OptionError, OutputError
-from headscope.report_kit.words import words_for
+from headscope.present.words import words_for
 from headscope.reporting.export import export
 from headscope.storage.workbook import workbook_bytes
 from support import mock_inputs

@@ -2,8 +2,8 @@
 
 import pytest
 
+from headscope.present.kinds import kinds_of
 from headscope.present.manifest import _misshapen
-from headscope.report_kit.kinds import kinds_of
 from headscope.reporting.payload import data_block
 from headscope.reporting.report_page import render_report
 from support import mock_inputs

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.stats.facts import PAGE
-from headscope.report_kit.kinds import kinds_of
-from headscope.report_kit.words import words_for
+from headscope.present.kinds import kinds_of
+from headscope.present.words import words_for
 from headscope.reporting.report_page import render_report, write_report
 from headscope.reporting.story import findings, headline, write_figures
 from headscope.statistics.statistic_catalog import is_share, of_topic

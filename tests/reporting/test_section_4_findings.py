@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headscope.report_kit.claim_rules import Comparison, compared, verdicts
+from headscope.present.claim_rules import Comparison, compared, verdicts
 from headscope.reporting.story import findings, headline
 from headscope.statistics.inference.significance import shown
 from support import mock_inputs

@@ -9,9 +9,9 @@ from headscope.analyses.for_report import every_part, functions_of
 from headscope.atlas.functions import behaviors_block, relations_block, vocabulary
 from headscope.errors import InputError, OutputError
 from headscope.present.manifest import MANIFEST
+from headscope.present.report_parts import Context
 from headscope.present.study import Study
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.words import plain
+from headscope.present.words import plain
 from headscope.reporting.card_sentences import TOP_EXAMPLES, sentences_block
 from headscope.reporting.head_summary import is_explained
 from headscope.reporting.payload import data_block, maps_block

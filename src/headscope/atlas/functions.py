@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.report_kit.head_functions import DIRECTIONS, FunctionScores, HeadFunction
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.numbers import json_numbers
-from headscope.report_kit.words import Words
+from headscope.present.head_functions import DIRECTIONS, FunctionScores, HeadFunction
+from headscope.present.kinds import Kind
+from headscope.present.numbers import json_numbers
+from headscope.present.words import Words
 from headscope.statistics.roles import ROLES, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS
 

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import jinja2
 from jinja2 import meta, nodes
 
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import SmallFigure
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import SmallFigure
 
 
 @dataclass(frozen=True, kw_only=True)

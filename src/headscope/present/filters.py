@@ -12,9 +12,9 @@ import jinja2
 
 from headscope.counted import count
 from headscope.encoding.choices import LABELS, LOSS_TASKS
-from headscope.report_kit.claim_rules import Comparison
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, listed, measured
-from headscope.report_kit.numbers import (
+from headscope.present.claim_rules import Comparison
+from headscope.present.linked_sentences import MOST_LISTED, HeadRef, listed, measured
+from headscope.present.numbers import (
     accuracy_words,
     formatted,
     nats,
@@ -25,7 +25,7 @@ from headscope.report_kit.numbers import (
     two_decimals,
     with_ends,
 )
-from headscope.report_kit.words import capital, either, found_words, join, join_first, layer_list, plain, short
+from headscope.present.words import capital, either, found_words, join, join_first, layer_list, plain, short
 
 
 def loss_words(facts: Mapping[str, Any], *, how: str, noun: str = "input") -> str:

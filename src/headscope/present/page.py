@@ -22,17 +22,17 @@ from headscope.present.blocks import (
     TableBlock,
 )
 from headscope.present.charts import CHARTS
+from headscope.present.drawing import placed
 from headscope.present.facts import Fact
 from headscope.present.filters import Mark, parts_of
+from headscope.present.linked_sentences import Sentence
+from headscope.present.page_tables import Grid, caption, captioned
+from headscope.present.report_parts import Context, Drawing, Figure, Parts, Section, file_link, linked, section
 from headscope.present.study import Study
 from headscope.present.table import html_of, terminal_table
 from headscope.present.template import Template
 from headscope.present.values import once_a_study
-from headscope.report_kit.linked_sentences import Sentence
-from headscope.report_kit.pictures.drawing import placed
-from headscope.report_kit.report_parts import Context, Drawing, Figure, Parts, Section, file_link, linked, section
-from headscope.report_kit.tables.page_tables import Grid, caption, captioned
-from headscope.report_kit.words import capital
+from headscope.present.words import capital
 from headscope.views.markup import Html, el
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from headscope.counted import count
 from headscope.present.blocks import Row, TableBlock, has_value
-from headscope.report_kit.linked_sentences import HeadRef
-from headscope.report_kit.numbers import (
+from headscope.present.cells import NO_NUMBER, Cell, Runs
+from headscope.present.linked_sentences import HeadRef
+from headscope.present.numbers import (
     DASH,
     HYPHEN,
     correlation,
@@ -30,10 +31,9 @@ from headscope.report_kit.numbers import (
     thousandths,
     two_decimals,
 )
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import NO_NUMBER, Cell, Runs
-from headscope.report_kit.tables.page_tables import Grid, Table, folded, numbered, page_table, scrolled, strip, unit
-from headscope.report_kit.words import plain
+from headscope.present.page_tables import Grid, Table, folded, numbered, page_table, scrolled, strip, unit
+from headscope.present.report_parts import Context
+from headscope.present.words import plain
 from headscope.views.markup import Html, el
 
 TERMINAL_ROWS = 10

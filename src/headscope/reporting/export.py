@@ -16,8 +16,8 @@ from headscope.errors import OptionError, OutputError
 from headscope.figures.style import STYLES, WIDTHS
 from headscope.present.manifest import MANIFEST
 from headscope.present.paper_table import PaperTable
+from headscope.present.report_parts import Context
 from headscope.present.study import Study
-from headscope.report_kit.report_parts import Context
 from headscope.reporting.story import write_figures
 from headscope.storage.atomic import write_bytes
 from headscope.storage.files import place_text

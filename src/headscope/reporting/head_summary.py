@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from headscope.analyses.for_report import every_part, functions_of
+from headscope.present.cells import NO_NUMBER
+from headscope.present.head_functions import LOOKS, UNEXPLAINED, FunctionScores, HeadLook
+from headscope.present.kinds import Kind, kinds_of
+from headscope.present.linked_sentences import measured
+from headscope.present.numbers import interval_decimals, joined, json_numbers, percent
 from headscope.present.study import Study
 from headscope.present.values import once_a_study
-from headscope.report_kit.head_functions import LOOKS, UNEXPLAINED, FunctionScores, HeadLook
-from headscope.report_kit.kinds import Kind, kinds_of
-from headscope.report_kit.linked_sentences import measured
-from headscope.report_kit.numbers import interval_decimals, joined, json_numbers, percent
-from headscope.report_kit.tables.cells import NO_NUMBER
-from headscope.report_kit.words import Words, capital, plain, words_for
+from headscope.present.words import Words, capital, plain, words_for
 from headscope.statistics.roles import ROLES
 from headscope.statistics.tables.frames import is_true
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from headscope.report_kit.numbers import percent
-from headscope.report_kit.tables.page_tables import scrolled
-from headscope.report_kit.words import Words, capital, count, plain
+from headscope.present.numbers import percent
+from headscope.present.page_tables import scrolled
+from headscope.present.words import Words, capital, count, plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LARGE_SHARE, LEAST_ENTROPY, LEAST_LOSS
 from headscope.statistics.roles import OTHERWISE, ROLES

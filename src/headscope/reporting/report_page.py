@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from headscope.analyses.for_report import every_part
+from headscope.present.linked_sentences import HeadRef, Sentence
+from headscope.present.report_parts import Context
 from headscope.present.study import Study
-from headscope.report_kit.linked_sentences import HeadRef, Sentence
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.words import count, join, plain
+from headscope.present.words import count, join, plain
 from headscope.reporting.card_sentences import first_sentences
 from headscope.reporting.payload import data_block, guided_line, maps_block
 from headscope.reporting.provenance import counts, definitions, signature

@@ -9,11 +9,11 @@ from pathlib import Path
 from headscope.analyses.for_report import drawings_of, every_part
 from headscope.figures.saving import save
 from headscope.figures.style import on_paper
+from headscope.present.linked_sentences import MOST_DRAWN, Bars, HeadRef, Sentence, Shades, bars, grid, sentence
+from headscope.present.report_parts import GROUPS, Context, Parts, Section, Term, linked
 from headscope.present.study import Study
 from headscope.present.values import once_a_study
-from headscope.report_kit.linked_sentences import MOST_DRAWN, Bars, HeadRef, Sentence, Shades, bars, grid, sentence
-from headscope.report_kit.report_parts import GROUPS, Context, Parts, Section, Term, linked
-from headscope.report_kit.words import count
+from headscope.present.words import count
 from headscope.reporting.provenance import term_address
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.views.markup import Html, el, raw

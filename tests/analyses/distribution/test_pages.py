@@ -10,7 +10,7 @@ from headscope.analyses.distribution.facts import FIGURE, PAGE, decile_figure, d
 from headscope.analyses.distribution.tables import MEASURES, NAMES
 from headscope.analyses.for_report import measures_of
 from headscope.analyses.measurement import StageResult
-from headscope.report_kit.kinds import kinds_of
+from headscope.present.kinds import kinds_of
 from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import about, with_parts

@@ -7,7 +7,7 @@ from scipy import stats
 from headscope.analyses.effects.figures import agreement_figure
 from headscope.analyses.effects.head_effects import agreements, effect_lines, measured_heads, shown_ranks
 from headscope.present.head_columns import head_columns
-from headscope.report_kit.report_parts import Context
+from headscope.present.report_parts import Context
 from headscope.reporting.payload import data_block
 from support import mock_inputs
 from support.effect_pages import sections, sentences

@@ -13,9 +13,9 @@ from headscope.analyses.syntax.facts import PAGE, PARTS
 from headscope.analyses.syntax.relation_layers import STEPS, best_offsets, drawn_relations, heat_table, on_shade, shade
 from headscope.analyses.syntax.relations import relations_of
 from headscope.present.blocks import CaptionBlock
-from headscope.report_kit.tables.cells import Cell, Runs
-from headscope.report_kit.tables.page_tables import strip
-from headscope.report_kit.words import DIRECTIONS, found_words, gloss, short
+from headscope.present.cells import Cell, Runs
+from headscope.present.page_tables import strip
+from headscope.present.words import DIRECTIONS, found_words, gloss, short
 from headscope.reporting.story import findings
 from headscope.views.bundle import source
 from support import mock_inputs

@@ -11,8 +11,8 @@ from headscope.atlas.atlas_page import atlas_blocks
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError
 from headscope.prepare.prepared_run import prepare
+from headscope.present import drawing
 from headscope.present.study import open_study
-from headscope.report_kit.pictures import drawing
 from headscope.reporting.report_page import render_report
 from headscope.reporting.story import first_findings
 from headscope.running.writing import write_run

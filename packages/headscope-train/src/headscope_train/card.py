@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.counted import count
-from headscope.report_kit.numbers import bracketed_interval
+from headscope.present.numbers import bracketed_interval
 from headscope_train.objectives.objective import Objective
 
 _ROWS = 12

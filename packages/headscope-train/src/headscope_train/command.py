@@ -42,7 +42,7 @@ def command(*, out: Path, size: str | None, quiet: bool, **values: Any) -> None:
         raise OptionError("nothing to train on was given; expected --text with a text file, or --treebank")
 
     options = o.run_options(TrainOptions, **values, size=None if size is None else Size.read(size))
-    from headscope.report_kit.numbers import bracketed_interval
+    from headscope.present.numbers import bracketed_interval
     from headscope_train.training_run import run_training
 
     training = run_training(options, out=out, watch=TrainingPrinter(quiet=quiet))

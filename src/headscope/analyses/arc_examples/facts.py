@@ -17,11 +17,11 @@ from headscope.figures.arc_strokes import FAINT, MOST_TOKENS, ArcStrokes, arcs_o
 from headscope.figures.style import label as shortened
 from headscope.figures.style import narrow
 from headscope.present.blocks import Row
+from headscope.present.numbers import offset_words, share
 from headscope.present.page import Page
+from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.present.study import Study
-from headscope.report_kit.numbers import offset_words, share
-from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.report_kit.words import COREFERENCE, DIRECTIONS, capital, count, join, plain, short, terms
+from headscope.present.words import COREFERENCE, DIRECTIONS, capital, count, join, plain, short, terms
 from headscope.views.markup import Html, el
 from headscope.visible import titled
 

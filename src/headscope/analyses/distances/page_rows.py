@@ -20,14 +20,14 @@ from headscope.analyses.distances.head_map import COLORINGS, head_map, map_panel
 from headscope.analyses.distances.pairs import heads_of_pair, matrix_of, nearest_pairs
 from headscope.attention.head_id import head_label
 from headscope.present.blocks import Row
+from headscope.present.cells import cell_of, records
+from headscope.present.drawing import placed
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import numbered
+from headscope.present.numbers import DASH
+from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.present.study import Study
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import numbered
-from headscope.report_kit.numbers import DASH
-from headscope.report_kit.pictures.drawing import placed
-from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.report_kit.tables.cells import cell_of, records
-from headscope.report_kit.words import capital, layer_list, plain
+from headscope.present.words import capital, layer_list, plain
 from headscope.views.markup import Html, el
 
 MOST_PAIRS, MOST_HEADS, MOST_LISTED = 10, 500, 14

@@ -20,16 +20,16 @@ from headscope.figures.axes import log_axis
 from headscope.figures.head_points import draw_points, panel_column, side_by_side
 from headscope.figures.style import INK, SOFT, TICK, house_style
 from headscope.present.blocks import Row
+from headscope.present.cells import cell_of, number, rows_by_head
+from headscope.present.drawing import placed
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import numbered
+from headscope.present.numbers import two_digits
 from headscope.present.page import Page
+from headscope.present.page_tables import Grid
+from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.present.study import Study
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import numbered
-from headscope.report_kit.numbers import two_digits
-from headscope.report_kit.pictures.drawing import placed
-from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.report_kit.tables.cells import cell_of, number, rows_by_head
-from headscope.report_kit.tables.page_tables import Grid
-from headscope.report_kit.words import CardWords
+from headscope.present.words import CardWords
 from headscope.views.markup import Html
 
 _INNER = (3, 7)

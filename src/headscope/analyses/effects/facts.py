@@ -29,14 +29,14 @@ from headscope.analyses.effects.sums import ATTRIBUTION, COMPENSATION, GATE, LOG
 from headscope.analyses.effects.tables import NAMES, OVERLOOKED, SLOPE, WRONG_SIGNS
 from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.present.blocks import Row
+from headscope.present.cells import Cell, cell_of, number, records, rows_by_head
+from headscope.present.claim_rules import above, below, leading, turned
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import HeadRef, Shades, numbered
+from headscope.present.numbers import q_words
 from headscope.present.page import Page
-from headscope.report_kit.claim_rules import above, below, leading, turned
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import HeadRef, Shades, numbered
-from headscope.report_kit.numbers import q_words
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records, rows_by_head
+from headscope.present.report_parts import Context
 from headscope.statistics.inference.significance import LEAST_CORRELATION
 from headscope.statistics.inference.significance import LEAST_LOSS as LEAST_LOSS
 

@@ -18,7 +18,7 @@ from headscope.analyses.effects.sums import GATE
 from headscope.figures.axes import interval_bars
 from headscope.figures.head_points import draw_points, panel_column, side_by_side
 from headscope.figures.style import INK, LEAST_MARK, LINE, SOFT, house_style, new_figure
-from headscope.report_kit.report_parts import Context, Drawing, Figure
+from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.statistics.inference.significance import LEAST_LOSS
 
 LINEAR = 1e-3

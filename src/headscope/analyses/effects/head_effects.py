@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from headscope.analyses.effects.sums import COMPENSATION
 from headscope.analyses.effects.tables import KEPT, UNIFORM
 from headscope.attention.interventions.direct_effect import DIRECT
+from headscope.present.cells import Cell, cell_of, number, records, rows_by_head
+from headscope.present.claim_rules import above
 from headscope.present.head_columns import head_columns, head_intervals
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import HeadRef, numbered
+from headscope.present.numbers import nats, percent, span
 from headscope.present.study import Study
 from headscope.present.values import once_a_study
-from headscope.report_kit.claim_rules import above
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import HeadRef, numbered
-from headscope.report_kit.numbers import nats, percent, span
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records, rows_by_head
 from headscope.statistics.inference.derived import rank_correlation
 from headscope.statistics.inference.significance import LEAST_LOSS, LEAST_RANKS, LEAST_SHARE, SIGNIFICANT
 

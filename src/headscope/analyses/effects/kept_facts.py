@@ -20,13 +20,13 @@ from headscope.figures.axes import interval_bars
 from headscope.figures.head_points import draw_points
 from headscope.figures.style import LINE, SOFT, house_style, new_figure
 from headscope.present.blocks import Row
+from headscope.present.cells import Cell, cell_of, number, records
+from headscope.present.claim_rules import above, below
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import HeadRef, numbered
+from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.present.study import Study
-from headscope.report_kit.claim_rules import above, below
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import HeadRef, numbered
-from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 from headscope.statistics.inference.significance import LEAST_LOSS
 
 HALF = 0.5

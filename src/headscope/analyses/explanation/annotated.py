@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.features import Feature, Group, Need, Values, pair_feature
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.corpora.trees.tree import TAGS
-from headscope.report_kit.words import BASIC_RELATIONS, terms
+from headscope.present.words import BASIC_RELATIONS, terms
 
 _TAGS: frozenset[Need] = frozenset({"same_axis", "tags"})
 _TREES: frozenset[Need] = frozenset({"same_axis", "trees"})

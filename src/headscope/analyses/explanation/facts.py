@@ -12,16 +12,16 @@ import pandas as pd
 from headscope.analyses.explanation.looks import FIGURE, explained_bars, head_looks, rows_of
 from headscope.analyses.explanation.tables import CONTROL, CORPORA, PREDICTIONS, TEXT, TRAINED, WORST
 from headscope.present.blocks import Row
+from headscope.present.cells import cell_of, number, records
+from headscope.present.claim_rules import leading, turned
 from headscope.present.facts import Fact
+from headscope.present.head_functions import UNEXPLAINED
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import MOST_LISTED, HeadRef, numbered
 from headscope.present.page import Page
+from headscope.present.report_parts import Context
 from headscope.present.study import Study
-from headscope.report_kit.claim_rules import leading, turned
-from headscope.report_kit.head_functions import UNEXPLAINED
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, numbered
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import cell_of, number, records
-from headscope.report_kit.words import CardWords
+from headscope.present.words import CardWords
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_DIVERGENCE, LEAST_SHARE
 

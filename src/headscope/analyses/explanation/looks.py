@@ -29,12 +29,12 @@ from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_GROUP
 from headscope.figures.head_points import draw_points
 from headscope.figures.style import LEAST_POINTS, LINE, PAGE_INCHES, house_style, narrow, new_figure, paper_width
 from headscope.palette import palette
+from headscope.present.cells import records
+from headscope.present.drawing import placed
+from headscope.present.head_functions import BROAD, LOOKS, RESTS, UNEXPLAINED, HeadLook
+from headscope.present.kinds import Kind
+from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.present.study import Study
-from headscope.report_kit.head_functions import BROAD, LOOKS, RESTS, UNEXPLAINED, HeadLook
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.pictures.drawing import placed
-from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.report_kit.tables.cells import records
 from headscope.statistics.roles import BROAD_RATIO
 from headscope.statistics.tables.table_schema import TableSchema
 from headscope.views.markup import Html, el

@@ -15,8 +15,8 @@ from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.columns import Integers
 from headscope.analyses.explanation.features import ATTENDING, TOKENS
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
-from headscope.report_kit.numbers import percent
-from headscope.report_kit.words import capital, either, join
+from headscope.present.numbers import percent
+from headscope.present.words import capital, either, join
 from headscope.statistics.statistic import Special
 
 FEWEST, MOST = 3, 8

@@ -18,13 +18,13 @@ from headscope.analyses.probes.page_rows import (
     weight_rows,
 )
 from headscope.analyses.probes.tables import OVER_ATTENTION, STRUCTURAL
+from headscope.present.cells import Cell, cell_of, number, records
+from headscope.present.claim_rules import Comparison, Verdict, compared, verdicts
 from headscope.present.facts import Fact
+from headscope.present.linked_sentences import MOST_LISTED, Bars, HeadRef
+from headscope.present.numbers import percent
 from headscope.present.page import Page
-from headscope.report_kit.claim_rules import Comparison, Verdict, compared, verdicts
-from headscope.report_kit.linked_sentences import MOST_LISTED, Bars, HeadRef
-from headscope.report_kit.numbers import percent
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records
+from headscope.present.report_parts import Context
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_SHARE
 

@@ -31,8 +31,8 @@ from headscope.figures.style import (
     role_color,
     role_outline,
 )
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.report_parts import Context, Drawing, Figure
+from headscope.present.kinds import Kind
+from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.statistics.tables.frames import DISTANCES
 
 MEASURES = {"UUAS": "syntax", "Spearman": "next"}

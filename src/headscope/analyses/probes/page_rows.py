@@ -13,12 +13,12 @@ from headscope.analyses.probes.parsers.learner import System
 from headscope.analyses.probes.tables import OVER_ATTENTION, SYSTEMS
 from headscope.prepare.overlap import overlap_line
 from headscope.present.blocks import Row
+from headscope.present.cells import Cell, cell_of, number, records
+from headscope.present.numbers import count_column, interval_columns, percent_column, words_column
 from headscope.present.paper_table import PaperColumn, PaperTable, paper_numbers
+from headscope.present.report_parts import Context
 from headscope.present.study import Study
-from headscope.report_kit.numbers import count_column, interval_columns, percent_column, words_column
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records
-from headscope.report_kit.words import capital, plain, short
+from headscope.present.words import capital, plain, short
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 TITLES = {"dependent->head": "dependent → head word", "head->dependent": "head word → dependent"}

@@ -26,9 +26,8 @@ from headscope.analyses.stats.page_rows import (
     papers_source,
     role_rows,
 )
-from headscope.present.facts import Fact
-from headscope.present.page import Page
-from headscope.report_kit.claim_rules import (
+from headscope.present.cells import Cell
+from headscope.present.claim_rules import (
     Comparison,
     Verdict,
     above,
@@ -38,10 +37,11 @@ from headscope.report_kit.claim_rules import (
     standing_out,
     verdicts,
 )
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, Shades, numbered, shades
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell
+from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import MOST_LISTED, HeadRef, Shades, numbered, shades
+from headscope.present.page import Page
+from headscope.present.report_parts import Context
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LARGE_SHARE, LEAST_ENTROPY, LEAST_SHARE, SIGNIFICANT
 from headscope.statistics.roles import BROAD_RATIO, OTHERWISE, SHOWN

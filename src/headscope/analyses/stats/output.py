@@ -12,10 +12,8 @@ from headscope.analyses.stats.norm_roles import roles_by_norm
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.counted import count
 from headscope.declarations.option import choose
-from headscope.present.paper_table import PaperTable
-from headscope.present.study import Study
-from headscope.report_kit.kinds import Kind, kinds_of
-from headscope.report_kit.numbers import (
+from headscope.present.kinds import Kind, kinds_of
+from headscope.present.numbers import (
     HYPHEN,
     count_column,
     interval_columns,
@@ -25,8 +23,10 @@ from headscope.report_kit.numbers import (
     table_number,
     words_column,
 )
-from headscope.report_kit.tables.page_tables import Grid
-from headscope.report_kit.words import Words, capital, words_for
+from headscope.present.page_tables import Grid
+from headscope.present.paper_table import PaperTable
+from headscope.present.study import Study
+from headscope.present.words import Words, capital, words_for
 from headscope.statistics.roles import ROLES, SHOWN, roles
 from headscope.statistics.statistic import Rows, Unit
 from headscope.statistics.statistic_catalog import INSTALLED, STATISTICS, is_share

@@ -17,15 +17,15 @@ from headscope.figures.series import select
 from headscope.figures.statistic_panel import statistic_panel
 from headscope.figures.stats_points import by_page, entropy_by_layer, stats_points
 from headscope.present.blocks import Row
+from headscope.present.cells import Cell, number
+from headscope.present.drawing import placed
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import measured
+from headscope.present.numbers import percent
+from headscope.present.page_tables import unit
 from headscope.present.paper_table import paper_numbers
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import measured
-from headscope.report_kit.numbers import percent
-from headscope.report_kit.pictures.drawing import placed
-from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.report_kit.tables.cells import Cell, number
-from headscope.report_kit.tables.page_tables import unit
-from headscope.report_kit.words import capital, join, plain
+from headscope.present.report_parts import Context, Drawing, Figure
+from headscope.present.words import capital, join, plain
 from headscope.statistics.roles import ROLES, SHOWN
 from headscope.statistics.statistic import Topic
 from headscope.statistics.statistic_catalog import NAMES, is_share, of_topic

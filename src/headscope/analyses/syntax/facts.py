@@ -30,15 +30,15 @@ from headscope.analyses.syntax.relations import (
     relation_scores,
     relations_of,
 )
+from headscope.present.cells import Cell, cell_of, number, records
+from headscope.present.claim_rules import comparisons, verdicts
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import MOST_LISTED, Bars, HeadRef, Shades
+from headscope.present.numbers import percent
 from headscope.present.page import Page
-from headscope.report_kit.claim_rules import comparisons, verdicts
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import MOST_LISTED, Bars, HeadRef, Shades
-from headscope.report_kit.numbers import percent
-from headscope.report_kit.report_parts import Context, corpus_line
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records
-from headscope.report_kit.words import OVERALL, short
+from headscope.present.report_parts import Context, corpus_line
+from headscope.present.words import OVERALL, short
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_SHARE
 from headscope.statistics.tables.frames import FEWEST_ARCS as FEWEST_ARCS

@@ -25,9 +25,9 @@ from headscope.figures.style import (
     paper_width,
     role_color,
 )
-from headscope.report_kit.pictures.drawing import inline
-from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.report_kit.words import short
+from headscope.present.drawing import inline
+from headscope.present.report_parts import Context, Drawing, Figure
+from headscope.present.words import short
 from headscope.statistics.tables.frames import DISTANCES
 from headscope.views.markup import Html, el
 

@@ -11,9 +11,8 @@ from headscope.analyses.syntax.noop import established_rows, token_name
 from headscope.analyses.syntax.relations import Best, Relation, curve_relations, relations_of
 from headscope.attention.head_id import head_label
 from headscope.present.blocks import Row
-from headscope.present.paper_table import PaperColumn, PaperTable, paper_numbers
-from headscope.present.study import Study
-from headscope.report_kit.numbers import (
+from headscope.present.cells import cell_of, number, records
+from headscope.present.numbers import (
     DASH,
     count_column,
     interval_columns,
@@ -25,9 +24,10 @@ from headscope.report_kit.numbers import (
     share,
     words_column,
 )
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import cell_of, number, records
-from headscope.report_kit.words import DIRECTIONS, OVERALL, gloss, short
+from headscope.present.paper_table import PaperColumn, PaperTable, paper_numbers
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.words import DIRECTIONS, OVERALL, gloss, short
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 _GROUPS = ("", "Not shown to beat every fixed offset", "Not tested: fewer than 10 documents", "All relations together")

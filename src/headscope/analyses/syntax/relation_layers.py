@@ -20,11 +20,11 @@ from headscope.attention.head_id import head_anchor
 from headscope.figures.axes import hide_spines
 from headscope.figures.style import INK, SOFT, figure_of, house_style, label, narrow, new_figure
 from headscope.palette import palette
+from headscope.present.kinds import Kind
+from headscope.present.numbers import bracketed_interval
+from headscope.present.page_tables import page_table, scrolled
 from headscope.present.study import Study
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.numbers import bracketed_interval
-from headscope.report_kit.tables.page_tables import page_table, scrolled
-from headscope.report_kit.words import DIRECTIONS, short
+from headscope.present.words import DIRECTIONS, short
 from headscope.views.markup import Html, el
 
 STEPS = 9

@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.present.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
+from headscope.present.head_functions import DIRECTIONS, BestHead, FunctionScores, HeadFunction
 from headscope.present.study import Study
 from headscope.present.values import once_a_study
-from headscope.report_kit.head_functions import DIRECTIONS, BestHead, FunctionScores, HeadFunction
-from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
-from headscope.report_kit.words import OVERALL, RELATIONS, gloss, short, terms
+from headscope.present.words import OVERALL, RELATIONS, gloss, short, terms
 from headscope.statistics.inference.significance import LEAST_SHARE, SIGNIFICANT
 from headscope.statistics.tables.frames import TOTALS
 

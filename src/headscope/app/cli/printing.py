@@ -9,7 +9,7 @@ from headscope.errors import OutputError
 from headscope.visible import printable, shorten
 
 if TYPE_CHECKING:
-    from headscope.report_kit.tables.page_tables import Grid
+    from headscope.present.page_tables import Grid
 
 # Columns of a table that is written to a pipe, which gets whole lines whatever the width of the console.
 _WIDTH_OF_A_PIPE = 140

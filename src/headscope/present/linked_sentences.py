@@ -8,9 +8,9 @@ from math import isfinite
 from typing import SupportsFloat
 
 from headscope.attention.head_id import head_anchor, head_label
-from headscope.report_kit.numbers import amount, interval, interval_decimals
-from headscope.report_kit.tables.cells import Cell
-from headscope.report_kit.words import capital
+from headscope.present.cells import Cell
+from headscope.present.numbers import amount, interval, interval_decimals
+from headscope.present.words import capital
 from headscope.views.markup import Html, el
 
 CELL, STEP = 8, 10

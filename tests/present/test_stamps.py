@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from headscope.figures.stats_points import stats_points
-from headscope.report_kit.pictures.drawing import FEWEST, inline, stamped
+from headscope.present.drawing import FEWEST, inline, stamped
 
 
 def outline(corners):

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.numbers import points
-from headscope.report_kit.tables.cells import Cell, number, records
-from headscope.report_kit.words import Words
+from headscope.present.cells import Cell, number, records
+from headscope.present.kinds import Kind
+from headscope.present.numbers import points
+from headscope.present.words import Words
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LARGE_SHARE, LEAST_SHARE, TIMES_UNIFORM, apart, shown
 from headscope.statistics.statistic_catalog import STATISTICS

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from headscope.report_kit.kinds import kinds_of
-from headscope.report_kit.linked_sentences import MOST_DRAWN, STEP, Bars, HeadRef, Shades, bars, grid, sentence, shades
+from headscope.present.kinds import kinds_of
+from headscope.present.linked_sentences import MOST_DRAWN, STEP, Bars, HeadRef, Shades, bars, grid, sentence, shades
 from headscope.reporting.story import small_figure
 from support import mock_inputs
 from support.measured import about

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headscope.present.cells import Cell
 from headscope.present.paper_table import PaperColumn
-from headscope.report_kit.tables.cells import Cell
 from headscope.statistics.statistic_catalog import is_share
 
 DASH, HYPHEN = "–", "-"

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from headscope.report_kit.claim_rules import Comparison, above, below, leading, stand_out, turned, verdicts
-from headscope.report_kit.tables.cells import Cell
+from headscope.present.cells import Cell
+from headscope.present.claim_rules import Comparison, above, below, leading, stand_out, turned, verdicts
 
 NONE = math.nan
 

@@ -10,11 +10,11 @@ from typing import Any
 import matplotlib.figure
 import pandas as pd
 
+from headscope.present.head_functions import FunctionScores, HeadFunction, HeadLook
+from headscope.present.kinds import Kind, kinds_of
+from headscope.present.linked_sentences import HeadRef, Sentence
 from headscope.present.study import Study
-from headscope.report_kit.head_functions import FunctionScores, HeadFunction, HeadLook
-from headscope.report_kit.kinds import Kind, kinds_of
-from headscope.report_kit.linked_sentences import HeadRef, Sentence
-from headscope.report_kit.words import Words, count, plain, words_for
+from headscope.present.words import Words, count, plain, words_for
 from headscope.views.markup import Html, el
 
 Term = tuple[str, str]

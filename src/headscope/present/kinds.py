@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.attention.head_id import head_label, kind_prefixes
+from headscope.present.cells import Cell
+from headscope.present.linked_sentences import HeadRef, Shades, shades
 from headscope.present.study import Study
 from headscope.present.values import once_a_study
-from headscope.report_kit.linked_sentences import HeadRef, Shades, shades
-from headscope.report_kit.tables.cells import Cell
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.roles import OTHERWISE
 from headscope.statistics.statistic_catalog import NAMES

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from headscope.report_kit.numbers import amount, interval, interval_decimals, percent, table_number
-from headscope.report_kit.words import capital, count, either, join, layer_list, words_for
+from headscope.present.numbers import amount, interval, interval_decimals, percent, table_number
+from headscope.present.words import capital, count, either, join, layer_list, words_for
 
 
 @pytest.mark.parametrize(

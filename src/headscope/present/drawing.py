@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from headscope.figures.saving import svg_text
 from headscope.figures.settling import settle
 from headscope.palette import palette
-from headscope.report_kit.report_parts import Context, Drawing, Figure
+from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.views.markup import Html, el, raw, text
 
 FEWEST = 200

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 
-from headscope.report_kit.tables.cells import Cell, Runs
+from headscope.present.cells import Cell, Runs
 from headscope.statistics.statistic_catalog import is_share
 from headscope.views.markup import Child, Html, el, raw
 

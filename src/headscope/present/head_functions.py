@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from headscope.report_kit.tables.cells import Cell
+from headscope.present.cells import Cell
 
 DIRECTIONS = ("dependent->head", "head->dependent")
 """The two directions of attention, in the order in which the atlas's script numbers them."""
