@@ -26,9 +26,8 @@ ORDER = [
     ("figures", "views"),
     ("present",),
     ("analyses",),
-    ("reporting",),
     ("running",),
-    ("atlas",),
+    ("reporting",),
     ("app", "bertviz"),
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}

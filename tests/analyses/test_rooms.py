@@ -37,7 +37,7 @@ ROLES = "roles of heads, which all analyses and pages build on, are read from it
 CARDS = "the sentences that every head is drawn on, in the report and on its card"
 MAY_NAME = {
     "present/study.py": {"stats": ROLES, "examples": CARDS},
-    "atlas/atlas_page.py": {"examples": CARDS},
+    "reporting/atlas_page.py": {"examples": CARDS},
     "reporting/card_sentences.py": {"top_examples": CARDS},
     "examples/example_tables.py": {"examples": CARDS, "top_examples": CARDS},
     "examples/top_examples.py": {"top_examples": "the accumulator of these sentences, by the name of its state"},

@@ -9,11 +9,11 @@ import pytest
 
 from headscope.analyses.distances import page_rows
 from headscope.analyses.distances.page_rows import map_and_nearest
-from headscope.atlas.atlas_page import atlas_blocks
 from headscope.errors import InputError
 from headscope.present.kinds import kinds_of
 from headscope.present.study import open_study
 from headscope.reporting import card_sentences
+from headscope.reporting.atlas_page import atlas_blocks
 from headscope.reporting.card_sentences import joined
 from headscope.reporting.payload import data_block, maps_block
 from headscope.views.markup import json_text

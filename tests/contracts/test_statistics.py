@@ -13,13 +13,13 @@ from headscope.analyses.measurement import StageResult
 from headscope.analyses.stats.compute import stats_table
 from headscope.analyses.stats.output import render_results as in_terminal
 from headscope.analyses.stats.sums import StatsAccumulator
-from headscope.atlas.functions import vocabulary as search_words
 from headscope.attention.row_quantities import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.scan import scan
 from headscope.figures import entropy_by_layer, stats_points
 from headscope.palette import palette
 from headscope.present.values import labeled_array
 from headscope.present.words import capital, words_for
+from headscope.reporting.functions import vocabulary as search_words
 from headscope.reporting.payload import data_block
 from headscope.reporting.provenance import definitions
 from headscope.reporting.report_page import render_report

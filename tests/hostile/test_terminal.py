@@ -125,7 +125,7 @@ def test_a_table_of_clusters(text, capsys, distances):
 @thirds[0]
 def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     """Findings, notes, the model's and the folder's name."""
-    from headscope.atlas import atlas_files as atlas_run
+    from headscope.reporting import atlas_files as atlas_run
     from headscope.reporting import story as reporting_run
 
     study = SimpleNamespace(

@@ -258,9 +258,9 @@ DEFECTS = [
         "running/test_shared_scan.py::test_stopped_between_stages_no_other_is_computed_again",
         "running/test_killed_scan.py"),
     # atlas
-    _in("atlas/functions.py", 'head_index(best.layer, best.head),\n                "accuracy"',
+    _in("reporting/functions.py", 'head_index(best.layer, best.head),\n                "accuracy"',
         'head_index(best.layer, best.head) + 1,\n                "accuracy"', "atlas/test_blocks.py"),
-    _in("atlas/functions.py", "or np.isfinite(values).any()", "or np.isfinite(values).all()",
+    _in("reporting/functions.py", "or np.isfinite(values).any()", "or np.isfinite(values).all()",
         "atlas/test_functions.py"),
     # app, bertviz
     _in("app/on_text.py", "if not 1 <= label <= most]", "if not 0 <= label <= most]",

@@ -343,7 +343,7 @@ def test_a_comparison_that_was_not_made_is_none(inputs):
 def test_no_finding_compares_two_numbers_by_their_intervals():
     """Walks the report's and the atlas's code: no end of one interval is held against an end of another."""
     import headscope.analyses as analyses
-    import headscope.atlas as atlas
+    import headscope.reporting as atlas
     import headscope.reporting as reporting
 
     ends = {"low": {"low", "ci_low"}, "high": {"high", "ci_high"}}

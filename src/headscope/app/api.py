@@ -46,7 +46,7 @@ def report(model: Any = None, **options: Any) -> Study:
         HeadscopeError: a problem that the user can fix; the message says how.
     """
     run_options, beside = run_options_of("report", model, options, _OF_A_RUN)
-    from headscope.atlas.atlas_files import run_report
+    from headscope.reporting.atlas_files import run_report
     from headscope.storage.lock import TemporaryFolder
 
     temporary = None if "out" in beside else TemporaryFolder()
@@ -129,7 +129,7 @@ def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
     if not isinstance(study, Study | str | Path):
         raise OptionError(f"study is a {type(study).__name__}; expected a study, or the folder of a finished run")
     opened = study if isinstance(study, Study) else open_study(study)
-    from headscope.atlas.atlas_page import write_atlas
+    from headscope.reporting.atlas_page import write_atlas
 
     return write_atlas(opened, Path(out))
 

@@ -171,8 +171,8 @@ def _models(
         # Reading the study takes seconds, before there is an address to print.
         say_beside(f"reading {study}")
     from headscope.app.explorer.model_shelf import study_model
-    from headscope.atlas.atlas_page import atlas_blocks
     from headscope.present.study import open_study
+    from headscope.reporting.atlas_page import atlas_blocks
 
     opened = open_study(study)
     blocks, study_named = atlas_blocks(opened), study_model(opened)

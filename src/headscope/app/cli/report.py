@@ -71,7 +71,7 @@ def report(
     from headscope.app.cli.progress_lines import ProgressPrinter
 
     with ProgressPrinter(quiet=quiet, options=options) as watch, cluster as running:
-        from headscope.atlas.atlas_files import run_report
+        from headscope.reporting.atlas_files import run_report
 
         study = run_report(options, out=out, watch=watch, engine=running)
     _say_study(study, noted=watch.noted)
@@ -160,7 +160,7 @@ def merge(
     read = read_parts(parts)
     options = read[0].options if device is None else replace(read[0].options, device=device)
     with ProgressPrinter(quiet=quiet, options=options) as watch:
-        from headscope.atlas.atlas_files import run_report
+        from headscope.reporting.atlas_files import run_report
 
         study = run_report(options, out=out, watch=watch, parts=read)
     _say_study(study, noted=watch.noted)
@@ -186,12 +186,12 @@ def _say_study(study: "Study", *, noted: Collection[str] = ()) -> None:
 
 def _say_pages(study: "Study", *, bundle: bool) -> None:
     """Print the paths of the pages, and bundle them if requested."""
-    from headscope.atlas.atlas_files import ATLAS
+    from headscope.reporting.atlas_files import ATLAS
 
     say(f"atlas: {study.path / ATLAS / 'index.html'}")
     say(f"report: {study.report_path}")
     if bundle:
-        from headscope.atlas.atlas_files import write_bundle
+        from headscope.reporting.atlas_files import write_bundle
 
         packed = write_bundle(study)
         say(f"to send: {packed} ({packed.stat().st_size / 1e6:.1f} MB; unpack it, then open report.html)")

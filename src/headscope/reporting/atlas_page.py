@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from headscope.analyses.for_report import every_part, functions_of
-from headscope.atlas.functions import behaviors_block, relations_block, vocabulary
 from headscope.errors import InputError, OutputError
 from headscope.present.manifest import MANIFEST
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
 from headscope.present.words import plain
 from headscope.reporting.card_sentences import TOP_EXAMPLES, sentences_block
+from headscope.reporting.functions import behaviors_block, relations_block, vocabulary
 from headscope.reporting.head_summary import is_explained
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.report_page import run_line

@@ -61,7 +61,7 @@ def run_report(
 
 def draw(study: Study) -> None:
     """Write the figures and the report's page of a run, and the head atlas that the page links to."""
-    from headscope.atlas.atlas_page import INDEX, write_atlas
+    from headscope.reporting.atlas_page import INDEX, write_atlas
     from headscope.reporting.report_page import write_report
 
     write_report(study, study.path, atlas=f"{ATLAS}/{INDEX}")
