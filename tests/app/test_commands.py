@@ -10,11 +10,11 @@ import typer
 
 from headscope.analyses.measurement import StageResult
 from headscope.app.analysis_functions import FUNCTIONS
+from headscope.app.beside_run import FUNCTIONS as OF_PYTHON
 from headscope.app.cli import measuring, printing
 from headscope.app.cli.program import app
 from headscope.app.cli.program_commands import HEADINGS
-from headscope.app.options.beside_run import FUNCTIONS as OF_PYTHON
-from headscope.app.options.run_arguments import stages_measured
+from headscope.app.run_arguments import stages_measured
 from headscope.declarations.analysis import Analysis, Command, OutputFile, Stage
 from headscope.declarations.analysis_list import ANALYSES, STAGES
 from headscope.declarations.option import GROUPS, Option, option, options_of

@@ -14,7 +14,7 @@ import torch
 
 import headscope as hs
 from headscope.app.analysis_functions import name_of
-from headscope.app.options.beside_run import FUNCTIONS, VIEW
+from headscope.app.beside_run import FUNCTIONS, VIEW
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions

@@ -3,7 +3,7 @@
 import pytest
 
 from headscope.analyses.for_report import every_part
-from headscope.app.options.run_arguments import stages_measured
+from headscope.app.run_arguments import stages_measured
 from headscope.declarations.analysis_list import ANALYSES, OF_STAGE
 from headscope.errors import OptionError
 from headscope.figures.style import WIDTHS

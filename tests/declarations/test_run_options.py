@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headscope.app.options.beside_run import FUNCTIONS
+from headscope.app.beside_run import FUNCTIONS
 from headscope.declarations import analysis_list
 from headscope.declarations.analysis_list import REQUESTS, STAGES
 from headscope.declarations.option import options_of

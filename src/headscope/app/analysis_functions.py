@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.options.keywords import check_choices, offering, positional
-from headscope.app.options.run_arguments import (
+from headscope.app.keywords import check_choices, offering, positional
+from headscope.app.run_arguments import (
     in_python,
     options_taken,
     pop_files,

@@ -11,9 +11,9 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.options.beside_run import ATTENTION, PRUNE, RUN, SCAN, VIEW
-from headscope.app.options.keywords import check_choices, check_model, check_text, checked, offering, positional
-from headscope.app.options.run_arguments import in_python, loaded_model, run_options_of
+from headscope.app.beside_run import ATTENTION, PRUNE, RUN, SCAN, VIEW
+from headscope.app.keywords import check_choices, check_model, check_text, checked, offering, positional
+from headscope.app.run_arguments import in_python, loaded_model, run_options_of
 from headscope.declarations.analysis_list import STAGES
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headscope.app import typed as o
+from headscope.app.beside_run import OUT_FOLDER, QUIET
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.cli.program_commands import ProgramCommand
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import OUT_FOLDER, QUIET
 from headscope.counted import count
 from headscope.declarations.option import options_of
 from headscope.errors import OptionError

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from headscope.app import typed as o
+from headscope.app.beside_run import FORCE, RUN
 from headscope.app.cli.printing import say
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import FORCE, RUN
 from headscope.counted import count
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.storage.places import check_place

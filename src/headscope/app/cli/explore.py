@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headscope.app import typed as o
+from headscope.app.beside_run import RUN
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.explorer.request import HEADERS
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import RUN
 from headscope.app.stopping import STOPPED
 from headscope.declarations.option import GROUPS, Option, switch
 from headscope.encoding.choices import LOADING

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from headscope.app import typed as o
+from headscope.app.beside_run import QUIET, TABLES
 from headscope.app.cli.printing import say, show
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import QUIET, TABLES
-from headscope.app.options.run_arguments import WantedFiles, in_order, options_taken, pop_files, write_files
+from headscope.app.run_arguments import WantedFiles, in_order, options_taken, pop_files, write_files
 from headscope.declarations.analysis import Analysis, Command
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from headscope.app import typed as o
+from headscope.app.beside_run import CASED, FORCE, OUT_FOLDER, RUN
 from headscope.app.cli.printing import say
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import CASED, FORCE, OUT_FOLDER, RUN
 from headscope.counted import count
 from headscope.declarations.option import DEFAULT_PACKING, Option, switch
 from headscope.declarations.run_options import RunOptions

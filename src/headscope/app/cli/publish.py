@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+from headscope.app import typed as o
+from headscope.app.beside_run import OUT_FOLDER
 from headscope.app.cli.printing import say
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import OUT_FOLDER
 from headscope.declarations.option import Option
 
 StudyFolder = Annotated[Path, o.argument("DIR", "Folder of a headscope report.", group="corpora")]

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from headscope.app import typed as o
+from headscope.app.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
 from headscope.app.cli.printing import say
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
-from headscope.app.options.run_arguments import in_order
+from headscope.app.run_arguments import in_order
 from headscope.declarations.option import Option, options_of, switch
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError

@@ -9,9 +9,9 @@ from typing import Annotated, Any, overload
 
 import typer
 
+from headscope.app import typed as o
+from headscope.app.beside_run import OUT_FOLDER, RUN, VIEW
 from headscope.app.cli.printing import say
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import OUT_FOLDER, RUN, VIEW
 from headscope.corpora.document import Document
 from headscope.corpora.files import SUFFIXES
 from headscope.corpora.opening import missing

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.options.beside_run import FEATURES, FUNCTIONS, OUT, RUN, SCORE, TEXT, TOKENIZER, WATCH
-from headscope.app.options.keywords import check_model, checked
+from headscope.app.beside_run import FEATURES, FUNCTIONS, OUT, RUN, SCORE, TEXT, TOKENIZER, WATCH
+from headscope.app.keywords import check_model, checked
 from headscope.corpora.given import given_text
 from headscope.declarations.analysis import Analysis, Command, OutputFile, Stage
 from headscope.declarations.analysis_list import STAGES
