@@ -76,8 +76,8 @@ CLUSTER = (
     BEGIN
     + """
 
-from headscope.running.cluster.ray_connection import ClusterOptions
-from headscope.running.cluster.ray_engine import RayEngine
+from headscope.running.ray_connection import ClusterOptions
+from headscope.running.ray_engine import RayEngine
 
 def refusing(*given, **more):
     raise AssertionError("computed in the process that asks")

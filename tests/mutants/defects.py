@@ -248,7 +248,7 @@ DEFECTS = [
         "training/test_running_text.py"),
     # study
     _in("running/run_folder.py", "-and-{len(read) - 1}-more", "-and-{len(read)}-more", "running/test_run_name.py"),
-    _in("running/cluster/shard_worker.py", "self._drawn - self._taken < self._ahead", "True",
+    _in("running/shard_worker.py", "self._drawn - self._taken < self._ahead", "True",
         "running/cluster/test_shard_jobs.py"),
     _in("running/writing.py", 'same = before.content["signature"].get("versions") == run.signature["versions"]',
         "same = True", "running/test_run.py::test_what_other_versions_measured_is_not_taken_over"),

@@ -11,8 +11,8 @@ from headscope.prepare.prepared_run import ModelRun, prepare
 from headscope.present.manifest import MANIFEST
 from headscope.present.study import Study, open_study
 from headscope.reporting.study_words import STUDY_WORDS
-from headscope.running.cluster.ray_engine import RayEngine
 from headscope.running.parts import FinishedPart, check_parts
+from headscope.running.ray_engine import RayEngine
 from headscope.running.run_folder import check_run_folder, free_folder, run_name
 from headscope.running.writing import write_run
 from headscope.scans.progress import Watcher

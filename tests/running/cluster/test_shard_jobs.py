@@ -6,7 +6,7 @@ import pytest
 
 from headscope.encoding.shards import Shard
 from headscope.errors import ModelError
-from headscope.running.cluster.shard_worker import MOST_LOSSES, ShardJobs
+from headscope.running.shard_worker import MOST_LOSSES, ShardJobs
 from headscope.scans.scan_declaration import ShardJob
 
 

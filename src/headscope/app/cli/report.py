@@ -13,7 +13,7 @@ from headscope.app.run_arguments import in_order
 from headscope.declarations.option import Option, options_of, switch
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.running.cluster.ray_connection import ClusterOptions
+from headscope.running.ray_connection import ClusterOptions
 
 if TYPE_CHECKING:
     from headscope.present.study import Study
@@ -100,7 +100,7 @@ def _cluster(
         raise OptionError(
             "--engine ray is for a model that reads text; saved maps are read at once: leave one of the two out"
         )
-    from headscope.running.cluster.ray_engine import RayEngine
+    from headscope.running.ray_engine import RayEngine
 
     return RayEngine(ClusterOptions(**set_options))
 
