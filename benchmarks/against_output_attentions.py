@@ -98,7 +98,7 @@ def run_apart(side: str, text: Path, number: int) -> tuple[dict[str, np.ndarray]
 
 
 if __name__ == "__main__":
-    from headscope.corpora.demo import demo_text
+    from headscope.installing import demo_text
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--text", type=Path, default=demo_text())

@@ -12,12 +12,12 @@ from transformers import BertModel
 
 from headscope.analyses.distances.divergence import jensen_shannon, pair_sums
 from headscope.attention.model.examination import examine
-from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
+from headscope.installing import demo_text
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading.load_model import load_model
 from rounds import alternate, median_ratio

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from headscope.errors import ExtensionError
+from headscope.errors import ExtensionError, InputError
 
 __version__ = "0.1.0"
 Member = TypeVar("Member")
@@ -106,3 +106,32 @@ def _checkout() -> Path | None:
     """Return the checkout that contains the package's source, or None if it was installed."""
     root = Path(__file__).resolve().parents[2]
     return root if (root / "pyproject.toml").is_file() and (root / "packages").is_dir() else None
+
+
+def demo_text() -> Path:
+    """Return the path of the demonstration text: short English documents, for `read_corpus`.
+
+    Raises:
+        InputError: the package with the demonstration is not installed.
+    """
+    return _file("demo_text", "text", instead="--text")
+
+
+def demo_treebank() -> Path:
+    """Return the path of the demonstration's treebank: generated English documents with trees and mentions.
+
+    Raises:
+        InputError: the package with the demonstration is not installed.
+    """
+    return _file("demo_treebank", "treebank", instead="--treebank (--coref for mentions)")
+
+
+def _file(name: str, corpus: str, *, instead: str) -> Path:
+    try:
+        return Path(getattr(embedded_package(), name)())
+    # An earlier version of the package has only the model.
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            f"no {corpus} was given and the demonstration's is not installed; {how_to_install('demo')}, "
+            f"or give {instead}"
+        ) from error

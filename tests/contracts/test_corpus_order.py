@@ -12,8 +12,8 @@ from random import Random
 import pandas as pd
 import pytest
 
-from headscope.corpora.demo import demo_treebank
 from headscope.declarations.run_options import RunOptions
+from headscope.installing import demo_treebank
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure, stages_of
 from support.model_folders import save_tiny_masked_lm

@@ -1,7 +1,7 @@
 """The text that comes with the package."""
 
-from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
+from headscope.installing import demo_text
 
 
 def test_the_demo_text_is_a_corpus_to_show():

@@ -12,8 +12,8 @@ import typer
 import headscope
 from headscope import installing
 from headscope.app.cli.program_commands import GroupedCommand, commands_of_packages
-from headscope.corpora.demo import demo_text, demo_treebank
 from headscope.errors import InputError, ModelError, OptionError
+from headscope.installing import demo_text, demo_treebank
 from headscope.models.loading.load_model import load_model
 from headscope.models.loading.locating import embedded_folder
 

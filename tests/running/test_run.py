@@ -12,13 +12,13 @@ import torch
 
 import headscope as hs
 from headscope.analyses.stats.compute import StatsMeasurement
-from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
 from headscope.errors import InputError, OptionError
+from headscope.installing import demo_text
 from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.present.manifest import MANIFEST

@@ -1,8 +1,8 @@
 """Documents of the demonstration's treebank, for tests that read a small one."""
 
 from headscope.corpora.annotation import AnnotatedDocument
-from headscope.corpora.demo import demo_treebank
 from headscope.corpora.trees.treebank import read_treebank
+from headscope.installing import demo_treebank
 
 
 def demo_conllu(first: int, last: int) -> str:

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.counted import count
 from headscope.scans.progress import Watcher
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.sums.kept import State
+from headscope.visible import count
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts
 from headscope.attention.word_attention import word_level
-from headscope.corpora.demo import demo_text
 from headscope.corpora.document import Document, distinct
 from headscope.corpora.files import text_lines
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.text.plain import text_documents
-from headscope.counted import count
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import LOADING
 from headscope.encoding.line_packing import Packer
@@ -29,6 +27,7 @@ from headscope.encoding.segment import NO_WORD
 from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
+from headscope.installing import demo_text
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.present.values import LabeledArray
 from headscope.scans.short_memory import scan_in_place
@@ -37,7 +36,7 @@ from headscope.views.attention_page import HEIGHT, StaticPage, attention_page
 from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot
 from headscope.views.state import figure_call, opening
 from headscope.views.view_catalog import needs_neuron
-from headscope.visible import titled
+from headscope.visible import count, titled
 
 if TYPE_CHECKING:
     from headscope.views.snapshot.attention_snapshot import Axis, KindMaps

@@ -13,7 +13,6 @@ from headscope.attention.model.removed_heads import check_head
 from headscope.corpora.document import Document
 from headscope.corpora.given import given_text
 from headscope.corpora.reading import read_corpus
-from headscope.counted import count
 from headscope.declarations.option import choose
 from headscope.encoding.choices import REMOVALS
 from headscope.errors import InputError, OptionError, did_you_mean
@@ -24,6 +23,7 @@ from headscope.present.study import Study, open_study
 from headscope.running.pruning import HeadChoice, Pruned, write_pruned
 from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.places import check_place
+from headscope.visible import count
 
 _MOST_BYTES = 1 << 20  # of a file that lists heads
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from headscope.counted import count
 from headscope.errors import InputError
-from headscope.visible import printable, shorten
+from headscope.visible import count, printable, shorten
 
 _EMPTY = ("None", "nan", "NaT", "<NA>")  # how data frames write an empty cell
 COPIES_FROM = 0.05

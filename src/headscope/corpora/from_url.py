@@ -14,10 +14,10 @@ from typing import Any
 
 from headscope.corpora.mentions.brackets import printable
 from headscope.corpora.opening import source_name
-from headscope.counted import count
 from headscope.errors import InputError
 from headscope.installing import how_to_install
 from headscope.storage.lock import scratch
+from headscope.visible import count
 
 SCHEMES = (
     *("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hdfs", "webhdfs"),

@@ -15,8 +15,8 @@ from headscope.corpora.document import Copies, Document, Identified, check_label
 from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, InputFile, Paths, expand, open_text
 from headscope.corpora.formats import TABLES, TEXT, TextFormat, TextReader, table_format, text_format
 from headscope.corpora.opening import GIVE, is_pipe, source_name
-from headscope.counted import count
 from headscope.errors import InputError, OptionError
+from headscope.visible import count
 
 Item = TypeVar("Item", bound=Identified)
 MOST_HELD = 1 << 25

@@ -9,13 +9,13 @@ from typing import Any
 
 from headscope.corpora.annotation import AnnotatedDocument, refusing_unmatched
 from headscope.corpora.by_name import resolve
-from headscope.corpora.demo import demo_treebank
 from headscope.corpora.document import Document, distinct
 from headscope.corpora.mentions.gap_rows import GapRow, read_gap
 from headscope.corpora.reading import Ordered
 from headscope.corpora.trees.treebank import coreference_files, read_coreference, read_treebank
 from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.tokenizer.alignment import join_words
+from headscope.installing import demo_treebank
 from headscope.prepare.overlap import FileContents
 from headscope.prepare.text_corpus import CorpusFiles, named
 

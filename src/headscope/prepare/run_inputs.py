@@ -5,7 +5,6 @@ from itertools import chain
 from typing import Any
 
 from headscope.corpora.document import Document
-from headscope.counted import count
 from headscope.declarations.option import UNSET
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
@@ -18,6 +17,7 @@ from headscope.examples.collector import MOST_TOKENS
 from headscope.examples.example_tables import SentenceKeeper, example_tokens, within_tokens
 from headscope.prepare.run_corpora import Text
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, too_few
+from headscope.visible import count
 
 BY_LINES = "blank lines part documents; where each line is a text of its own, give --documents lines"
 

@@ -11,9 +11,9 @@ from headscope.corpora.by_name import resolve
 from headscope.corpora.document import Document, distinct
 from headscope.corpora.opening import read_once, source_name
 from headscope.corpora.reading import Ordered, read_corpus
-from headscope.counted import count
 from headscope.encoding.max_inputs import characters_of, first_documents, read_enough
 from headscope.errors import InputError
+from headscope.visible import count
 
 Item = TypeVar("Item")
 

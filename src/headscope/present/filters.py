@@ -10,7 +10,6 @@ from typing import Any
 
 import jinja2
 
-from headscope.counted import count
 from headscope.encoding.choices import LABELS, LOSS_TASKS
 from headscope.present.claim_rules import Comparison
 from headscope.present.linked_sentences import MOST_LISTED, HeadRef, listed, measured
@@ -26,6 +25,7 @@ from headscope.present.numbers import (
     with_ends,
 )
 from headscope.present.words import capital, either, found_words, join, join_first, layer_list, plain, short
+from headscope.visible import count
 
 
 def loss_words(facts: Mapping[str, Any], *, how: str, noun: str = "input") -> str:

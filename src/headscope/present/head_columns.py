@@ -5,11 +5,11 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.counted import count
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.head_measures import HeadMeasures
 from headscope.statistics.roles import finds
 from headscope.statistics.tables.frames import is_true
+from headscope.visible import count
 
 Read = Callable[[str], pd.DataFrame | None]
 """Returns a table by its name, None if the run did not write it."""

@@ -10,7 +10,6 @@ import pandas as pd
 import xarray as xr
 
 from headscope.attention.head_id import HeadId
-from headscope.counted import count
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
@@ -24,6 +23,7 @@ from headscope.statistics.tables.frames import WEIGHT, of_measure
 from headscope.storage.atomic import is_free
 from headscope.storage.lock import placed
 from headscope.storage.places import is_own
+from headscope.visible import count
 
 _HEAD_COLUMNS = ["kind", "layer", "head"]
 _OF_PAPER = {name: analysis for analysis in ANALYSES for name in analysis.paper}

@@ -9,7 +9,6 @@ from math import isnan, nan
 from types import MappingProxyType
 from typing import Any
 
-from headscope.counted import count
 from headscope.present.blocks import Row, TableBlock, has_value
 from headscope.present.cells import NO_NUMBER, Cell, Runs
 from headscope.present.linked_sentences import HeadRef
@@ -35,6 +34,7 @@ from headscope.present.page_tables import Grid, Table, folded, numbered, page_ta
 from headscope.present.report_parts import Context
 from headscope.present.words import plain
 from headscope.views.markup import Html, el
+from headscope.visible import count
 
 TERMINAL_ROWS = 10
 """Number of rows of a folded table in a terminal."""

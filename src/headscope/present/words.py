@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.counted import count as count
 from headscope.figures.style import label, shorten, visible
 from headscope.statistics.roles import ROLES, SHOWN
 from headscope.statistics.statistic import Special
 from headscope.statistics.statistic_catalog import STATISTICS
 from headscope.visible import capital as capital
+from headscope.visible import count as count
 from headscope.visible import titled
 
 

@@ -12,7 +12,6 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.document import Document
-from headscope.counted import count
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer, PackingCounts
@@ -35,6 +34,7 @@ from headscope.scans.short_memory import with_fewer_inputs
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
 from headscope.storage.places import check_place, part_of, remove
+from headscope.visible import count
 
 
 @dataclass(frozen=True, kw_only=True)

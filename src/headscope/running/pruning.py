@@ -16,7 +16,6 @@ from headscope.attention.model.loss_source import question_losses
 from headscope.attention.model.projections import find_projections
 from headscope.attention.model.removed_heads import projection_means, remove_heads
 from headscope.corpora.document import Document
-from headscope.counted import count
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
 from headscope.encoding.loss_questions import Question
@@ -33,7 +32,7 @@ from headscope.statistics.inference.confidence import difference_interval
 from headscope.statistics.sums.groups import group_numbers
 from headscope.storage.lock import placed
 from headscope.storage.places import MARK, mark_content
-from headscope.visible import capital
+from headscope.visible import capital, count
 
 MOST_INPUTS = 400
 """Maximum number of inputs on which the loss is measured, spread over the documents."""

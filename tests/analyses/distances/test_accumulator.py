@@ -13,10 +13,10 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import StackAccumulator, scan
 from headscope.attention.stack import RowDraw
-from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
+from headscope.installing import demo_text
 from headscope.models.anatomy import KindLayout
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading.load_model import load_model

@@ -9,9 +9,9 @@ from headscope.app import typed as o
 from headscope.app.beside_run import OUT_FOLDER, QUIET
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.cli.program_commands import ProgramCommand
-from headscope.counted import count
 from headscope.declarations.option import options_of
 from headscope.errors import OptionError
+from headscope.visible import count
 from headscope_train.size import Size
 from headscope_train.training_options import TrainOptions
 
@@ -91,7 +91,7 @@ class TrainingPrinter:
 
 def describe(progress: "TrainingProgress") -> str:
     """Return one line about a state: the step, the losses, and the time left."""
-    from headscope.counted import duration
+    from headscope.visible import duration
 
     words = [f"step {progress.step:,} of {progress.steps:,}"]
     if progress.loss is not None:

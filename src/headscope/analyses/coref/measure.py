@@ -16,7 +16,6 @@ from headscope.analyses.coref.windows import MentionCounts, MentionWindows
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.model.model_source import TileSource
 from headscope.corpora.annotation import unmatched_line
-from headscope.counted import count
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS, ArcExamples, WantedHead
@@ -27,6 +26,7 @@ from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums
 from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.control_documents import ControlDocuments
+from headscope.visible import count
 
 _EXAMPLE_TOKENS = 28
 

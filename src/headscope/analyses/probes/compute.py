@@ -12,7 +12,6 @@ from headscope.analyses.probes.structural.measure import TRAINING, StructuralTab
 from headscope.analyses.probes.trained_parsers import OVER_MODEL, WITHOUT_ATTENTION, ProbeStage
 from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeTreebank
 from headscope.attention.word_rows import word_states
-from headscope.counted import count
 from headscope.encoding.batching import length_buckets
 from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.overlap import overlap_facts, overlap_line
@@ -20,6 +19,7 @@ from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.progress import Progress, Watcher
 from headscope.scans.scan_declaration import ScanSums
 from headscope.statistics.inference.confidence import too_few
+from headscope.visible import count
 
 
 class ProbesMeasurement(Measurement[ModelRun]):

@@ -10,7 +10,6 @@ import pandas as pd
 from headscope.analyses.measurement import StageResult
 from headscope.analyses.stats.norm_roles import roles_by_norm
 from headscope.attention.head_id import head_label, kind_prefixes
-from headscope.counted import count
 from headscope.declarations.option import choose
 from headscope.present.kinds import Kind, kinds_of
 from headscope.present.numbers import (
@@ -33,6 +32,7 @@ from headscope.statistics.statistic_catalog import INSTALLED, STATISTICS, is_sha
 from headscope.statistics.tables.frames import of_measure
 from headscope.storage.files import check_file_place, write_parquet, write_text
 from headscope.storage.lock import place_held
+from headscope.visible import count
 
 FORMATS = (".csv", ".json", ".parquet")
 

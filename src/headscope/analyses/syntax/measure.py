@@ -11,7 +11,6 @@ from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.gold_arcs import ArcTable, DependencyOptions
 from headscope.analyses.syntax.result_tables import DependencyResult, distance_table, noop_table
 from headscope.analyses.syntax.tables import SYNTAX_DIFFERENCES
-from headscope.counted import count
 from headscope.encoding.segment import Segment
 from headscope.encoding.sentence_packing import arcs_of_fields
 from headscope.errors import InputError
@@ -22,6 +21,7 @@ from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.kept import in_single_precision
+from headscope.visible import count
 
 
 class SyntaxMeasurement(Measurement[Run]):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from headscope.app import typed as o
 from headscope.app.beside_run import FORCE, RUN
 from headscope.app.cli.printing import say
-from headscope.counted import count
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.storage.places import check_place
+from headscope.visible import count
 
 if TYPE_CHECKING:
     from headscope.corpora.annotation import AnnotatedDocument

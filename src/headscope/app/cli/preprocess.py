@@ -10,11 +10,11 @@ from typing import IO, TYPE_CHECKING, Any
 from headscope.app import typed as o
 from headscope.app.beside_run import CASED, FORCE, OUT_FOLDER, RUN
 from headscope.app.cli.printing import say
-from headscope.counted import count
 from headscope.declarations.option import DEFAULT_PACKING, Option, switch
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError
 from headscope.storage.places import check_place
+from headscope.visible import count
 
 if TYPE_CHECKING:
     from random import Random

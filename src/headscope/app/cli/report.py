@@ -123,9 +123,9 @@ def _say_cost(options: RunOptions, *, quiet: bool) -> None:
 def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool) -> None:
     """Scan one part of a run."""
     from headscope.app.cli.progress_lines import ProgressPrinter
-    from headscope.counted import count
     from headscope.prepare.prepared_run import prepare_model_run
     from headscope.running.parts import check_options, read_part_number, write_part
+    from headscope.visible import count
 
     part = read_part_number(shard)
     check_options(options)

@@ -239,6 +239,6 @@ def on_terminal() -> bool:
 
 def demonstration() -> str:
     """Return a sentence of the demonstration text."""
-    from headscope.corpora.demo import demo_text
+    from headscope.installing import demo_text
 
     return demo_text().read_text(encoding="utf-8").split("\n", 1)[0]
