@@ -157,7 +157,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         for defect, is_found, seconds in planted(chosen, copied(Path(folder) / "tree")):
             missed += not is_found
-            print(f"{'found ' if is_found else 'MISSED'} {seconds:5.1f} s  {defect.file}: {defect.new}", flush=True)
+            print(f"{'found ' if is_found else 'MISSED'} {seconds:5.1f} s  {defect.file}: {defect.new!r}", flush=True)
     print(f"found {len(chosen) - missed} of {len(chosen)} defects")
     return int(missed > 0)
 

@@ -154,6 +154,8 @@ ANALYSES_A_TO_E = [
     defect("analyses/effects/estimates.py", "return self.is_large & (2 * self.guessed_rank > len(self.effect))",
         "return self.is_large & (self.guessed_rank > len(self.effect))",
         "analyses/effects/test_estimates.py::test_verdicts_are_those_of_plain_loops"),
+    defect("analyses/effects/estimates.py", "rankdata(-np.abs(values), method", "rankdata(-values, method",
+        "analyses/effects/test_estimates.py::test_verdicts_are_those_of_plain_loops"),
     # experiments
     defect("analyses/experiments/sums.py", "by_key.argmax(-1)", "by_key.argmin(-1)",
         "analyses/experiments/test_accumulators.py::test_retrieval_is_that_of_a_plain_loop"),

@@ -66,6 +66,8 @@ MODELS = [
         "generator.choice(rows, number, replace=True)",
         "analyses/distances/test_accumulator.py::test_which_rows_are_drawn_depends_on_the_segment_and_th"
         "e_seed_alone"),
+    defect("attention/row_statistics.py", "return torch.log(keys)", "return torch.log2(keys)",
+        "attention/test_visible_keys.py::test_a_local_layer_is_compared_with_its_window"),
     # maps
     defect("maps/index.py", "return len(set(self.word_ids)) - (alone > 0) + alone", "return len(set(self.word_ids))",
         "maps/test_maps_source.py::test_word_level_maps"),
