@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 help:
 	@echo "make demo    install, run the report on the embedded models and text, say where each report.html is"
 	@echo "make explore open a page on which to type a sentence and see every view of it"
-	@echo "make test    install what the tests need and run a seeded sample of them, with all that find planted defects"
+	@echo "make test    install what the tests need and run a seeded sample of them, with the tests that find planted defects"
 	@echo "make test-all  every test: before an issue is done"
 	@echo "make test-quick  a minute's worth of them, from every folder of the source: what to run while working"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"

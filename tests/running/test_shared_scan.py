@@ -1,5 +1,6 @@
 """A run reads its text once: stages that sum over it share a scan, and each stays as it would be by itself."""
 
+import json
 from collections import defaultdict
 from dataclasses import replace
 
@@ -194,6 +195,11 @@ def test_stopped_between_stages_no_other_is_computed_again(every, whole, tmp_pat
         patch.setattr(writing, "measure_stage", measured)
         with pytest.raises(KeyboardInterrupt):
             write_run(prepare(every), tmp_path / "out")
+    finished = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))["stages"]
+    kept = {path.name.partition(".")[0] for path in (tmp_path / "out" / SHARDS).iterdir()}
+    assert finished.keys() & kept == set()
+    assert finished
+    assert kept
     found.clear()
     write_run(prepare(every), tmp_path / "out")
     assert found == []
