@@ -1,4 +1,4 @@
-"""Foreign text made safe to draw or print: nothing invisible, nothing that reverses its neighbors, limited length."""
+"""Words for readers: foreign text made safe to draw or print, numbers with their nouns, and times."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_rank_is_claimed_only_beyond_the_runner_up():
 
 def test_more_than_half_needs_the_whole_interval():
     inputs = mock_inputs.encoder()
-    claim = "2 of 72 heads put over half of their attention (whole 95% interval) on the previous token: "
+    claim = "2 of 72 heads put over half of their attention on the previous token (95% intervals above 50%): "
     assert f"{claim}1-2 and 2-6." in texts(inputs, "position")
     inputs = put(inputs, "previous", (2, 6), ci_low=0.49)
     assert not [text for text in texts(inputs, "position") if "over half" in text and "previous" in text]
