@@ -8,13 +8,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 help:
 	@echo "make demo    install, run the report on the embedded models and text, say where each report.html is"
 	@echo "make explore open a page on which to type a sentence and see every view of it"
-	@echo "make test    install what the tests need and run a seeded sample of them, with all that find planted defects"
+	@echo "make test    install what the tests need and run a seeded sample of them, with the tests that find planted defects"
 	@echo "make test-all  every test: before an issue is done"
 	@echo "make test-quick  a minute's worth of them, from every folder of the source: what to run while working"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
 	@echo "make docs    write the tables, statistics and API pages of docs/reference from the source"
 	@echo "make pictures  take the pictures of README and docs anew, from the demonstration"
-	@echo "make decoder   train the embedded decoder anew (hours): DATA= the corpora, RUN= a folder to keep it in"
+	@echo "make decoder   train the embedded decoder anew (an hour): DATA= the corpora, RUN= a folder to keep it in"
 	@echo "make soak    kill every command that writes, a hundred times and about each rename, and compare"
 	@echo "make fuzz    feed broken and hostile inputs to all that is read, 10 minutes (MINUTES=2 SEED=1 TARGET=maps)"
 	@echo "make bench   print ratios against the alternatives"
@@ -140,7 +140,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/families.py --small
 	$(BIN)/python benchmarks/code_lines.py
 
-# Two hours of a core; goes on after a stop. What is trained becomes packages/headscope-decoder, with its card and curve.
+# 49 minutes of a core; goes on after a stop. What is trained becomes packages/headscope-decoder, with its card and curve.
 decoder: .venv/.dev
 	@test -n "$(DATA)" -a -n "$(RUN)" || { echo "give DATA=, the folder of the corpora, and RUN=, where to train"; exit 2; }
 	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=$(or $(THREADS),2) packages/headscope-decoder/recipe/train.sh "$(DATA)" "$(RUN)"

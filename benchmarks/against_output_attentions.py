@@ -21,7 +21,7 @@ def segments_of(text: Path, number: int):
     """Return the loaded model, the tokenizer's wrapper and the first inputs of a text."""
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing.line_packing import Packer
+    from headscope.encoding.line_packing import Packer
     from headscope.models.loading.load_model import load_model
 
     loaded = load_model()
@@ -98,7 +98,7 @@ def run_apart(side: str, text: Path, number: int) -> tuple[dict[str, np.ndarray]
 
 
 if __name__ == "__main__":
-    from headscope.corpora.demo import demo_text
+    from headscope.installing import demo_text
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--text", type=Path, default=demo_text())

@@ -34,7 +34,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     given = parser.parse_args()
-    print("| documents | true change / margin | runs with a *changed* | runs with a *same* | heads changed | heads same |")
+    print(
+        "| documents | true change / margin | runs with a *changed* | runs with a *same* | heads changed | heads same |"
+    )
     print("|---|---|---|---|---|---|")
     for documents in (10, 20, 50, 200):
         for factor in (0.25, 0.5, 0.9, 1.0, 1.5, 2.0, 4.0):

@@ -15,9 +15,9 @@ from cells import Cell, covered
 from headscope.analyses.distribution.compute import distribution_table
 from headscope.analyses.distribution.sums import DistributionAccumulator
 from headscope.attention.host_copy import HostCopy
+from headscope.attention.output_norms import OutputNorms
 from headscope.attention.row_quantities import ROW_STATISTICS, RowQuantity
 from headscope.attention.tile import AttentionTile
-from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo

@@ -17,7 +17,7 @@ from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.model.loss_source import lists_together
 from headscope.attention.scan import scan
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.questions.loss_questions import Question
+from headscope.encoding.loss_questions import Question
 from headscope.encoding.segment import Segment
 from headscope.models.forward_inputs import model_inputs
 from headscope.prepare.prepared_run import prepare

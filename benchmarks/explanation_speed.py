@@ -15,8 +15,8 @@ from transformers import BertConfig, BertForMaskedLM
 from headscope.analyses.explanation.compute import ExplanationMeasurement
 from headscope.analyses.explanation.sums import MOST_ROWS, RowSampleAccumulator
 from headscope.analyses.explanation.tables import WEIGHT
-from headscope.corpora.demo import demo_text
 from headscope.declarations.run_options import RunOptions
+from headscope.installing import demo_text
 from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.scans.scan_declaration import TRAINED, RunText, Scan, ScanSums

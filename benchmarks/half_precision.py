@@ -27,7 +27,7 @@ def contestants(dtype: str, length: int, *, layers: int, tokens: int) -> dict[st
     import torch
     from transformers import BertConfig, BertModel
 
-    from headscope.analyses.norms.sums import NormAccumulator
+    from headscope.analyses.norms.compute import NormAccumulator
     from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
     from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource

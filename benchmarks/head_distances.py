@@ -12,12 +12,12 @@ from transformers import BertModel
 
 from headscope.analyses.distances.divergence import jensen_shannon, pair_sums
 from headscope.attention.model.examination import examine
-from headscope.corpora.demo import demo_text
-from headscope.corpora.text.plain import read_text
+from headscope.corpora.reading import read_corpus
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
+from headscope.installing import demo_text
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading.load_model import load_model
 from rounds import alternate, median_ratio
@@ -117,7 +117,7 @@ def main(*, rounds: int, batch: int, loop: int, documents: int) -> None:
     compare("BERT-base", base, segments, vocabulary, rounds=rounds, batch=batch, loop=loop)
     loaded = load_model()
     encoder = Encoder(loaded.tokenizer)
-    real = list(Packer(encoder, max_length=128).pack(read_text(str(demo_text())), max_inputs=max(batch, documents)))
+    real = list(Packer(encoder, max_length=128).pack(read_corpus(str(demo_text())), max_inputs=max(batch, documents)))
     real.sort(key=len, reverse=True)
     compare("headscope-minilm", loaded.model, real, encoder.vocabulary, rounds=rounds, batch=batch, loop=loop)
     anatomy = examine(loaded.model, encoder.vocabulary)

@@ -22,7 +22,7 @@ from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.corpora.demo import demo_text
+from headscope.installing import demo_text
 from headscope.models.forward_inputs import model_inputs, no_cache
 from headscope.models.loading.load_model import load_model
 from rounds import alternate, median_ratio

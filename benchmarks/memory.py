@@ -25,12 +25,12 @@ def measure(path: Path) -> None:
     from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan
-    from headscope.corpora.digest import CorpusDigest
+    from headscope.corpora.document import CorpusDigest
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.batching import length_buckets
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing.line_packing import Packer
-    from headscope.examples.short_sentences import SentenceKeeper
+    from headscope.encoding.line_packing import Packer
+    from headscope.examples.example_tables import SentenceKeeper
     from headscope.models.loading.locating import embedded_folder
 
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)

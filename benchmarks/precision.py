@@ -9,12 +9,12 @@ from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.batching import length_buckets
+from headscope.encoding.choices import DTYPES
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
-from headscope.models.loading.load_choices import DTYPES
+from headscope.encoding.line_packing import Packer
+from headscope.installing import demo_text
 from headscope.models.loading.load_model import load_model
 from headscope.statistics.statistic_catalog import NAMES
 from rounds import alternate, median_ratio

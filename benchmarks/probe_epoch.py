@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from headscope.analyses.probes.data.map_cache import MapCache
-from headscope.analyses.probes.fitting.probe_training import TrainingOptions, hold_out, train
+from headscope.analyses.probes.map_cache import MapCache
 from headscope.analyses.probes.parsers.attention_probes import AttentionWordsProbe
+from headscope.analyses.probes.parsers.probe_training import TrainingOptions, hold_out, train
 from headscope.analyses.probes.treebanks import ProbeBench
-from headscope.corpora.demo import demo_treebank
 from headscope.declarations.run_options import RunOptions
+from headscope.installing import demo_treebank
 from headscope.prepare.prepared_run import prepare_model_run
 
 TARGET = 180.0  # seconds

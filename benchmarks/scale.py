@@ -171,7 +171,7 @@ def main() -> None:
     parser.add_argument("--pack-tokens", type=int, default=200_000, help="tokens to measure packing on")
     parser.add_argument("--scan-tokens", type=int, default=20_000, help="tokens to measure the scan on")
     options = parser.parse_args()
-    from headscope.corpora.demo import demo_text
+    from headscope.installing import demo_text
 
     rates = measured(
         options.text or Path(demo_text()),

@@ -5,7 +5,7 @@ import argparse
 import torch
 from transformers import BertConfig, BertModel
 
-from headscope.analyses.norms.sums import NormAccumulator
+from headscope.analyses.norms.compute import NormAccumulator
 from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource

@@ -9,17 +9,17 @@ import collections
 import numpy as np
 import torch
 
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.corpora.demo import demo_treebank
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.sentence_packing import SentencePacker
 from headscope.encoding.segment import Segment
+from headscope.encoding.sentence_packing import SentencePacker
+from headscope.installing import demo_treebank
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading.load_model import load_model
 from rounds import alternate, median_ratio

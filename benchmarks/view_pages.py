@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from headscope.corpora.demo import demo_text
+from headscope.installing import demo_text
 from headscope.models.loading.load_model import load_model
 from headscope.views.attention_page import attention_page
 from headscope.views.snapshot.capture import AttentionReader

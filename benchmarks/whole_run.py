@@ -23,9 +23,9 @@ from unittest.mock import patch
 import torch
 from torch import Tensor, nn
 
-from headscope.atlas import atlas_files
 from headscope.attention.model.model_pass import ModelPass
 from headscope.declarations.run_options import RunOptions
+from headscope.reporting import atlas_files
 from headscope.running import writing
 
 TARGET = 1.25

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import headscope
-from headscope.counted import count
+from headscope.visible import count
 
 ROOT = Path(headscope.__file__).parent
 NOUNS = ("documents", "segments", "sentences", "mentions", "windows", "inputs")
@@ -45,7 +45,7 @@ def test_no_sentence_can_say_1_documents():
         for path in sorted(ROOT.rglob("*.py"))
         if (lines := sorted({*plurals(ast.parse(path.read_text(encoding="utf-8")))}))
     }
-    assert not found, f"write count(number, noun) of headscope.counted in place of a number and a plural: {found}"
+    assert not found, f"write count(number, noun) of headscope.visible in place of a number and a plural: {found}"
 
 
 def test_the_search_sees_what_it_looks_for():

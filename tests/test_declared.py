@@ -8,7 +8,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import headscope
-from headscope.embedded import EMBEDDED
+from headscope.installing import EMBEDDED
 
 SOURCE = Path(headscope.__file__).parent
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -24,27 +24,14 @@ ORDER = [
     ("scans",),
     ("prepare",),
     ("figures", "views"),
-    ("study",),
-    ("report_kit",),
     ("present",),
     ("analyses",),
-    ("reporting",),
     ("running",),
-    ("atlas",),
+    ("reporting",),
     ("app", "bertviz"),
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
-EVERYBODYS = {
-    "counted",
-    "embedded",
-    "entry_points",
-    "errors",
-    "installing",
-    "palette",
-    "suggestion",
-    "version",
-    "visible",
-}
+EVERYBODYS = {"counted", "errors", "installing", "palette", "visible"}
 ROOT = Path(headscope.__file__).parent
 PACKAGES = ROOT.parents[1] / "packages"
 
@@ -149,7 +136,7 @@ def test_what_is_called_is_defined_in_one_place_which_loads_nothing_heavy():
 
 def test_reading_a_run_and_its_head_measures_loads_neither_torch_nor_figures():
     code = (
-        "import sys; from headscope.study.study import open_study; "
+        "import sys; from headscope.present.study import open_study; "
         "from headscope.declarations.analysis_list import ANALYSES; "
         "print(sum(len(analysis.head_measures) for analysis in ANALYSES)); "
         "print(sorted({'torch', 'transformers', 'matplotlib', 'typer', 'rich'} & set(sys.modules)))"

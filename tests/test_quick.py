@@ -37,15 +37,19 @@ def test_slow_tests_and_most_of_many_cases_are_left_out():
 
 
 def test_samples_keep_tests_that_find_defects_and_some_of_the_others():
-    named = TESTS / DEFECTS[0].tests[0].partition("::")[0]
-    finding = [Item(f"{named}::test_many[{case}]") for case in range(50)]
-    finding.append(Item(f"{named}::test_long", "slow"))
-    many = [Item(f"a.py::test_many[{case}]") for case in range(50)]
+    named = sorted({test for defect in DEFECTS for test in defect.tests})
+    function = next(test for test in named if "[" not in test)
+    case = next((test for test in named if "[" in test), "a.py::test_no_case[0]")
+    finding = [Item(f"{TESTS}/{function}[{number}]", "slow") for number in range(50)]
+    with_case = [Item(f"{TESTS}/{case}", "slow")]
+    neighbors = [Item(f"{TESTS}/{function}_other", "slow") for _ in range(100)]
+    many = [Item(f"a.py::test_many[{number}]") for number in range(50)]
     slow = [Item(f"a.py::test_long_{number}", "slow") for number in range(100)]
-    samples = [sampled_tests([*finding, *many, *slow], seed=seed) for seed in (1, 1, 2)]
+    samples = [sampled_tests([*finding, *with_case, *neighbors, *many, *slow], seed=seed) for seed in (1, 1, 2)]
     assert samples[0] == samples[1] != samples[2]
     for sample in samples:
-        assert sample[: len(finding)] == finding
+        assert sample[: len(finding) + 1] == [*finding, *with_case]
+        assert sum(item in neighbors for item in sample) <= MOST_CASES
         assert sum(item in many for item in sample) == MOST_CASES
         assert 2 <= sum(item in slow for item in sample) <= 30
 

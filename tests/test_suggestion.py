@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.suggestion import did_you_mean, nearest
+from headscope.errors import did_you_mean, nearest
 from headscope.views.view_catalog import view_names
 
 COMMANDS = ("stats", "syntax", "norms", "behaviors", "experiments", "distances", "distribution")

@@ -10,9 +10,9 @@ from pathlib import Path
 from headscope.declarations.run_options import RunOptions
 from headscope.figures.saving import png_bytes
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import Study, open_study
 from headscope.running.writing import write_run
 from headscope.storage.atomic import write_bytes
-from headscope.study.study import Study, open_study
 from headscope_train import train
 from headscope_train.heads_forming import accuracy_course, behavior_courses, heads_forming, relation_courses
 from headscope_train.session import TrainingProgress

@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
-from headscope.statistics.role_catalog import OTHERWISE, ROLES
+from headscope.statistics.roles import OTHERWISE, ROLES
 from headscope.statistics.statistic_catalog import STATISTICS
 
 PAGE = Path(__file__).parents[1] / "reference" / "statistics.md"
@@ -56,9 +56,7 @@ def roles_paragraph() -> str:
         what = f": {own[0].statistic}" if of_uniform else ""
         end = " of that of uniform attention" if of_uniform else ""
         parts.append(f"{_quoted([role.name for role in own])}{what} above {above}{end}")
-    return textwrap.fill(
-        f"A head has the first role that holds: {'; '.join(parts)}; else `{OTHERWISE}`.", width=120
-    )
+    return textwrap.fill(f"A head has the first role that holds: {'; '.join(parts)}; else `{OTHERWISE}`.", width=120)
 
 
 def _quoted(names: list[str]) -> str:

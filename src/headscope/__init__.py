@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from headscope.version import __version__
+from headscope.installing import __version__
 
 if TYPE_CHECKING:
     from headscope.app.api import (
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from headscope.declarations.user_functions import TextFeature
     from headscope.errors import HeadscopeError
     from headscope.models.loading.load_model import load_model
+    from headscope.present.study import Study
     from headscope.statistics.sums.accumulator import Accumulator
-    from headscope.study.study import Study
 
 # Modules of public names, which are imported when a name is used; all other names are in `_API`.
 _API = "headscope.app.api"
@@ -41,7 +41,7 @@ _ELSEWHERE = {
     "Accumulator": "headscope.statistics.sums.accumulator",
     "HeadId": "headscope.attention.head_id",
     "HeadscopeError": "headscope.errors",
-    "Study": "headscope.study.study",
+    "Study": "headscope.present.study",
     "TextFeature": "headscope.declarations.user_functions",
     "load_model": "headscope.models.loading.load_model",
     "read_corpus": "headscope.corpora.reading",

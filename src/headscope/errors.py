@@ -1,4 +1,7 @@
-"""Errors that tell a user what was expected, what was given and what to do."""
+"""Errors that tell a user what was expected, what was given and what to do, and the known name that a typo meant."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class HeadscopeError(Exception):
@@ -43,3 +46,29 @@ class OptionError(HeadscopeError):
 
 class ExtensionError(HeadscopeError):
     """An installed package that extends headscope and cannot be used."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name nearest to an unknown one; None if none is near.
+
+    The nearest is the beginning of a name, or a name with more after it; then the same letters in another order; then
+    the match of `difflib`.
+    """
+    names = list(known)
+    typed = name.lower()
+    begun = [each for each in names if _one_begins(typed, each.lower())]
+    if begun:
+        return min(begun, key=lambda each: abs(len(each) - len(typed)))
+    same_letters = [each for each in names if sorted(each.lower()) == sorted(typed)]
+    return next(iter(same_letters or get_close_matches(name, names, n=1)), None)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `; did you mean ...?` for the end of a message; empty if no name is near."""
+    name_meant = nearest(name, known)
+    return f"; did you mean {name_meant}?" if name_meant else ""
+
+
+def _one_begins(typed: str, name: str) -> bool:
+    shorter, longer = sorted((typed, name), key=len)
+    return len(shorter) > 1 and longer.startswith(shorter)

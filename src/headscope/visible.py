@@ -1,9 +1,10 @@
-"""Foreign text made safe to draw or print: nothing invisible, nothing that reverses its neighbors, limited length."""
+"""Words for readers: foreign text made safe to draw or print, numbers with their nouns, and times."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from typing import Any
 
 LONGEST_TITLE = 200
 LONGEST_LINE, LONGEST_LINES = 4_000, 20_000
@@ -105,3 +106,39 @@ def shorten(text: str, limit: int) -> str:
 def titled(token: str) -> str:
     """Return a token with invisible characters made visible, up to 200 columns."""
     return shorten(visible(token[: 2 * LONGEST_TITLE]), LONGEST_TITLE)
+
+
+def shown(value: Any, *, limit: int = 200) -> str:
+    """Return a value as text that fits into a sentence: control characters named, at most `limit` columns."""
+    return shorten(printable(str(value)[: 4 * limit]), limit)
+
+
+def a_kind(value: Any) -> str:
+    """Return the kind of a JSON value: `a list`, `text`, `null` ..."""
+    kinds = {dict: "an object", list: "a list", str: "text", bool: "true or false", float: "a fraction"}
+    return "null" if value is None else kinds.get(type(value), "a number")
+
+
+def short_name(name: str) -> str:
+    """Return the last part of a local folder's path, or a hub name unchanged."""
+    looks_local = name.startswith(("/", ".", "~")) or "\\" in name
+    return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if looks_local else name
+
+
+def count(number: int, noun: str, many: str = "") -> str:
+    """Return `1 head` or `3,072 heads`.
+
+    Args:
+        number: number of things.
+        noun: singular noun; it may have words before and after it if `many` is given.
+        many: plural noun; by default the noun with an s.
+    """
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time as `45 s`, `3 min` or `2 h 5 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

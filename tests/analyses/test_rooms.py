@@ -8,8 +8,8 @@ import pytest
 import headscope
 from headscope.analyses.for_report import every_part, functions_of
 from headscope.declarations.analysis_list import ANALYSES, STAGES, of_table
-from headscope.report_kit.head_functions import DIRECTIONS
-from headscope.reporting.every_finding import write_figures
+from headscope.present.head_functions import DIRECTIONS
+from headscope.reporting.story import write_figures
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_behaviors import with_behaviors
@@ -36,8 +36,8 @@ READS = ("table", "tables")
 ROLES = "roles of heads, which all analyses and pages build on, are read from it"
 CARDS = "the sentences that every head is drawn on, in the report and on its card"
 MAY_NAME = {
-    "study/study.py": {"stats": ROLES, "examples": CARDS},
-    "atlas/blocks.py": {"examples": CARDS},
+    "present/study.py": {"stats": ROLES, "examples": CARDS},
+    "reporting/atlas_page.py": {"examples": CARDS},
     "reporting/card_sentences.py": {"top_examples": CARDS},
     "examples/example_tables.py": {"examples": CARDS, "top_examples": CARDS},
     "examples/top_examples.py": {"top_examples": "the accumulator of these sentences, by the name of its state"},

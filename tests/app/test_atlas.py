@@ -7,7 +7,7 @@ import pytest
 
 import headscope as hs
 from headscope.errors import OutputError
-from headscope.study.manifest import write_manifest
+from headscope.present.manifest import write_manifest
 from support import mock_inputs
 from support.mock_study import write_study
 
@@ -99,7 +99,7 @@ def test_places_that_are_no_site_are_refused(cli, study, tmp_path):
 
 @pytest.mark.slow
 def test_the_report_writes_its_atlas_and_links_it(study):
-    from headscope.atlas.atlas_files import draw
+    from headscope.reporting.atlas_files import draw
 
     draw(study)
     report = study.report_path.read_text(encoding="utf-8")

@@ -141,6 +141,7 @@ def test_the_name_is_that_of_the_folder_too():
     [
         (["the cat"], {"heads": 1}, r"^attention has no option 'heads'; it has text, .*; did you mean head\?$"),
         (["the cat"], {"layer": 4}, r"^there is no layer 4; expected numbers from 1 to 3$"),
+        (["the cat"], {"head": 0}, r"^there is no head 0; expected numbers from 1 to 4$"),
         (["the cat"], {"head": [1, 5]}, r"^there is no head 5; expected numbers from 1 to 4$"),
         (["the cat"], {"layer": "2"}, r"^layer is '2'; expected a whole number, or a list of whole"),
         (["the cat"], {"level": "words"}, r"^level 'words' is not known; .* did you mean word\?$"),

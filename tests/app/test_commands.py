@@ -1,5 +1,6 @@
 """Commands: each analysis's is made of what it declares, and takes the options that its stages name."""
 
+import ast
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
@@ -7,13 +8,13 @@ from pathlib import Path
 import pytest
 import typer
 
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.app.analysis_functions import FUNCTIONS
+from headscope.app.beside_run import FUNCTIONS as OF_PYTHON
 from headscope.app.cli import measuring, printing
 from headscope.app.cli.program import app
 from headscope.app.cli.program_commands import HEADINGS
-from headscope.app.options.beside_run import FUNCTIONS as OF_PYTHON
-from headscope.app.options.taken import stages_measured
+from headscope.app.run_arguments import stages_measured
 from headscope.declarations.analysis import Analysis, Command, OutputFile, Stage
 from headscope.declarations.analysis_list import ANALYSES, STAGES
 from headscope.declarations.option import GROUPS, Option, option, options_of
@@ -64,8 +65,13 @@ def program():
 
 
 def test_the_list_of_commands(program):
-    modules = {path.stem for path in Path(printing.__file__).parent.glob("*.py") if "def command(" in path.read_text()}
-    assert set(program.commands) == {*modules, "train", *OF_ANALYSES}
+    functions = {
+        path.stem if node.name == "command" else node.name
+        for path in Path(printing.__file__).parent.glob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef) and any("o.takes" in ast.unparse(each) for each in node.decorator_list)
+    }
+    assert set(program.commands) == {*functions, "train", *OF_ANALYSES}
     assert next(iter(program.commands)) == "report"
     listed = [name for name in program.commands if name in OF_ANALYSES]
     assert listed == [each.command.name for each in ANALYSES if each.command]

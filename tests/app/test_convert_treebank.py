@@ -6,8 +6,7 @@ import json
 import pytest
 
 from headscope.app.cli.convert import TREEBANKS_IN, TREEBANKS_OUT
-from headscope.corpora.trees.treebank import SUFFIXES, read_treebank
-from headscope.corpora.trees.writer import FORMS
+from headscope.corpora.trees.treebank import FORMS, SUFFIXES, read_treebank
 from support.shared_data import data
 
 CONLLU = """\

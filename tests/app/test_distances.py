@@ -9,7 +9,7 @@ import pytest
 
 from headscope.analyses.distances.compute import DistancesMeasurement
 from headscope.analyses.stats.compute import StatsMeasurement
-from headscope.report_kit.numbers import nats, span
+from headscope.present.numbers import nats, span
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_t5
 from support.sharp_models import sharpen

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from headscope.app.explorer.http_answers import Limits
 from headscope.app.explorer.model_shelf import NamedModel
+from headscope.app.explorer.request import Limits
 from headscope.app.explorer.served_snapshot import Recent
 from headscope.views.quantize import write_weights
 from headscope.views.snapshot.snapshot_of import reader_of

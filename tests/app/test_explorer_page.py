@@ -8,7 +8,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from headscope.app.explorer.http_answers import Limits
+from headscope.app.explorer.request import Limits
 from headscope.views.snapshot.snapshot_of import reader_of
 from support.attention_pages import ink
 from support.axe import violations

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headscope.app.explorer.http_answers import Limits, Refusal
-from headscope.app.explorer.request import LookRequest, read_request
+from headscope.app.explorer.request import Limits, LookRequest, Refusal, read_request
 from support.explorer import TOKEN, running
 from support.model_folders import save_tiny_bert
 

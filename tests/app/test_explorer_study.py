@@ -8,9 +8,9 @@ from urllib.parse import quote
 import pytest
 
 from headscope.app.explorer.model_shelf import NamedModel, named_models, roles_of, study_model
-from headscope.atlas.blocks import atlas_blocks
-from headscope.study.manifest import read_manifest, write_manifest
-from headscope.study.study import open_study
+from headscope.present.manifest import read_manifest, write_manifest
+from headscope.present.study import open_study
+from headscope.reporting.atlas_page import atlas_blocks
 from support import mock_inputs
 from support.axe import violations
 from support.explorer import running

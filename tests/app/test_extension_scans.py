@@ -25,7 +25,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.running.parts import read_parts, write_part
-from headscope.study.study import open_study
+from headscope.present.study import open_study
 from headscope.running.writing import write_run
 
 shards.SHARD_TOKENS = 50
@@ -76,8 +76,8 @@ CLUSTER = (
     BEGIN
     + """
 
-from headscope.running.cluster.cluster_options import ClusterOptions
-from headscope.running.cluster.ray_engine import RayEngine
+from headscope.running.ray_connection import ClusterOptions
+from headscope.running.ray_engine import RayEngine
 
 def refusing(*given, **more):
     raise AssertionError("computed in the process that asks")

@@ -8,10 +8,10 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from headscope import entry_points
+from headscope import installing
 from headscope.declarations.analysis import Analysis
-from headscope.entry_points import installed
 from headscope.errors import ExtensionError
+from headscope.installing import installed
 from support.model_folders import save_tiny_bert
 from support.own_packages import install_example
 
@@ -28,7 +28,7 @@ from headscope.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.reporting.report_page import render_report
 from headscope.running.parts import read_parts, write_part
-from headscope.study.study import open_study
+from headscope.present.study import open_study
 from headscope.running.writing import write_run
 from pathlib import Path
 
@@ -106,7 +106,7 @@ class _Point(EntryPoint):
 )  # fmt: skip
 def test_a_package_that_cannot_be_used_is_named(value, says, monkeypatch):
     point = _Point(name="reach", value=value, group="headscope.analyses")
-    monkeypatch.setattr(entry_points, "entry_points", lambda group: [point])
+    monkeypatch.setattr(installing, "entry_points", lambda group: [point])
     with pytest.raises(ExtensionError) as said:
         installed("headscope.analyses", Analysis, taken=frozenset({"stats"}))
     assert str(said.value) == f"the package {value} adds {value} to headscope.analyses, which {says}"

@@ -9,9 +9,9 @@ import pytest
 
 from headscope.app.cli import view
 from headscope.app.cli.view import text_or_file
-from headscope.atlas import atlas_files
 from headscope.errors import InputError, OptionError
-from headscope.study.study import open_study
+from headscope.present.study import open_study
+from headscope.reporting import atlas_files
 from support.model_folders import save_tiny_bert
 from support.undrawn import leave_drawing_out
 

@@ -9,8 +9,8 @@ import pytest
 
 import headscope as hs
 from headscope.errors import ModelError, OptionError
-from headscope.views.figure_call import figure_call
-from headscope.views.static_page import StaticPage, frame
+from headscope.views.attention_page import StaticPage, frame
+from headscope.views.state import figure_call
 from support.tiny_models import shared_tiny_model
 from support.tiny_tokenizers import tiny_loaded, tiny_tokenizer
 from support.views import hand_made, read_maps

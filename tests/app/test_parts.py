@@ -3,7 +3,7 @@
 import pytest
 
 from headscope.encoding import shards as cutting
-from headscope.study.study import open_study
+from headscope.present.study import open_study
 from support.commands import run_command
 from support.model_folders import save_tiny_masked_lm
 from support.undrawn import leave_drawing_out

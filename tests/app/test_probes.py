@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.probes.catalog import SYSTEMS
+from headscope.analyses.probes.tables import SYSTEMS
 from support.commands import run_command
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_bert

@@ -4,15 +4,14 @@ import pytest
 
 from headscope.app.cli import progress_lines
 from headscope.app.cli.progress_lines import ProgressPrinter, describe, stage_done
-from headscope.atlas.atlas_files import run_report
-from headscope.counted import duration
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.requests import SKIPPABLE
+from headscope.declarations.analysis_list import SKIPPABLE, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.reporting.atlas_files import run_report
 from headscope.running.stages import watched_stages
 from headscope.running.time_left import TimeLeft
 from headscope.scans.progress import Progress
+from headscope.visible import duration
 from support.undrawn import leave_drawing_out
 
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import headscope as hs
+from headscope.app.pruning import named_heads, weakest_heads
 from headscope.attention.head_id import HeadId
 from headscope.models.anatomy import KindLayout
-from headscope.models.loading.quiet import quiet_libraries
-from headscope.running.pruning import named_heads, weakest_heads
+from headscope.models.temporary_changes import quiet_libraries
 from support.model_folders import save_tiny_bert, save_tiny_masked_lm
 
 TWO_BY_TWO = [KindLayout(kind="encoder", layers=2, heads=2)]

@@ -14,7 +14,7 @@ import torch
 
 import headscope as hs
 from headscope.app.analysis_functions import name_of
-from headscope.app.options.beside_run import FUNCTIONS, VIEW
+from headscope.app.beside_run import FUNCTIONS, VIEW
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
@@ -212,7 +212,7 @@ def test_a_study_shows_its_grid_findings_and_page(study, monkeypatch):
 
 
 def test_what_is_public_and_nothing_else():
-    import headscope.report_kit  # noqa: F401 - modules that were imported are no names of the user's
+    import headscope.present  # noqa: F401 - modules that were imported are no names of the user's
 
     assert dir(hs) == sorted([*OWN, *COMMANDS])
     assert sorted(hs.__all__) == OWN
@@ -246,8 +246,8 @@ def test_a_report_offers_every_option():
 
 
 def test_views_offer_what_they_take():
-    from headscope.app.notebook import view_of
-    from headscope.models.loading.load_choices import LOADING
+    from headscope.app.on_text import view_of
+    from headscope.encoding.choices import LOADING
     from headscope.models.loading.load_model import load_model
     from headscope.views.snapshot.given_arrays import raw_view
     from headscope.views.snapshot.model_input import ReadingRequest

@@ -105,7 +105,7 @@ def test_maps_by_word_of_text_whose_words_are_not_known_are_refused(tmp_path, mo
 
 
 def test_the_signature_tells_tokenizers_apart(proteins, tmp_path):
-    from headscope.prepare.signature import tokenizer_hash
+    from headscope.prepare.reading_model import tokenizer_hash
 
     _, tokenizer = proteins
     again = tmp_path / "again"

@@ -9,10 +9,10 @@ import pytest
 from headscope.analyses.stats.compute import StatsMeasurement
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.statistics.measures import MEASURES, of_measure
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS, is_share
+from headscope.statistics.tables.frames import MEASURES, of_measure
 from support.model_folders import save_tiny_bert
 
 pytestmark = pytest.mark.slow

@@ -187,7 +187,7 @@ main()
         ("typer", signal.SIGINT),
         ("typer", signal.SIGTERM),
         ("typer", signal.SIGHUP),
-        ("headscope.app.cli.usage", signal.SIGINT),
+        ("headscope.app.cli.program_commands", signal.SIGINT),
         ("numpy", signal.SIGINT),
         ("pandas", signal.SIGTERM),
         ("torch", signal.SIGINT),

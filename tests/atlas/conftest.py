@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.atlas.atlas_page import write_atlas
+from headscope.reporting.atlas_page import write_atlas
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_behaviors import with_behaviors

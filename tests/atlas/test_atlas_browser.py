@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from headscope.views.html_page import Page, assemble
+from headscope.views.markup import Page, assemble
 from support.attention_pages import settled
 from support.axe import violations
 from support.measured import blank_figures
@@ -481,8 +481,7 @@ def test_the_accessibility_check(visit, name, anchor, words):
 
 def test_a_host_hears_of_sentences(visit_file, studies, tmp_path, monkeypatch):
     """The explorer mounts the same code: its own entry gets the sentence that the reader asks to see."""
-    from headscope.atlas.atlas_page import STYLES
-    from headscope.atlas.blocks import atlas_blocks
+    from headscope.reporting.atlas_page import STYLES, atlas_blocks
     from headscope.views import bundle
     from headscope.views.markup import el
 
@@ -522,7 +521,7 @@ window.atlasView.show("encoder-3-7");
 
 
 def test_the_report_and_its_atlas_lead_to_one_another(studies, browser, monkeypatch):
-    from headscope.atlas.atlas_files import draw
+    from headscope.reporting.atlas_files import draw
 
     monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
     with blank_figures():

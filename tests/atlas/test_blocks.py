@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.distances import on_cards
-from headscope.analyses.distances.on_cards import map_and_nearest
-from headscope.atlas.blocks import atlas_blocks
+from headscope.analyses.distances import page_rows
+from headscope.analyses.distances.page_rows import map_and_nearest
 from headscope.errors import InputError
-from headscope.report_kit.kinds import kinds_of
+from headscope.present.kinds import kinds_of
+from headscope.present.study import open_study
 from headscope.reporting import card_sentences
+from headscope.reporting.atlas_page import atlas_blocks
 from headscope.reporting.card_sentences import joined
 from headscope.reporting.payload import data_block, maps_block
-from headscope.study.study import open_study
 from headscope.views.markup import json_text
 from headscope.views.quantize import read_weights
 from support.measured import about, with_parts
@@ -170,7 +170,7 @@ def test_of_many_heads_each_has_one_short_sentence_and_its_nearest(monkeypatch, 
     """What a page of 1,024 heads must leave out to open at once; tables have it all."""
     monkeypatch.setattr(card_sentences, "MANY_HEADS", 70)
     monkeypatch.setattr(card_sentences, "FEW_TOKENS", 6)
-    monkeypatch.setattr(on_cards, "MOST_IN_PAIRS", 70)
+    monkeypatch.setattr(page_rows, "MOST_IN_PAIRS", 70)
     study, before = open_study(studies["whole"].path), blocks["whole"]["atlas"]["kinds"]["encoder"]
     told = atlas_blocks(study)["atlas"]["kinds"]["encoder"]
     assert told["apart"] is None

@@ -6,8 +6,7 @@ from posixpath import dirname, join, normpath
 
 import pytest
 
-from headscope.atlas.atlas_files import draw
-from headscope.atlas.bundle import write_bundle
+from headscope.reporting.atlas_files import draw, write_bundle
 from support.mock_study import write_study
 
 

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from headscope.present.study import open_study
 from headscope.reporting.report_page import render_report
 from headscope.reporting.study_words import STUDY_WORDS
-from headscope.study.study import open_study
 from support.mock_explanation import ATTENTION, PREDICTED
 
 pytestmark = pytest.mark.browser

@@ -9,10 +9,10 @@ import pytest
 
 from headscope.analyses.behaviors.catalog import NATURAL
 from headscope.analyses.for_report import functions_of
-from headscope.atlas.blocks import atlas_blocks
-from headscope.atlas.functions import behaviors_block
+from headscope.reporting.atlas_page import atlas_blocks
+from headscope.reporting.functions import behaviors_block
 from headscope.reporting.payload import data_block
-from headscope.statistics.measures import of_measure
+from headscope.statistics.tables.frames import of_measure
 from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import about
@@ -108,3 +108,14 @@ def test_words_to_ask_with(studies):
     assert atlas["bare"]["missing"]["behaviors"] == "run headscope report again"
     assert atlas["doing"]["missing"]["behaviors"] is None
     assert atlas["bare"]["showings"] == []
+
+
+def test_columns_without_a_number_are_left_out_but_the_one_that_is_always_there():
+    kind = about(mock_inputs.section_4(2, 2)).kinds[0]
+    heads = pd.DataFrame({"kind": kind.name, "layer": [1, 1, 2], "head": [1, 2, 2]})
+    rows = heads.assign(value=np.nan, some=[0.5, np.nan, 0.25], none=np.nan)
+    names = {"always": "value", "partly": "some", "never": "none"}
+    assert _columns(rows, kind, names, always="always") == {
+        "always": [None, None, None, None],
+        "partly": [0.5, None, None, 0.25],
+    }

@@ -179,7 +179,7 @@ def test_a_quantity_of_any_offsets_is_the_same_on_the_fused_path(family, side, t
     """As one that is added to `OFFSETS` would be: beside the band of three diagonals that is read in one go."""
     near = (-3, -2, -1, 1, 2, 3)
     monkeypatch.setitem(OFFSETS, RowQuantity.CURRENT, near)
-    monkeypatch.setattr("headscope.attention.fused.norms.BEYOND", [RowQuantity.CURRENT])
+    monkeypatch.setattr("headscope.attention.fused.statistics_pass.BEYOND", [RowQuantity.CURRENT])
     segments = made_up_segments(5, seed=4, longest=24)
     _, keep = run(family, segments, size=1 if tile_limit < 1 << 26 else 16, side=side, tile_limit=tile_limit)
     seen = 0

@@ -7,10 +7,10 @@ import torch
 from torch import nn
 
 from headscope.attention.fused import single_pass
-from headscope.attention.model import fused_check
+from headscope.attention.model import tap_trial
 from headscope.attention.model.examination import examine
-from headscope.attention.model.fused_check import why_not_fused
 from headscope.attention.model.tap import AttentionCall
+from headscope.attention.model.tap_trial import why_not_fused
 from headscope.encoding.batching import collate
 from support.inputs import made_up_segments, shared_anatomy, vocabulary
 from support.tiny_models import shared_tiny_model
@@ -74,7 +74,7 @@ def test_values_that_are_not_multiplied_are_seen(monkeypatch):
         result.output.mul_(1.02)
         return result
 
-    monkeypatch.setattr(fused_check, "fused_attention", wrong)
+    monkeypatch.setattr(tap_trial, "fused_attention", wrong)
     assert why_not_fused(call(torch.float32), KEYS).startswith("it is off by ")
     assert why_not_fused(call(torch.bfloat16), KEYS).startswith("it is off by ")
 

@@ -13,7 +13,7 @@ from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.model.tap import AttentionCall, Tap, output_of
 from headscope.attention.scan import scan
-from headscope.encoding.questions.loss_questions import NO_TARGET, GivenLabels
+from headscope.encoding.loss_questions import NO_TARGET, GivenLabels
 from headscope.errors import AttentionError, ModelError
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import ask_of, frozen, loss_of

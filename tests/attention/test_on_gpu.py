@@ -8,8 +8,8 @@ import torch
 
 from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.stats.sums import StatsAccumulator
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan

@@ -9,7 +9,7 @@ from torch import nn
 from headscope.attention.model.examination import examine
 from headscope.attention.model.projections import find_projections
 from headscope.attention.model.tap import Tap
-from headscope.attention.vectors.output_norms import key_norms, norm_shares, output_norms
+from headscope.attention.output_norms import key_norms, norm_shares, output_norms
 from support.inputs import vocabulary
 from support.tiny_models import CONFIGS, shared_tiny_model
 

@@ -6,7 +6,7 @@ import torch
 
 from headscope.attention.model.examination import examine
 from headscope.attention.model.loss_source import question_losses
-from headscope.encoding.questions.loss_questions import NextToken
+from headscope.encoding.loss_questions import NextToken
 from headscope.models.losses import ask_of, loss_of
 from support.by_hook import logs_of
 from support.inputs import made_up_segments, vocabulary

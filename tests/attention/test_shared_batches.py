@@ -11,9 +11,9 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.vectors.hidden import word_states
+from headscope.attention.word_rows import word_states
 from headscope.encoding.batching import of_one_length
-from headscope.encoding.questions.loss_questions import Question
+from headscope.encoding.loss_questions import Question
 from headscope.models.forward_inputs import model_inputs
 from support.inputs import PAD, eager_maps, made_up_segments, vocabulary
 from support.tiny_models import TEXT_SIZES, VOCABULARY, shared_tiny_model

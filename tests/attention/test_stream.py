@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from headscope.attention.model.examination import examine
+from headscope.attention.model.projections import StreamNorms
 from headscope.attention.model.tap import Tap
-from headscope.attention.stream import StreamNorms
 from support.inputs import vocabulary
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
 

@@ -6,7 +6,7 @@ import torch
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.model.projections import find_projections
-from headscope.attention.vectors.output_norms import norm_shares
+from headscope.attention.output_norms import norm_shares
 from headscope.models.forward_inputs import model_inputs
 from support.benchmarks import benchmark, families_read
 from support.stream_by_hand import additions

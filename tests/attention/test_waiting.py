@@ -9,8 +9,8 @@ from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.importance.sums import ImportanceAccumulator
 from headscope.analyses.stats.sums import StatsAccumulator
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.attention.fused import single_pass as fused
 from headscope.attention.fused.blocks import BlockSize, reach_of
 from headscope.attention.model.examination import examine

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from headscope.attention.words.word_attention import POOLINGS, between_words, word_axis, word_level
+from headscope.attention.word_attention import POOLINGS, between_words, word_axis, word_level
 from headscope.encoding.encoder import Encoder
 
 # [CLS] play ##ing chess [SEP]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from headscope.attention.fused.blocks import BlockSize
 from headscope.attention.fused.single_pass import fused_attention
+from headscope.attention.output_norms import key_norms, norm_row_statistics, norm_shares, output_norms
 from headscope.attention.row_quantities import RowQuantity
-from headscope.attention.vectors.output_norms import key_norms, norm_row_statistics, norm_shares, output_norms
 from headscope.encoding.batching import collate
 from support.inputs import made_up_segments, vocabulary
 

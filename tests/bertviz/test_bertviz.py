@@ -12,7 +12,7 @@ import transformers as tf
 from headscope.bertviz import head_view, model_view
 from headscope.bertviz.neuron_view import show
 from headscope.errors import AttentionError, ModelError, OptionError
-from headscope.views.static_page import StaticPage
+from headscope.views.attention_page import StaticPage
 from support.tiny_models import shared_tiny_model
 from support.tiny_tokenizers import tiny_tokenizer
 from support.views import hand_made, read_maps, read_neuron, rows

@@ -13,32 +13,29 @@ from hypothesis import strategies as st
 from headscope.analyses.behaviors.catalog import NAMES, Delimiter
 from headscope.analyses.behaviors.compute import best_table, heads_table
 from headscope.analyses.behaviors.sums import BehaviorAccumulator, NormBehaviorAccumulator
-from headscope.analyses.coref.gap_rows import GapQuestion
-from headscope.analyses.coref.gap_sums import GapAccumulator
+from headscope.analyses.coref.gap import GapAccumulator, GapQuestion
 from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.distribution.examples import ExampleAccumulator
 from headscope.analyses.distribution.sums import DistributionAccumulator
 from headscope.analyses.effects.compute import effects_table
-from headscope.analyses.effects.joint.sums import JointAccumulator
-from headscope.analyses.effects.kept.sums import KeptAccumulator
+from headscope.analyses.effects.joint_sums import JointAccumulator
+from headscope.analyses.effects.kept_compute import KeptAccumulator
 from headscope.analyses.effects.sums import EffectsAccumulator, GateAccumulator
 from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.explanation.sums import RowSampleAccumulator
 from headscope.analyses.importance.compute import importance_differences, importance_table
 from headscope.analyses.importance.sums import ImportanceAccumulator
-from headscope.analyses.norms.compute import norm_table
-from headscope.analyses.norms.sums import NormAccumulator
+from headscope.analyses.norms.compute import NormAccumulator, norm_table
 from headscope.analyses.pca.compute import map_table, pca_table
 from headscope.analyses.pca.sums import PcaAccumulator
 from headscope.analyses.stats.compute import stats_table
 from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
-from headscope.analyses.syntax.arcs.sums import DependencyOptions
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import ArcTable, DependencyOptions
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.corpora.trees.universal_tags import TAGS
+from headscope.corpora.trees.tree import TAGS
 from headscope.encoding.segment import Segment
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.statistics.sums.accumulator import Accumulator

@@ -12,8 +12,8 @@ from random import Random
 import pandas as pd
 import pytest
 
-from headscope.corpora.demo import demo_treebank
 from headscope.declarations.run_options import RunOptions
+from headscope.installing import demo_treebank
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure, stages_of
 from support.model_folders import save_tiny_masked_lm
@@ -110,7 +110,7 @@ def test_the_order_of_documents_and_files_moves_no_number(tmp_path, corpora, mod
 
 
 def test_of_a_corpus_that_is_not_held_draws_are_the_same_and_numbers_to_float32(tmp_path, corpora, model, monkeypatch):
-    monkeypatch.setattr("headscope.corpora.ordered.MOST_HELD", 0)
+    monkeypatch.setattr("headscope.corpora.reading.MOST_HELD", 0)
     tables = []
     for name, orders in {"as written": places(), "reversed": REVERSED}.items():
         (tmp_path / name).mkdir()

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from headscope.analyses.for_report import every_part
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef
-from headscope.report_kit.report_parts import Context, Parts
-from headscope.reporting.every_finding import all_findings, headline
-from headscope.reporting.story import leads_of_groups
+from headscope.present.linked_sentences import MOST_LISTED, HeadRef
+from headscope.present.report_parts import Context, Parts
+from headscope.reporting.story import all_findings, headline, leads_of_groups
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_behaviors import with_behaviors

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.stats.norm_roles import norm_roles
-from headscope.analyses.syntax.best_relations import best_relations
+from headscope.analyses.syntax.relations import best_relations
 from headscope.declarations.analysis_list import ANALYSES
+from headscope.present.head_columns import head_columns, verdicts_by_head
 from headscope.statistics.statistic_catalog import NAMES
 from headscope.statistics.tables.columns import COUNTS
-from headscope.statistics.tables.head_table import is_true
-from headscope.study.head_columns import head_columns, verdicts_by_head
+from headscope.statistics.tables.frames import is_true
 from support.stand_ins import schemas, stand_in
 
 PLACE = ("kind", "layer", "head")

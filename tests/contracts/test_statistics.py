@@ -9,24 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.analyses.stats.compute import stats_table
 from headscope.analyses.stats.output import render_results as in_terminal
 from headscope.analyses.stats.sums import StatsAccumulator
-from headscope.atlas.functions import vocabulary as search_words
 from headscope.attention.row_quantities import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.scan import scan
 from headscope.figures import entropy_by_layer, stats_points
 from headscope.palette import palette
-from headscope.report_kit.words import capital, words_for
+from headscope.present.values import labeled_array
+from headscope.present.words import capital, words_for
+from headscope.reporting.functions import vocabulary as search_words
 from headscope.reporting.payload import data_block
 from headscope.reporting.provenance import definitions
 from headscope.reporting.report_page import render_report
-from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN
-from headscope.statistics.roles import role_of
+from headscope.statistics.roles import OTHERWISE, ROLES, SHOWN, role_of
 from headscope.statistics.statistic import Rows, Special, Unit
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS, figure_names
-from headscope.study.labeled_array import labeled_array
 from support import mock_inputs
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import made_up_segments, vocabulary

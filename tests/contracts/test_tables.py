@@ -6,15 +6,15 @@ import sys
 import pandas as pd
 import pytest
 
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import open_study
 from headscope.running import writing
 from headscope.running.stages import check_tables, measure_stage
 from headscope.running.writing import write_run
-from headscope.statistics.tables.table_check import check_table
-from headscope.study.study import open_study
+from headscope.statistics.tables.frames import check_table
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 from support.stand_ins import schemas, stand_in, table_of

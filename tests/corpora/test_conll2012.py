@@ -8,7 +8,7 @@ import pytest
 from headscope.corpora.annotation import Mention
 from headscope.corpora.document import document_id
 from headscope.corpora.mentions.conll2012 import conll2012_documents
-from headscope.corpora.mentions.coreference_files import read_coreference
+from headscope.corpora.trees.treebank import read_coreference
 from headscope.errors import InputError
 from support.shared_data import data
 

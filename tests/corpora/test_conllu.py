@@ -8,8 +8,9 @@ import pytest
 
 from headscope.corpora.annotation import Mention
 from headscope.corpora.document import document_id
-from headscope.corpora.trees.conllu import conllu_documents, read_conllu
+from headscope.corpora.trees.conllu import conllu_documents
 from headscope.corpora.trees.tree import check_tree, find_circle
+from headscope.corpora.trees.treebank import GIVE_TREEBANK, read_treebank
 from headscope.errors import InputError
 from support.shared_data import data
 
@@ -100,7 +101,7 @@ def test_files_each_begin_a_document_and_equal_ones_are_numbered(tmp_path):
     plain.write_text(SMALL)
     packed.write_bytes(gzip.compress(SMALL.replace("\n", "\r\n").encode()))
     (tmp_path / "in" / "LICENSE.txt").write_text("not a treebank")
-    documents = list(read_conllu(tmp_path / "in"))
+    documents = list(read_treebank(tmp_path / "in"))
     assert [document.sentences[0].words[0] for document in documents] == ["Il", "#", "Il", "#"]
     assert [document.origin for document in documents[1:3]] == [f"{plain}, line 17", f"{packed}, line 4"]
     assert [document.id for document in documents] == [
@@ -164,7 +165,7 @@ def size_of(documents):
 )
 def test_sizes_of_real_treebanks(name, size, ranges):
     left_out = Counter()
-    documents = list(read_conllu(data(name), left_out=left_out))
+    documents = list(read_treebank(data(name), left_out=left_out))
     assert size_of(documents) == size
     assert left_out["multi-word tokens"] == ranges
 
@@ -181,7 +182,7 @@ def test_the_conllu_library_reads_the_same(name, size):
     library = pytest.importorskip("conllu")
     with data(name).open(encoding="utf-8") as file:
         theirs = list(library.parse_incr(file))
-    documents = list(read_conllu(data(name)))
+    documents = list(read_treebank(data(name)))
     assert size_of(documents) == size
     assert len(documents) == sum("newdoc id" in tokens.metadata for tokens in theirs) or len(documents) == len(theirs)
     ours = [sentence for document in documents for sentence in document.sentences]
@@ -196,7 +197,7 @@ def test_the_conllu_library_reads_the_same(name, size):
 
 
 def test_the_words_of_au():
-    documents = read_conllu(data("ud-french-gsd/fr_gsd-ud-dev.conllu"))
+    documents = read_treebank(data("ud-french-gsd/fr_gsd-ud-dev.conllu"))
     words, text = next(
         (sentence.words, sentence.text)
         for document in documents
@@ -408,7 +409,7 @@ def test_a_file_without_blank_lines_is_not_held_whole():
 def test_files_that_cannot_be_read(tmp_path):
     def refusal(path):
         with pytest.raises(InputError) as caught:
-            list(read_conllu(path))
+            list(read_treebank(path))
         return str(caught.value)
 
     empty, latin = tmp_path / "a.conllu", tmp_path / "b.conllu"
@@ -422,10 +423,4 @@ def test_files_that_cannot_be_read(tmp_path):
         f"{latin} is not UTF-8: byte 0xe9 at offset {len(GOOD) + 3}; convert it, for example with iconv -f LATIN1 "
         "-t UTF-8"
     )
-    give = "give a .conllu file, a directory of them, or - for standard input"
-    assert refusal(tmp_path / "none") == f"no such file: {tmp_path / 'none'}; {give}"
-    (tmp_path / "bare").mkdir()
-    assert refusal(tmp_path / "bare") == (
-        f"no CoNLL-U file in {tmp_path / 'bare'}: expected *.conllu, found none; put them there or give the files by "
-        "name"
-    )
+    assert refusal(tmp_path / "none") == f"no such file: {tmp_path / 'none'}; {GIVE_TREEBANK}"

@@ -7,7 +7,7 @@ import pytest
 
 from headscope.corpora.annotation import Mention
 from headscope.corpora.document import document_id
-from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
+from headscope.corpora.trees.treebank import coreference_files, read_coreference
 from headscope.errors import InputError
 from support.shared_data import data
 

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from headscope.corpora.digest import CorpusDigest
+from headscope.corpora.document import CorpusDigest
 from headscope.corpora.reading import read_corpus
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.corpora.digest import CorpusDigest
-from headscope.corpora.document import Document
+from headscope.corpora.document import CorpusDigest, Document
 from headscope.corpora.reading import read_corpus
 from headscope.errors import InputError
 

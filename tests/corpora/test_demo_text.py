@@ -1,11 +1,11 @@
 """The text that comes with the package."""
 
-from headscope.corpora.demo import demo_text
-from headscope.corpora.text.plain import read_text
+from headscope.corpora.reading import read_corpus
+from headscope.installing import demo_text
 
 
 def test_the_demo_text_is_a_corpus_to_show():
-    documents = list(read_text([demo_text()]))
+    documents = list(read_corpus([demo_text()]))
     assert len(documents) >= 30
     assert sum(len(line.split()) for document in documents for line in document.lines) >= 6000
     assert min(len(document.lines) for document in documents) >= 2

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headscope.corpora.annotation import AnnotatedDocument, Mention
+from headscope.corpora.annotation import MAX_UNMATCHED, AnnotatedDocument, Mention, refusing_unmatched
 from headscope.corpora.mentions.brackets import Brackets, match_brackets, mentions_of
-from headscope.corpora.mentions.unmatched import MAX_UNMATCHED, refusing_unmatched
 from headscope.errors import InputError
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from headscope.corpora.fetch.by_name import resolve
-from headscope.corpora.fetch.from_url import SCHEMES, copied, is_address
+from headscope.corpora.by_name import resolve
+from headscope.corpora.from_url import SCHEMES, copied, is_address
 from headscope.corpora.given import given_text
 from headscope.corpora.reading import read_corpus
 from headscope.errors import InputError
@@ -126,7 +126,7 @@ def test_texts_in_memory_are_no_addresses(opened):
 
 def test_copies_are_gone_with_the_process(tmp_path):
     code = (
-        "import fsspec; from headscope.corpora.fetch.by_name import resolve\n"
+        "import fsspec; from headscope.corpora.by_name import resolve\n"
         "fsspec.filesystem('memory').pipe_file('/a.txt', b'text')\n"
         "print(open(resolve(['memory://a.txt'])[0]).read())"
     )

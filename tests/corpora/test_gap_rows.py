@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headscope.corpora.document import document_id
-from headscope.corpora.identity import distinct
+from headscope.corpora.document import distinct, document_id
 from headscope.corpora.mentions.gap_rows import GapRow, gap_rows, read_gap, split_words
 from headscope.errors import InputError
 from support.shared_data import data

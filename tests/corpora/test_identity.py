@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
-from headscope.corpora.document import Document
+from headscope.corpora.document import Copies, Document, Numbering, distinct
 from headscope.corpora.given import given_text
-from headscope.corpora.identity import Copies, Numbering, distinct
-from headscope.corpora.ordered import Ordered
-from headscope.corpora.reading import read_corpus
+from headscope.corpora.reading import Ordered, read_corpus
 
 
 def text(*lines, **more):
@@ -35,7 +33,7 @@ def test_the_second_of_equal_documents_is_numbered():
 
 
 def test_numbering_holds_for_more_ids_than_are_kept_unsorted(monkeypatch):
-    monkeypatch.setattr("headscope.corpora.identity._RECENT", 4)
+    monkeypatch.setattr("headscope.corpora.document._RECENT", 4)
     numbering = Numbering()
     ids = [f"{number * 7919 % 1009:x}" for number in range(300)]
     assert [numbering.unique(each) for each in ids] == ids
@@ -76,7 +74,7 @@ def test_copies_are_told_from_a_twentieth_of_the_documents_on():
 
 @pytest.mark.parametrize("held", [0, 1 << 25])
 def test_a_corpus_has_one_hash_and_is_read_by_ids_where_it_is_held(monkeypatch, held):
-    monkeypatch.setattr("headscope.corpora.ordered.MOST_HELD", held)
+    monkeypatch.setattr("headscope.corpora.reading.MOST_HELD", held)
     documents = [text(letter) for letter in "abcdefgh"]
     corpora = [Ordered(lambda own=own: iter(own), name="x") for own in (documents, documents[::-1])]
     for corpus, own in zip(corpora, (documents, documents[::-1]), strict=True):

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from headscope.corpora.annotation import AnnotatedSentence
 from headscope.corpora.document import document_id
 from headscope.corpora.trees.clark2019 import relation_line_documents
-from headscope.corpora.trees.treebank import GIVE_TREEBANK, read_treebank
-from headscope.corpora.trees.writer import to_relation_lines
+from headscope.corpora.trees.treebank import GIVE_TREEBANK, read_treebank, to_relation_lines
 from headscope.errors import InputError
 
 SHAPE = "expected a word and its head-label with a space between them (fox 3-nsubj)"

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from huggingface_hub import constants, file_download
 
-from headscope.corpora.fetch import parquet as parquet_corpora
-from headscope.corpora.fetch.by_name import fetch, is_remote, resolve
-from headscope.corpora.fetch.hub_trouble import trouble_of
-from headscope.corpora.text.plain import read_text
+from headscope.corpora import hub_parquet as parquet_corpora
+from headscope.corpora.by_name import fetch, is_remote, resolve
+from headscope.corpora.hub_names import trouble_of
+from headscope.corpora.reading import read_corpus
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError
 from support.hub_server import COMMIT, HubServer
@@ -229,7 +229,7 @@ def test_wikitext_is_text_with_an_article_a_document(hub, tmp_path):
     path = fetch("wikitext", cache_dir=tmp_path)
     assert path.name == f"wikitext-2-raw-v1-validation-{WIKITEXT_COMMIT}.txt"
     assert path.read_text() == WIKI_TEXT
-    assert [document.lines[-1] for document in read_text(path)] == ["Fish .", "A dog barks ."]
+    assert [document.lines[-1] for document in read_corpus(path)] == ["Fish .", "A dog barks ."]
     assert fetch("WikiText-2/dev", cache_dir=tmp_path) == path
 
 
@@ -389,7 +389,7 @@ def test_environment_variables_are_obeyed(hub, tmp_path):
 
     def run(name, **more):
         code = (
-            "import sys\nfrom headscope.corpora.fetch.by_name import resolve\nfrom headscope.errors import InputError\n"
+            "import sys\nfrom headscope.corpora.by_name import resolve\nfrom headscope.errors import InputError\n"
             "try:\n    print(*resolve(sys.argv[1:]))\nexcept InputError as error:\n    print(error)\n"
         )
         own = {"HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1"}
@@ -526,7 +526,7 @@ def test_real_wikitext_has_its_sixty_articles(name, formulas, tmp_path):
     lines = data(f"wikitext-2/{name}.txt").read_text(encoding="utf-8").split("\n")
     save(tmp_path / "x.parquet", [{"text": f"{line}\n" if line.strip() else ""} for line in lines])
     parquet_corpora.parquet_to_text(tmp_path / "x.parquet", tmp_path / "x.txt", name="wikitext")
-    documents = list(read_text(tmp_path / "x.txt"))
+    documents = list(read_corpus(tmp_path / "x.txt"))
     assert len(documents) == 60
     paragraphs = [line for line in lines if line.strip() and not (line[:3] == " = " and line[-3:] == " = ")]
     assert sum(len(document.lines) for document in documents) == len(paragraphs) + formulas

@@ -6,8 +6,8 @@ import conllu
 import pytest
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
-from headscope.corpora.trees.conllu import conllu_documents, read_conllu
-from headscope.corpora.trees.writer import lost_in, treebank_text
+from headscope.corpora.trees.conllu import conllu_documents
+from headscope.corpora.trees.treebank import lost_in, read_treebank, treebank_text
 from headscope.encoding.tokenizer.alignment import join_words
 from support.shared_data import data
 
@@ -91,7 +91,7 @@ def test_what_is_written_is_read_again():
 def test_treebanks_read_as_their_text(name):
     """Another library's reading: tokens and ranges as they are written are the text, and so is ours."""
     path = data(name)
-    sentences = (one for document in read_conllu(path) for one in document.sentences)
+    sentences = (one for document in read_treebank(path) for one in document.sentences)
     checked = 0
     for parsed, own in zip(conllu.parse_incr(io.StringIO(path.read_text())), sentences, strict=True):
         inside, raw = set(), []

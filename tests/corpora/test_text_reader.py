@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.corpora.document import document_id
+from headscope.corpora.reading import read_corpus
 from headscope.corpora.text import plain as text
-from headscope.corpora.text.plain import read_text, text_documents
+from headscope.corpora.text.plain import text_documents
 from headscope.errors import InputError
 
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff")
@@ -50,7 +51,7 @@ def test_without_blank_lines_a_file_is_one_document():
 def test_every_file_begins_a_document_and_equal_ones_are_numbered(tmp_path):
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("Same.\n\nSame.", encoding="utf-8")
-    documents = list(read_text([tmp_path]))
+    documents = list(read_corpus([tmp_path]))
     assert [document.lines for document in documents] == [("Same.",)] * 4
     first = documents[0].id
     assert [document.id for document in documents] == [first, f"{first}-2", f"{first}-3", f"{first}-4"]
@@ -61,7 +62,7 @@ def test_only_blank_lines(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"\n \n\t\r\n")
     with pytest.raises(InputError) as caught:
-        list(read_text([path]))
+        list(read_corpus([path]))
     assert str(caught.value) == (
         f"{path} has only blank lines: expected text, one sentence or one paragraph a line, "
         "with a blank line between documents"
@@ -102,6 +103,6 @@ def test_what_is_written_is_read_back(corpus, between, ending, closed, data):
         plain.write_bytes(content.encode())
         packed.write_bytes(gzip.compress(content.encode()))
         for path in (plain, packed):
-            documents = list(read_text([path]))
+            documents = list(read_corpus([path]))
             assert [list(document.lines) for document in documents] == corpus
             assert len({document.id for document in documents}) == len(corpus)

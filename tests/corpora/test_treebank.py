@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
-from headscope.corpora.trees.treebank import read_treebank
-from headscope.corpora.trees.writer import lost_in, treebank_text
+from headscope.corpora.trees.treebank import lost_in, read_treebank, treebank_text
 from headscope.errors import InputError, OptionError
 
 GIVE = (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headscope.corpora.trees.universal_tags import TAGS, universal_tag
-from headscope.encoding.packing.sentence_packing import tags_of_fields
+from headscope.corpora.trees.tree import TAGS, universal_tag
+from headscope.encoding.sentence_packing import tags_of_fields
 from headscope.errors import InputError
 
 

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from headscope.app.options.beside_run import FUNCTIONS
-from headscope.declarations import requests
-from headscope.declarations.analysis_list import STAGES
+from headscope.app.beside_run import FUNCTIONS
+from headscope.declarations import analysis_list
+from headscope.declarations.analysis_list import REQUESTS, STAGES
 from headscope.declarations.option import options_of
-from headscope.declarations.requests import REQUESTS
 from headscope.declarations.run_options import RunOptions
+from headscope.encoding.choices import DTYPES
 from headscope.errors import OptionError
-from headscope.models.loading.load_choices import DTYPES
 
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")
@@ -120,7 +119,7 @@ def test_what_is_given_says_what_is_measured(given, wanted):
 
 
 def test_what_is_left_out_unless_it_is_named():
-    assert requests.BY_NAME == OPTIONS["include"].choices == BY_NAME
+    assert analysis_list.BY_NAME == OPTIONS["include"].choices == BY_NAME
     for wrong in ("direction", "stats"):
         with pytest.raises(OptionError) as refused:
             RunOptions(include=("pca", wrong))

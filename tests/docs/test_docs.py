@@ -12,8 +12,8 @@ import headscope_decoder
 import headscope_minilm
 import pytest
 
-from headscope.analyses.effects.joint import compute, orders
-from headscope.embedded import EMBEDDED_MODELS
+from headscope.analyses.effects import joint_compute, joint_orders
+from headscope.installing import EMBEDDED_MODELS
 from support.demo_treebank import demo_conllu
 from support.docs import PAGES, ROOT, blocks, run_line, sequences
 from support.model_folders import save_classifier, save_few_heads, save_tiny_masked_lm
@@ -80,7 +80,7 @@ def folder(tmp_path, monkeypatch, request, classifier, few_heads, few_decoder_he
     monkeypatch.setattr(headscope_decoder, "folder", lambda: few_decoder_heads)
     leave_drawing_out(monkeypatch, page="tutorial" not in request.node.name)
     # A pass for each set of heads. Import both modules before patching, or the second would keep the patched numbers.
-    for module in (compute, orders):
+    for module in (joint_compute, joint_orders):
         monkeypatch.setattr(module, "DRAWS", 2)
         monkeypatch.setattr(module, "SETS", 8)
     (tmp_path / "my.txt").write_text(STORY * 12)

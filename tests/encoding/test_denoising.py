@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headscope.encoding.questions.denoising import Denoising, runs, span_places
-from headscope.encoding.questions.loss_questions import generator_of
+from headscope.encoding.denoising import Denoising, runs, span_places
+from headscope.encoding.loss_questions import generator_of
 from headscope.errors import ModelError
 from support.inputs import CLS, SEP, made_up_segment
 from support.task_models import MASK, SENTINELS, MadeUpTokenizer

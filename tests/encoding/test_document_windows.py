@@ -9,8 +9,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from transformers import PreTrainedTokenizerFast
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
+from headscope.encoding.document_windows import WindowCounts, cut_windows
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.document_windows import WindowCounts, cut_windows
 from headscope.errors import OptionError
 
 SPECIAL = ["<s>", "</s>", "<pad>", "<unk>"]

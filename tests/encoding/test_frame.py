@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.frame import Frame
+from headscope.encoding.encoder import Encoder, Frame
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.tokenizer.pieces import text_places
 from support.inputs import CLS, SEP

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.encoding.questions.loss_questions import NO_TARGET, GivenLabels, NextToken, generator_of
+from headscope.encoding.loss_questions import NO_TARGET, GivenLabels, NextToken, generator_of
 from headscope.encoding.segment import NO_WORD, Segment
 from support.inputs import made_up_segment
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headscope.encoding.questions.denoising import MaskedTokens
-from headscope.encoding.questions.loss_questions import NO_TARGET
+from headscope.encoding.denoising import MaskedTokens
+from headscope.encoding.loss_questions import NO_TARGET
 from headscope.errors import ModelError
 from support.inputs import CLS, SEP, made_up_segment
 from support.task_models import MASK, MadeUpTokenizer

@@ -8,7 +8,7 @@ from transformers import AutoTokenizer
 
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.errors import InputError
 
 LINES = ("one two three", "four five", "six seven eight nine ten eleven twelve", "thirteen fourteen", "fifteen")

@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerFast
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.sentence_packing import SentenceCounts, SentencePacker, shuffled
+from headscope.encoding.sentence_packing import SentenceCounts, SentencePacker, shuffled
 
 
 def encoder(*, merges=False) -> Encoder:

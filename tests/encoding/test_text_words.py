@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerFast
 import headscope as hs
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.tokenizer.text_words import ACROSS, LONG, UNTRACED, piece_words, text_words
 from headscope.views.snapshot.snapshot_of import take_snapshot

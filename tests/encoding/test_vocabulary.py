@@ -7,11 +7,11 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from headscope.embedded import EMBEDDED_MODELS
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 from headscope.encoding.vocabulary import KeyClass, Vocabulary, punctuation_class, read_vocabulary
+from headscope.installing import EMBEDDED_MODELS
 from headscope.models.loading.load_model import load_tokenizer
 
 TEXTS = ["the cat, the dog. and the cow, too.", "it sat. it ran, it slept."] * 5

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
+from headscope.encoding.document_windows import cut_windows
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.document_windows import cut_windows
-from headscope.encoding.packing.sentence_packing import SentencePacker
 from headscope.encoding.segment import NO_WORD
+from headscope.encoding.sentence_packing import SentencePacker
 from headscope.encoding.tokenizer.alignment import join_words
 from support.shared_data import data
 
@@ -130,7 +130,7 @@ def test_languages_without_spaces_are_read_without():
 def test_words_in_a_random_order_are_apart_where_the_language_has_spaces():
     from random import Random
 
-    from headscope.encoding.packing.sentence_packing import shuffled
+    from headscope.encoding.sentence_packing import shuffled
 
     assert shuffled(JAPANESE, Random(0)).spaces == JAPANESE.spaces
     english = sentence(("Hi", ",", "you", "!"), (False, True, False, True))
@@ -188,7 +188,7 @@ def test_windows_begin_before_a_multi_word_token_or_behind_it():
 def test_words_apart_or_in_a_random_order_are_the_syntactic_ones():
     from random import Random
 
-    from headscope.encoding.packing.sentence_packing import shuffled
+    from headscope.encoding.sentence_packing import shuffled
     from headscope.prepare.annotated import all_apart
 
     document = AnnotatedDocument(sentences=(DU,))

@@ -12,7 +12,7 @@ from headscope.attention.scan import scan
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import KeyClass
-from headscope.examples import example_inputs
+from headscope.examples import example_tables
 from headscope.examples.example_tables import TOP_EXAMPLES
 from headscope.examples.excerpts import ExcerptCollector, best_stretch, highest, inputs_to_read, statistic_by_key
 from headscope.examples.top_examples import TOP_EXAMPLE_STATISTICS, TopExampleAccumulator
@@ -219,7 +219,7 @@ def measured():
     """With room for all of the few inputs."""
     run = prepare(RunOptions(max_inputs=24, stages=("stats",)))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(example_inputs, "_SHARE", 1)
+        patched.setattr(example_tables, "_SHARE", 1)
         return run, StatsMeasurement(run).measure()
 
 

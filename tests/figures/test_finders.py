@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from headscope.figures import entropy_by_layer, stats_points
-from headscope.figures.finders import LARGER, finders_of
+from headscope.figures.head_points import LARGER, finders_of
 from support import mock_inputs
 
 FINDERS = {(2, 4): ["obj"], (5, 3): ["nsubj", "det"]}

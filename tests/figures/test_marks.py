@@ -4,7 +4,7 @@ import pytest
 from matplotlib.collections import PathCollection
 
 from headscope.analyses.for_report import drawings_of
-from headscope.report_kit.pictures.drawing import LEAST_PIXELS
+from headscope.present.drawing import LEAST_PIXELS
 from support import mock_inputs
 from support.measured import about
 from support.mock_whole import whole

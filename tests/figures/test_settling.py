@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from headscope.figures.label_boxes import boxes_of, crowded, labels_of, meeting, over
-from headscope.figures.paper import on_paper
+from headscope.figures.label_places import boxes_of, crowded, labels_of, meeting, over
 from headscope.figures.saving import svg_text
 from headscope.figures.settling import settle
-from headscope.figures.style import house_style, new_figure
+from headscope.figures.style import house_style, new_figure, on_paper
 
 
 def drawn(figure):

@@ -12,12 +12,11 @@ from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.corpora.document import Document
 from headscope.corpora.reading import read_corpus
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding import encoder
+from headscope.encoding import encoder, max_inputs
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import max_inputs
-from headscope.encoding.packing.line_packing import Packer
-from headscope.encoding.packing.max_inputs import read_enough
-from headscope.encoding.packing.sentence_packing import SentencePacker
+from headscope.encoding.line_packing import Packer
+from headscope.encoding.max_inputs import read_enough
+from headscope.encoding.sentence_packing import SentencePacker
 from headscope.encoding.tokenizer import bounds
 from headscope.encoding.tokenizer.pieces import FastBackend
 from headscope.errors import InputError, ModelError

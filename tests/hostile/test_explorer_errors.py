@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from headscope.app.explorer.http_answers import LONGEST, Limits, describe_error, internal_error
+from headscope.app.explorer.request import LONGEST, Limits, describe_error, internal_error
 from support.explorer import running, until
 from support.hostile import printable
 from support.http_bytes import ask, connect, post, request

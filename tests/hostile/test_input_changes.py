@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from transformers import AutoModelForMaskedLM
 
-from headscope.analyses.probes.data.word_vectors import read_vectors
-from headscope.corpora.ordered import Passes
+from headscope.analyses.probes.word_vectors import read_vectors
+from headscope.corpora.reading import Passes
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus
@@ -34,7 +34,7 @@ def short_wait(monkeypatch):
 @pytest.fixture(autouse=True)
 def nothing_is_held(monkeypatch):
     """Corpora are read anew each time, as one that is too large to be held is."""
-    monkeypatch.setattr("headscope.corpora.ordered.MOST_HELD", 0)
+    monkeypatch.setattr("headscope.corpora.reading.MOST_HELD", 0)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ import time
 import pytest
 
 from headscope.corpora.files import expand
-from headscope.corpora.mentions.coreference_files import coreference_files
 from headscope.corpora.opening import GIVE, is_pipe
-from headscope.corpora.trees.treebank import form_of, read_treebank
+from headscope.corpora.trees.treebank import coreference_files, form_of, read_treebank
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError, OptionError
 from headscope.prepare.annotated import AnnotatedCorpus, mention_corpora

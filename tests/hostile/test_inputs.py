@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from headscope.corpora.mentions.unmatched import refusing_unmatched
+from headscope.corpora.annotation import refusing_unmatched
 from headscope.errors import HeadscopeError
 from support.hostile import each, printable
 from support.hostile_inputs import DAMAGES, READERS, damaged, dropped, parquet_cases, read_parquet, refused

@@ -10,11 +10,10 @@ import pytest
 import typer
 
 import headscope
-from headscope import entry_points, installing
-from headscope.app.cli.program_commands import commands_of_packages
-from headscope.app.cli.usage import GroupedCommand
-from headscope.corpora.demo import demo_text, demo_treebank
+from headscope import installing
+from headscope.app.cli.program_commands import GroupedCommand, commands_of_packages
 from headscope.errors import InputError, ModelError, OptionError
+from headscope.installing import demo_text, demo_treebank
 from headscope.models.loading.load_model import load_model
 from headscope.models.loading.locating import embedded_folder
 
@@ -53,7 +52,7 @@ def test_an_embedded_model_is_named_by_its_package(monkeypatch):
 
 
 def test_the_trainer_is_named_by_its_package(monkeypatch, capsys):
-    monkeypatch.setattr(entry_points, "entry_points", lambda group: [])
+    monkeypatch.setattr(installing, "entry_points", lambda group: [])
     (train,) = commands_of_packages(taken=frozenset())
     program = typer.Typer(rich_markup_mode=None)
     train.add_to(program, shown_by=GroupedCommand)

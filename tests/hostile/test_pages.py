@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from headscope.app.explorer.http_answers import Limits
 from headscope.app.explorer.page import explorer_page
-from headscope.atlas.atlas_page import atlas_page
+from headscope.app.explorer.request import Limits
 from headscope.figures import line_diagram
+from headscope.reporting.atlas_page import atlas_page
 from headscope.reporting.report_page import render_report
 from headscope.views.attention_page import attention_page
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps

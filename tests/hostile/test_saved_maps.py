@@ -10,7 +10,7 @@ import torch
 
 import headscope as hs
 from headscope.analyses.syntax.measure import SyntaxMeasurement
-from headscope.attention.distributions import sum_tolerance, wrong_row
+from headscope.attention.row_checks import sum_tolerance, wrong_row
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import AttentionError, HeadscopeError, InputError
 from headscope.maps.index_reader import read_index

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from headscope.analyses.distances.facts import PAGE as DISTANCES
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.app.cli import printing, report
 from headscope.app.cli.printing import show
 from headscope.app.cli.program import app, main
@@ -21,10 +21,10 @@ from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import InputError
 from headscope.present.page import Page
-from headscope.report_kit.relation_names import short
-from headscope.report_kit.tables.terminal import Grid
+from headscope.present.page_tables import Grid
+from headscope.present.study import Study
+from headscope.present.words import short
 from headscope.scans.progress import Progress
-from headscope.study.study import Study
 from headscope.visible import printable as made_printable
 from support import hostile_terminal as made
 from support import mock_inputs
@@ -125,16 +125,16 @@ def test_a_table_of_clusters(text, capsys, distances):
 @thirds[0]
 def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     """Findings, notes, the model's and the folder's name."""
-    from headscope.atlas import atlas_files as atlas_run
-    from headscope.reporting import every_finding as reporting_run
+    from headscope.reporting import atlas_files as atlas_run
+    from headscope.reporting import story as reporting_run
 
     study = SimpleNamespace(
         summary=lambda: f"{text}: 2 x 2 heads", manifest={"notes": [text]}, path=tmp_path / text, report_path=text
     )
     monkeypatch.setattr(atlas_run, "run_report", lambda *_, **__: study)
     monkeypatch.setattr(reporting_run, "first_findings", lambda _: [f"8-10 finds {text}."])
-    defaults = {name: each.default for name, each in signature(report.command).parameters.items()}
-    report.command(**{**defaults, "out": tmp_path})
+    defaults = {name: each.default for name, each in signature(report.report).parameters.items()}
+    report.report(**{**defaults, "out": tmp_path})
     out = capsys.readouterr().out
     check_output(out, text)
     assert len(out.splitlines()) == 5
@@ -155,12 +155,12 @@ def test_what_is_typed(way, text, capsys, tmp_path, monkeypatch):
 @each_text
 def test_any_refusal(text, capsys, monkeypatch):
     """What a reader says of a document's id, a word or a relation."""
-    from headscope.app.cli import usage
+    from headscope.app.cli import program_commands
 
     def refuse(*_):
         raise InputError(f"document {text}, word {text}: expected a number")
 
-    monkeypatch.setattr(usage.typer.main, "get_command", refuse)
+    monkeypatch.setattr(program_commands.typer.main, "get_command", refuse)
     code, out, err = run(capsys, "stats")
     assert (code, out) == (2, "")
     assert printable(err)

@@ -7,7 +7,7 @@ import pytest
 
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.encoding.tokenizer.unknown import EARLY, KnownPieces
 from headscope.errors import InputError
 from headscope.models.loading.load_model import load_tokenizer

@@ -16,8 +16,9 @@ from safetensors.numpy import load_file
 from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
+from headscope.attention.model.segment_source import left_padding_works
 from headscope.attention.scan import scan
-from headscope.attention.words.word_attention import word_level
+from headscope.attention.word_attention import word_level
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError, OutputError
 from headscope.maps.growing_folder import MapsFolder
@@ -26,9 +27,8 @@ from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.writer import MapsWriter
 from headscope.models.anatomy import KindLayout
-from headscope.models.left_padding import left_padding_works
 from headscope.storage.lock import place_held
-from headscope.storage.unfinished import is_own
+from headscope.storage.places import is_own
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model
 

@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 
 import headscope as hs
 from headscope.errors import ModelError
-from headscope.models.loading.hashing import weights_hash
+from headscope.models.identity import weights_hash
 from headscope.models.loading.load_model import load_model
 from headscope.models.loading.task_heads import load_writer
 from support.inputs import eager_maps

@@ -13,13 +13,13 @@ from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
-from headscope.models.guided import GUIDED
-from headscope.statistics.inference.worth_saying import LARGE_SHARE
+from headscope.encoding.line_packing import Packer
+from headscope.installing import demo_text
+from headscope.models.identity import GUIDED
+from headscope.statistics.inference.significance import LARGE_SHARE
 from headscope.statistics.statistic_catalog import STATISTICS
 
 DOCUMENTS = 12

@@ -2,11 +2,11 @@
 
 import pytest
 
+from headscope.attention.model import segment_source
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
+from headscope.attention.model.segment_source import left_padding_works
 from headscope.errors import ModelError
-from headscope.models import left_padding
-from headscope.models.left_padding import left_padding_works
 from support.benchmarks import benchmark, families_read
 
 WORKS = ("bert", "gpt2", "llama", "t5", "gemma2", "bloom", "roberta")
@@ -31,7 +31,7 @@ def test_what_is_padded_on_the_left_is_read_as_alone_or_refused(family, monkeypa
     keep = bench._Keep()
     works = left_padding_works(model, anatomy, words)
     # What is found is asked for once more where a source is made.
-    monkeypatch.setattr(left_padding, "left_padding_works", lambda *_: works)
+    monkeypatch.setattr(segment_source, "left_padding_works", lambda *_: works)
     if not works:
         assert family not in WORKS
         with pytest.raises(

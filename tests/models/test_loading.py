@@ -15,7 +15,7 @@ import headscope as hs
 from headscope.attention.model.examination import examine
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
-from headscope.models.loading.hashing import weights_hash
+from headscope.models.identity import weights_hash
 from headscope.models.loading.load_model import LoadedModel, load_model, longest_input
 from headscope.models.loading.refusals import WORKING_FAMILIES, in_words
 from support.hub_server import HubServer
@@ -27,7 +27,7 @@ from support.tiny_tokenizers import tiny_tokenizer
 LOAD = (
     "import sys\n"
     "from headscope.errors import ModelError\n"
-    "from headscope.models.loading.hashing import weights_hash\n"
+    "from headscope.models.identity import weights_hash\n"
     "from headscope.models.loading.load_model import load_model\n"
     "try:\n"
     "    loaded = load_model(sys.argv[1], revision=sys.argv[2] if len(sys.argv) > 2 else None)\n"

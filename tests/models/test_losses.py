@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from headscope.attention.model.examination import examine
-from headscope.encoding.questions.denoising import Denoising, MaskedTokens
-from headscope.encoding.questions.loss_questions import NO_TARGET, NextToken
+from headscope.encoding.denoising import Denoising, MaskedTokens
+from headscope.encoding.loss_questions import NO_TARGET, NextToken
 from headscope.errors import OptionError
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import ask_of, asked_logits, choose_loss, loss_of, segment_losses

@@ -12,13 +12,11 @@ import headscope as hs
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
 from headscope.installing import how_to_install
-from headscope.models.adaptation import adaptation_facts
-from headscope.models.loading.hashing import weights_hash
-from headscope.models.loading.in_memory import model_in_memory
+from headscope.models.identity import adaptation_facts, weights_hash
+from headscope.models.loading.in_memory import model_in_memory, with_random_weights
 from headscope.models.loading.load_model import load_model
 from headscope.models.placement import check_placement, device_of
-from headscope.models.random_weights import with_random_weights
-from headscope.prepare.signature import model_facts
+from headscope.prepare.reading_model import model_facts
 from support.benchmarks import benchmark
 from support.docs import ROOT
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from headscope.declarations.run_options import RunOptions
-from headscope.models.loading.load_choices import DTYPES, precision_note
+from headscope.encoding.choices import DTYPES, precision_note
 from headscope.prepare.prepared_run import prepare_model_run
 from support.model_folders import save_tiny_bert
 

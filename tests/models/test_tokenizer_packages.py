@@ -8,7 +8,7 @@ import transformers as tf
 
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError
-from headscope.models.folder import missing_packages
+from headscope.models.loading import refusals
 from headscope.models.loading.load_model import load_model
 from support.slow_tokenizers import byt5, esm, sentence_piece_model
 
@@ -56,7 +56,7 @@ def test_letters_in_a_vocabulary(tmp_path):
 
 def without(monkeypatch, *modules, raised):
     """As where packages are not installed: transformers then raises what it raises."""
-    found = missing_packages.find_spec
+    found = refusals.find_spec
 
     def find(name):
         return None if name in modules else found(name)
@@ -64,7 +64,7 @@ def without(monkeypatch, *modules, raised):
     def fail(*_, **__):
         raise raised
 
-    monkeypatch.setattr(missing_packages, "find_spec", find)
+    monkeypatch.setattr(refusals, "find_spec", find)
     monkeypatch.setattr(tf.AutoTokenizer, "from_pretrained", fail)
 
 

@@ -6,7 +6,7 @@ import torch
 import transformers as tf
 
 import headscope as hs
-from headscope.analyses.norms.sums import NormAccumulator
+from headscope.analyses.norms.compute import NormAccumulator
 from headscope.models.loading.in_memory import model_in_memory, without_head
 from support.tiny_models import CONFIGS
 from support.tiny_tokenizers import tiny_tokenizer

@@ -1,11 +1,12 @@
-"""Plants defects in a copy of the tree, one at a time, and says which the tests find.
+"""Plant defects in a copy of the tree, one at a time, and print which of them the tests find.
 
-    python tests/mutants/run.py                      all of them, folder by folder
-    python tests/mutants/run.py --folder attention   those of one folder of src/headscope, or of one package
-    python tests/mutants/run.py --check              only whether each can still be planted
+    python tests/mutants/run.py                      all defects
+    python tests/mutants/run.py --folder attention   defects of one folder of src/headscope, or of one package
+    python tests/mutants/run.py --match ratio        defects with this text in their file, code or tests
+    python tests/mutants/run.py --check              only check that each defect can be planted
 
-A defect that no test finds is missed, and the command ends with 1: a promise lost its test. Where the text of a
-defect no longer stands in its file exactly once, nothing is run, and it is said which to write anew (`defects.py`).
+A missed defect means that a promise has lost its test: the command then ends with status 1. Where a file does not
+contain the text of a defect exactly once, nothing runs, and the command names the entries of `defects` to rewrite.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import pytest
 from defects import DEFECTS, Defect
 
 ROOT = Path(__file__).resolve().parents[2]
-# Environments, caches and what tests write: no test reads them.
+# Folders that no test reads: environments, caches and output of tests.
 LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "node_modules", "*.egg-info", "findings", "shared"
 )
@@ -41,27 +42,36 @@ FAILED = (1, 2)  # a test failed; a file of tests could not be imported
 
 
 def troubles(defects: list[Defect]) -> list[str]:
-    """Say of each defect that cannot be planted why, and what to do."""
+    """List the defects that cannot be planted, with the reason and the remedy."""
     said = []
     for defect in defects:
         path = ROOT / defect.path
         if not path.is_file():
-            said.append(f"{defect.file}: there is no such file; name the one that the code moved to")
+            said.append(f"{defect.file}: the file does not exist; name the file that the code moved to")
             continue
         times = path.read_text(encoding="utf-8").count(defect.old)
         if times != 1:
             said.append(
-                f"{defect.file}: {defect.old!r} stands there {times} times, expected once; give the text of the line "
-                "as it is now"
+                f"{defect.file}: the file contains {defect.old!r} {times} times, expected once; copy the line from the "
+                "file"
             )
-        for test in defect.tests:
-            if not (ROOT / "tests" / test.partition("::")[0]).is_file():
-                said.append(f"{defect.file}: there are no tests in tests/{test}; name those that should find it")
+        said += [
+            f"{defect.file}: tests/{test} is not a test; name one as folder/test_file.py::test_function"
+            for test in defect.tests
+            if not is_test(test)
+        ]
     return said
 
 
+def is_test(name: str) -> bool:
+    """Return True if a name, such as `maps/test_pickles.py::test_rows[case]`, is that of a test function."""
+    path, _, function = name.partition("::")
+    file = ROOT / "tests" / path
+    return file.is_file() and f"def {function.partition('[')[0]}(" in file.read_text(encoding="utf-8")
+
+
 def copied(folder: Path) -> Path:
-    """Copy the tree into a folder, without what is made anew."""
+    """Copy the tree into a folder, without environments and caches."""
     shutil.copytree(ROOT, folder, ignore=LEFT_OUT, symlinks=True)
     modules = ROOT / "tests" / "views" / "js" / "node_modules"
     if modules.is_dir():
@@ -70,10 +80,10 @@ def copied(folder: Path) -> Path:
 
 
 def finds(tree: Path, tests: tuple[str, ...]) -> bool:
-    """Whether one of the tests fails in a tree.
+    """Return True if a test fails in a tree.
 
     Raises:
-        RuntimeError: they could not be run at all.
+        RuntimeError: pytest could not run the tests.
     """
     output = tree / "output.txt"
     process = get_context("fork").Process(target=_test, args=(tree, tests, output))
@@ -81,14 +91,14 @@ def finds(tree: Path, tests: tuple[str, ...]) -> bool:
     process.join(MOST_SECONDS)
     if process.is_alive():
         process.kill()
-        return True  # it hangs, which somebody would notice
+        return True  # a test that hangs is noticed
     if process.exitcode not in (0, *FAILED):
         raise RuntimeError(f"pytest ended with {process.exitcode}:\n{output.read_text()[-4000:]}")
     return process.exitcode in FAILED
 
 
 def _test(tree: Path, tests: tuple[str, ...], output: Path) -> None:
-    """Run tests in a process of their own, which has all that takes long to import but the package itself."""
+    """Run tests in a forked process, in which all slow imports are done except those of the package."""
     with output.open("w") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
@@ -103,14 +113,14 @@ def _test(tree: Path, tests: tuple[str, ...], output: Path) -> None:
 
 
 def planted(defects: list[Defect], tree: Path) -> Iterator[tuple[Defect, bool, float]]:
-    """Yield each defect with whether it was found, and the seconds that took; the tree is mended in between."""
+    """Yield each defect, True if a test found it, and the seconds; restore the file after each."""
     for number, defect in enumerate(defects, 1):
         path = tree / defect.path
         whole = path.read_text(encoding="utf-8")
         began = time.monotonic()
         try:
             path.write_text(whole.replace(defect.old, defect.new), encoding="utf-8")
-            # Compiled modules are told apart by the second: none may be taken for that of another defect.
+            # Python compares the times of sources in seconds: each defect needs a time that no compiled module has.
             os.utime(path, (0, number))
             yield defect, finds(tree, defect.tests), time.monotonic() - began
         finally:
@@ -119,13 +129,21 @@ def planted(defects: list[Defect], tree: Path) -> Iterator[tuple[Defect, bool, f
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--folder", help="of src/headscope, such as attention, or a package; all when left out")
-    parser.add_argument("--check", action="store_true", help="only whether each can be planted")
+    parser.add_argument("--folder", help="folder of src/headscope, such as attention, or a package; all when left out")
+    parser.add_argument(
+        "--match", default="", metavar="TEXT", help="text in the file, the code or the tests of a defect"
+    )
+    parser.add_argument("--check", action="store_true", help="only check that each defect can be planted")
     options = parser.parse_args()
     folders = sorted({each.folder for each in DEFECTS})
     if options.folder not in (None, *folders):
         parser.error(f"--folder {options.folder}: there are defects in {', '.join(folders)}")
-    chosen = [each for each in DEFECTS if options.folder in (None, each.folder)]
+    chosen = [
+        each
+        for each in DEFECTS
+        if options.folder in (None, each.folder)
+        if any(options.match in text for text in (each.file, each.old, each.new, *each.tests))
+    ]
     if said := troubles(chosen):
         print("\n".join(said), file=sys.stderr)
         return 2
@@ -137,10 +155,10 @@ def main() -> int:
         import_module(name)
     missed = 0
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        for defect, found, seconds in planted(chosen, copied(Path(folder) / "tree")):
-            missed += not found
-            print(f"{'found ' if found else 'MISSED'} {seconds:5.0f} s  {defect.file}: {defect.new}", flush=True)
-    print(f"{len(chosen) - missed} of {len(chosen)} found")
+        for defect, is_found, seconds in planted(chosen, copied(Path(folder) / "tree")):
+            missed += not is_found
+            print(f"{'found ' if is_found else 'MISSED'} {seconds:5.1f} s  {defect.file}: {defect.new!r}", flush=True)
+    print(f"found {len(chosen) - missed} of {len(chosen)} defects")
     return int(missed > 0)
 
 

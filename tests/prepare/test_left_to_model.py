@@ -7,7 +7,7 @@ from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.corpora.given import given_text
 from headscope.declarations.run_options import RunOptions
 from headscope.models.loading.load_model import load_model
-from headscope.prepare.left_to_model import SINGLE_LINES, with_packing
+from headscope.prepare.input_sizes import SINGLE_LINES, with_packing
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import measure
 from support.model_folders import save_tiny_bert
@@ -145,7 +145,7 @@ class TestControls:
 
     @pytest.mark.parametrize(("requested", "measured"), [(None, 0), (0, 0), (1, 1)])
     def test_of_a_large_model_those_that_were_asked_for(self, requested, measured, bert, tmp_path, monkeypatch):
-        monkeypatch.setattr("headscope.prepare.left_to_model.LARGE", 1000)
+        monkeypatch.setattr("headscope.prepare.input_sizes.LARGE", 1000)
         run, said = prepared(bert, tmp_path, PROMPTS, controls=requested, stages=("behaviors",))
         assert run.controls == run.options.shaping["controls"] == measured
         assert (self.NOTE in said) == (self.NOTE in run.facts()["notes"]) == (measured == 0)

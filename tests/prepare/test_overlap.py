@@ -6,9 +6,8 @@ import json
 import pytest
 
 import headscope as hs
-from headscope.analyses.probes.data.tree_sentences import tree_sentences
-from headscope.corpora.trees.treebank import read_treebank
-from headscope.corpora.trees.writer import treebank_text
+from headscope.analyses.probes.tree_sentences import tree_sentences
+from headscope.corpora.trees.treebank import read_treebank, treebank_text
 from headscope.errors import HeadscopeError, OptionError
 from headscope.prepare.annotated import AnnotatedCorpus
 from headscope.prepare.overlap import check_overlap, overlap_facts, overlap_line, shared_files

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.prepare.segment_cache import SegmentCache
+from headscope.prepare.drawn_inputs import SegmentCache
 from support.inputs import made_up_segments
 
 SEGMENTS = made_up_segments(6, seed=1)

@@ -8,7 +8,7 @@ from jinja2 import nodes
 
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.present.page import Page
-from headscope.report_kit.report_parts import Context
+from headscope.present.report_parts import Context
 from support.template_runs import RUNS
 
 PAGES = {each.name: each.load("facts:PAGE") for each in ANALYSES if each.report == "facts:PARTS"}

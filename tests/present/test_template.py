@@ -6,8 +6,8 @@ from types import ModuleType
 import pytest
 
 from headscope.present.facts import Fact
+from headscope.present.linked_sentences import HeadRef, numbered
 from headscope.present.template import Template
-from headscope.report_kit.linked_sentences import HeadRef, numbered
 from support import mock_inputs
 from support.measured import about
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from headscope.report_kit.words import words_for
+from headscope.present.words import words_for
 from headscope.reporting.report_page import render_report
 from headscope.statistics.statistic_catalog import NAMES, is_share
 from support import mock_inputs

@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from headscope.report_kit.claim_rules import stand_out
-from headscope.report_kit.kinds import kinds_of
-from headscope.report_kit.linked_sentences import measured
-from headscope.report_kit.tables.cells import Cell
-from headscope.reporting.every_finding import findings, headline
+from headscope.present.cells import Cell
+from headscope.present.claim_rules import stand_out
+from headscope.present.kinds import kinds_of
+from headscope.present.linked_sentences import measured
+from headscope.reporting.story import findings, headline
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_differences import stats_differences
@@ -90,7 +90,7 @@ def test_rank_is_claimed_only_beyond_the_runner_up():
 
 def test_more_than_half_needs_the_whole_interval():
     inputs = mock_inputs.encoder()
-    claim = "2 of 72 heads put over half of their attention (whole 95% interval) on the previous token: "
+    claim = "2 of 72 heads put over half of their attention on the previous token (95% intervals above 50%): "
     assert f"{claim}1-2 and 2-6." in texts(inputs, "position")
     inputs = put(inputs, "previous", (2, 6), ci_low=0.49)
     assert not [text for text in texts(inputs, "position") if "over half" in text and "previous" in text]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.report_kit.kinds import kinds_of
+from headscope.present.kinds import kinds_of
 from headscope.reporting.report_page import render_report
 from support import mock_inputs
 from support.attention_pages import settled

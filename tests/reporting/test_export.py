@@ -15,9 +15,8 @@ import pytest
 
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import OptionError, OutputError
-from headscope.report_kit.words import words_for
-from headscope.reporting.export import export
-from headscope.storage.workbook import workbook_bytes
+from headscope.present.words import words_for
+from headscope.reporting.export import export, workbook_bytes
 from support import mock_inputs
 from support.mock_probes import with_probes
 from support.mock_study import write_study

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.atlas.atlas_page import write_atlas
+from headscope.reporting.atlas_page import write_atlas
 from headscope.reporting.report_page import render_report
 from support import mock_inputs
 from support.measured import blank_figures, with_parts

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.reporting.head_summary import NOTHING_SUPPORTED, head_summaries
-from headscope.statistics.role_catalog import OTHERWISE
+from headscope.statistics.roles import OTHERWISE
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_behaviors import place_of, with_behaviors

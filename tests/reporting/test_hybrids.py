@@ -2,10 +2,10 @@
 
 import pytest
 
-from headscope.report_kit.kinds import kinds_of
+from headscope.present.kinds import kinds_of
+from headscope.present.manifest import _misshapen
 from headscope.reporting.payload import data_block
 from headscope.reporting.report_page import render_report
-from headscope.study.manifest import _misshapen
 from support import mock_inputs
 from support.measured import with_parts
 

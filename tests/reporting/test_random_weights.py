@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from headscope.reporting.every_finding import findings
 from headscope.reporting.head_summary import head_summaries
-from headscope.statistics.measures import NORM, of_measure
+from headscope.reporting.story import findings
 from headscope.statistics.roles import roles
+from headscope.statistics.tables.frames import NORM, of_measure
 from support.random_worlds import HEADS, LAYERS, RandomWorld
 
 SIZE = LAYERS * HEADS

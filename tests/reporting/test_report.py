@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.stats.facts import PAGE
-from headscope.models.folder.shown import short_name
-from headscope.report_kit.kinds import kinds_of
-from headscope.report_kit.words import words_for
-from headscope.reporting.every_finding import findings, headline, write_figures
+from headscope.present.kinds import kinds_of
+from headscope.present.words import words_for
 from headscope.reporting.report_page import render_report, write_report
+from headscope.reporting.story import findings, headline, write_figures
 from headscope.statistics.statistic_catalog import is_share, of_topic
 from headscope.views.quantize import read_weights
+from headscope.visible import short_name
 from support import mock_inputs
 from support.measured import about, blank_figures, with_parts
 from support.mock_distances import with_distances

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headscope.report_kit.comparing import Comparison, compared, verdicts
-from headscope.reporting.every_finding import findings, headline
-from headscope.statistics.inference.worth_saying import shown
+from headscope.present.claim_rules import Comparison, compared, verdicts
+from headscope.reporting.story import findings, headline
+from headscope.statistics.inference.significance import shown
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_syntax import MEASURED, with_treebank
@@ -343,7 +343,7 @@ def test_a_comparison_that_was_not_made_is_none(inputs):
 def test_no_finding_compares_two_numbers_by_their_intervals():
     """Walks the report's and the atlas's code: no end of one interval is held against an end of another."""
     import headscope.analyses as analyses
-    import headscope.atlas as atlas
+    import headscope.reporting as atlas
     import headscope.reporting as reporting
 
     ends = {"low": {"low", "ci_low"}, "high": {"high", "ci_high"}}

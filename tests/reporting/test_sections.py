@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from headscope.report_kit.captions import caption, captioned
-from headscope.report_kit.report_parts import section
+from headscope.present.page_tables import caption, captioned
+from headscope.present.report_parts import section
 from headscope.reporting.report_page import render_report
 from headscope.views.markup import el
 from support import mock_inputs

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.report_kit.report_parts import GROUPS
+from headscope.present.report_parts import GROUPS
 from headscope.reporting.report_page import render_report
 from support import mock_inputs
 from support.axe import violations

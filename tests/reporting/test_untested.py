@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.for_report import every_part
-from headscope.reporting.every_finding import findings, headline
+from headscope.reporting.story import findings, headline
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_distances import with_distances

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.for_report import functions_of, measures_of
-from headscope.study.head_columns import head_columns
+from headscope.present.head_columns import head_columns
 from support import mock_inputs
 from support.measured import about
 from support.mock_behaviors import with_behaviors

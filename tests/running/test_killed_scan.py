@@ -7,11 +7,11 @@ import pytest
 
 from headscope.encoding import shards
 from headscope.prepare.prepared_run import prepare
+from headscope.present.manifest import read_manifest
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS
-from headscope.storage.unfinished import is_own
-from headscope.study.manifest import read_manifest
+from headscope.storage.places import is_own
 from soak import killing
 from soak.tasks import answers, left_behind
 from support.scanning import shards_of

@@ -10,16 +10,16 @@ import pytest
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding import shards
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.prepared_run import prepare, prepare_model_run
+from headscope.present.study import open_study
 from headscope.running.parts import PART, check_options, check_parts, read_part_number, read_parts, write_part
 from headscope.running.stages import measurement_of, stages_of, text_scan
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.storage.sealed import read_sealed, write_sealed
-from headscope.study.study import open_study
 from soak import killing
 from soak.tasks import answers, left_behind
 from support.scanning import scanning_stages, shards_of

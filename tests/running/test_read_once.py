@@ -7,7 +7,7 @@ import pytest
 from headscope.attention.model.model_pass import ModelPass
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
-from headscope.examples.example_inputs import example_tokens
+from headscope.examples.example_tables import example_tokens
 from headscope.prepare import reading_model
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure

@@ -3,8 +3,8 @@
 import pytest
 
 from headscope.declarations.run_options import RunOptions
-from headscope.running.run_name import free_folder, run_name
-from headscope.study.manifest import MANIFEST, write_manifest
+from headscope.present.manifest import MANIFEST, write_manifest
+from headscope.running.run_folder import free_folder, run_name
 
 
 @pytest.mark.parametrize(

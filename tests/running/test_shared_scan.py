@@ -1,5 +1,6 @@
 """A run reads its text once: stages that sum over it share a scan, and each stays as it would be by itself."""
 
+import json
 from collections import defaultdict
 from dataclasses import replace
 
@@ -10,11 +11,11 @@ from headscope.attention.model.model_pass import ModelPass
 from headscope.declarations.analysis import TEXT_INPUTS
 from headscope.declarations.analysis_list import STAGES
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import open_study
 from headscope.running import writing
 from headscope.running.stages import measure, measure_stage, measurement_of, scan_runner, text_scan
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
-from headscope.study.study import open_study
 from soak.tasks import answers
 from support.scanning import shards_of
 from support.small_runs import sharded_options
@@ -194,6 +195,11 @@ def test_stopped_between_stages_no_other_is_computed_again(every, whole, tmp_pat
         patch.setattr(writing, "measure_stage", measured)
         with pytest.raises(KeyboardInterrupt):
             write_run(prepare(every), tmp_path / "out")
+    finished = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))["stages"]
+    kept = {path.name.partition(".")[0] for path in (tmp_path / "out" / SHARDS).iterdir()}
+    assert finished.keys() & kept == set()
+    assert finished
+    assert kept
     found.clear()
     write_run(prepare(every), tmp_path / "out")
     assert found == []

@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 
 import headscope as hs
-from headscope.declarations.analysis_list import ANALYSES, STAGES
-from headscope.declarations.requests import REQUESTS
+from headscope.declarations.analysis_list import ANALYSES, REQUESTS, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare import annotated
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import open_study
 from headscope.running.stages import stages_of
 from headscope.running.writing import read_stages, write_run
-from headscope.study.study import open_study
 from support.demo_treebank import demo_conllu, demo_documents
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 from support.undrawn import leave_drawing_out

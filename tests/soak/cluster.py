@@ -21,8 +21,8 @@ from headscope.declarations.run_options import RunOptions
 from headscope.encoding import shards
 from headscope.errors import ModelError
 from headscope.prepare.prepared_run import prepare_model_run
-from headscope.running.cluster.cluster_options import ClusterOptions
-from headscope.running.cluster.ray_engine import RayEngine
+from headscope.running.ray_connection import ClusterOptions
+from headscope.running.ray_engine import RayEngine
 from headscope.running.writing import write_run
 from soak.tasks import answers, left_behind
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headscope.report_kit.pictures import drawing
+from headscope.present import drawing
 from headscope.reporting import report_page as page
 from headscope.running import writing
 from headscope.storage.atomic import write_bytes

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import OutputError
+from headscope.storage.places import is_own
 from headscope.storage.sealed import read_sealed
-from headscope.storage.unfinished import is_own
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 
@@ -92,8 +92,8 @@ def tasks(base: Path) -> list[Task]:
         return RunOptions(model=model, text=text, packing="single", max_length=32, stages=stages, shard_minutes=0)
 
     def merge(out: Path) -> None:
-        from headscope.atlas.atlas_files import run_report
         from headscope.prepare.prepared_run import prepare_model_run
+        from headscope.reporting.atlas_files import run_report
         from headscope.running.parts import read_parts, write_part
         from headscope.scans.shard_checkpoint import Part
 
@@ -106,7 +106,7 @@ def tasks(base: Path) -> list[Task]:
 
     def pages(out: Path) -> None:
         import headscope as hs
-        from headscope.atlas.atlas_files import run_report
+        from headscope.reporting.atlas_files import run_report
         from headscope.reporting.export import export
 
         if not (base / "finished").exists():  # made once, before anything is killed

@@ -2,13 +2,13 @@
 
 import math
 
+import pandas as pd
 import pytest
 
 from headscope.analyses.coref.tables import COREF
 from headscope.analyses.syntax.tables import SYNTAX_BEST
-from headscope.statistics.role_catalog import ROLES
-from headscope.statistics.roles import role_of
-from headscope.study.head_columns import finders
+from headscope.present.head_columns import finders
+from headscope.statistics.roles import ROLES, role_of
 from support.stand_ins import stand_in
 
 UNIFORM = math.log(128)
@@ -82,3 +82,22 @@ def test_the_head_of_coreference_comes_once_and_after_relations():
     assert finds(None, coreference) == {("decoder", 3, 1): ["coreference"]}
     assert finds(best.head(0), None) == {}
     assert finds(None, None) is None
+
+
+def test_the_strongest_head_of_a_role_has_the_highest_value_of_its_statistic():
+    names = {(1, 1): "previous", (1, 2): "previous", (2, 1): "previous", (2, 2): "next"}
+    values = {(1, 1): 0.6, (1, 2): 0.9, (2, 1): 0.7, (2, 2): 0.8}
+    heads = [{"kind": "decoder", "layer": layer, "head": head} for layer, head in names]
+    named = pd.DataFrame([{**each, "role": names[each["layer"], each["head"]]} for each in heads])
+    shares = [
+        {**each, "statistic": statistic, "value": value if statistic == names[head] else 0.95, "measure": measure}
+        for each in heads
+        for head in [(each["layer"], each["head"])]
+        for statistic in ("previous", "next")
+        for measure, value in (("weight", values[head]), ("norm", 1 - values[head] / 10))
+    ]
+    mean = {"kind": "decoder", "layer": 1, "head": None, "statistic": "previous", "value": 0.99, "measure": "weight"}
+    rows = strongest(pd.DataFrame([*shares, mean]), named).set_index("role")
+    assert rows.loc["previous", ["layer", "head", "statistic", "value"]].tolist() == [1, 2, "previous", 0.9]
+    assert rows.loc["next", ["layer", "head", "statistic", "value"]].tolist() == [2, 2, "next", 0.8]
+    assert len(rows) == 2

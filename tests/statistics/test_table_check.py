@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.statistics.tables.table_check import check_table
+from headscope.statistics.tables.frames import check_table
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 SCHEMA = TableSchema(

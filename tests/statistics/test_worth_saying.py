@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from headscope.statistics.inference.confidence import ratio_interval
-from headscope.statistics.inference.worth_saying import apart, p_of_interval, shown
+from headscope.statistics.inference.significance import apart, p_of_interval, shown
 
 NAN = float("nan")
 

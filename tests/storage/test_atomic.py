@@ -88,7 +88,7 @@ def test_a_kill_while_folders_change_places_loses_neither(exchange, tmp_path, mo
 
 
 # Puts an old folder back that a killed run had set aside; gives up gigabytes of a cache to the run that was quicker.
-OTHERS = {"storage/unfinished.py", "analyses/probes/data/map_cache.py"}
+OTHERS = {"storage/places.py", "analyses/probes/map_cache.py"}
 
 
 def renames(path):

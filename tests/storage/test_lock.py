@@ -11,7 +11,7 @@ import pytest
 
 from headscope.errors import OutputError
 from headscope.storage.lock import check_held, folder_held, place_held, placed
-from headscope.storage.unfinished import lock_of
+from headscope.storage.places import lock_of
 
 HOLDER = """
 import sys, time

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.storage.files import read_arrays, write_arrays
-from headscope.storage.packed import SPEC, pack, unpack
+from headscope.storage.files import SPEC, pack, read_arrays, unpack, write_arrays
 
 
 def same_bits(one, other):

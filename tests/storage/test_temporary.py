@@ -9,11 +9,11 @@ import tempfile
 
 import pytest
 
-from headscope.storage.scratch import TemporaryFolder, temporary_folder_at
+from headscope.storage.lock import TemporaryFolder, temporary_folder_at
 
 OWNER = """
 import os, sys, time
-from headscope.storage.scratch import TemporaryFolder
+from headscope.storage.lock import TemporaryFolder
 folder = TemporaryFolder()
 print(folder.path, flush=True)
 if sys.argv[1:] == ["waits"]:
@@ -21,7 +21,7 @@ if sys.argv[1:] == ["waits"]:
 """
 FORKING = """
 import os
-from headscope.storage.scratch import TemporaryFolder
+from headscope.storage.lock import TemporaryFolder
 folder = TemporaryFolder()
 for ending in ("del folder", "pass"):
     if (child := os.fork()) == 0:

@@ -5,9 +5,8 @@ import os
 import pytest
 
 from headscope.storage.atomic import is_free, whole_or_absent, write_bytes
-from headscope.storage.lock import place_held
-from headscope.storage.scratch import scratch
-from headscope.storage.unfinished import aside_of, contents, is_own, lock_of, part_of, sweep
+from headscope.storage.lock import place_held, scratch
+from headscope.storage.places import aside_of, contents, is_own, lock_of, part_of, sweep
 
 NAMES = ("out", "tables.parquet", "a b", "ß" * 120, "x" * 255, ".hidden", "new\nline")
 

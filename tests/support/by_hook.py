@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from headscope.attention.head_id import HeadId
 from headscope.attention.interventions.intervention import halves_of
-from headscope.encoding.questions.loss_questions import NO_TARGET, Question
+from headscope.encoding.loss_questions import NO_TARGET, Question
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import model_inputs
 from support.inputs import CLS, SEP, vocabulary

@@ -8,7 +8,7 @@ import pandas as pd
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from headscope.analyses.coref.gap_sums import GapSums
+from headscope.analyses.coref.gap import GapSums
 from headscope.analyses.coref.mentions import FIELD, mention_table
 from headscope.analyses.coref.sums import CoreferenceSums
 from headscope.encoding.segment import Segment

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
-from headscope.analyses.syntax.arcs.sums import DependencyOptions
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import OFFSETS, ArcTable, DependencyOptions
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.tables.frames import DISTANCES
 
 LAYOUT = (KindLayout("encoder", 2, 3), KindLayout("decoder", 1, 2))
 TABLE = ArcTable(("obj", "nsubj", "acl", "case", "root", "punct", "other"))

@@ -1,8 +1,8 @@
 """Documents of the demonstration's treebank, for tests that read a small one."""
 
 from headscope.corpora.annotation import AnnotatedDocument
-from headscope.corpora.demo import demo_treebank
-from headscope.corpora.trees.conllu import read_conllu
+from headscope.corpora.trees.treebank import read_treebank
+from headscope.installing import demo_treebank
 
 
 def demo_conllu(first: int, last: int) -> str:
@@ -13,4 +13,4 @@ def demo_conllu(first: int, last: int) -> str:
 
 def demo_documents(first: int, last: int) -> list[AnnotatedDocument]:
     """Return the documents from `first` to `last`, counted from 1."""
-    return [*read_conllu(demo_treebank())][first - 1 : last]
+    return [*read_treebank(demo_treebank())][first - 1 : last]

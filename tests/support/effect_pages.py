@@ -1,7 +1,7 @@
 """What the page and the terminal say of effects: sentences by topic, sections by name."""
 
 from headscope.analyses.effects.facts import PAGE, PARTS
-from headscope.report_kit.tables.terminal import Grid
+from headscope.present.page_tables import Grid
 from support.measured import about
 
 

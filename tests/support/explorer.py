@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from headscope.app.cli.explore import config_of, listen
 from headscope.app.explorer.model_shelf import Shelf, named_models
-from headscope.app.explorer.serve import config_of, listen
 from headscope.app.explorer.web_app import Explorer
 
 TOKEN = "a-token-only-for-tests"

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from headscope.attention.interventions.outcome import HeadEffects
+from headscope.attention.output_norms import OutputNorms
 from headscope.attention.tile import AttentionTile, HeadVectors
-from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.attention.visibility import visibility_of
 from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment

@@ -10,12 +10,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from headscope.analyses.probes.data.word_vectors import read_vectors
-from headscope.corpora.fetch.parquet import parquet_to_conllu, parquet_to_text
-from headscope.corpora.mentions.coreference_files import read_coreference
+from headscope.analyses.probes.word_vectors import read_vectors
+from headscope.corpora.hub_parquet import parquet_to_conllu, parquet_to_text
 from headscope.corpora.mentions.gap_rows import read_gap
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.trees.treebank import read_treebank
+from headscope.corpora.trees.treebank import read_coreference, read_treebank
 from support.hostile import Case
 
 _CONLLU = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from support.mock_coreference import with_coreference
 from support.mock_inputs import encoder
 from support.mock_probes import with_probes

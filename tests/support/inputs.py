@@ -6,10 +6,10 @@ import numpy as np
 import torch
 
 from headscope.attention.model.examination import examine
+from headscope.attention.model.segment_source import left_padding_works
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
 from headscope.models.anatomy import Anatomy, Path
-from headscope.models.left_padding import left_padding_works
 from support.tiny_models import VOCABULARY, shared_tiny_model
 
 # MPNet reserves id 1 for padding whatever its configuration says.

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.report_kit.pictures import drawing
-from headscope.report_kit.report_parts import Context
-from headscope.study.study import Study
+from headscope.present import drawing
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
 
 # What a study computes of its tables, and a test may say instead.
 COMPUTED = ("roles", "is_bert_base")

@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.distribution.deciles import DECILES
-from headscope.analyses.distribution.row_measures import NAMES
-from headscope.analyses.distribution.tables import DISTRIBUTION, EXAMPLES
+from headscope.analyses.distribution.sums import DECILES
+from headscope.analyses.distribution.tables import DISTRIBUTION, EXAMPLES, NAMES
 from support.measured import with_parts
 from support.stand_ins import table_of
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.effects.kept.tables import EFFECT_KEPT
+from headscope.analyses.effects.tables import EFFECT_KEPT
 from support.measured import with_parts
 from support.mock_explanation import explained_share
 from support.stand_ins import table_of

@@ -3,7 +3,7 @@
 import numpy as np
 
 from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_EXAMPLES, EXPLANATION_GROUPS
-from headscope.report_kit.numbers import percent
+from headscope.present.numbers import percent
 from support.measured import with_parts
 from support.stand_ins import table_of
 

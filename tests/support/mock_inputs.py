@@ -7,8 +7,7 @@ import pandas as pd
 
 from headscope.analyses.stats.tables import EXAMPLES, STATS
 from headscope.attention.row_quantities import CLASSES, OFFSETS, RowQuantity
-from headscope.statistics.role_catalog import ROLES
-from headscope.statistics.roles import role_of
+from headscope.statistics.roles import ROLES, role_of
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS, is_share
 from support.measured import study_in_memory, with_parts

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.norms.sums import INACTIVE_BELOW, KEY_CLASSES
-from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, VALUE
+from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, INACTIVE_BELOW, KEY_CLASSES, NORMS, OUTPUT, VALUE
 from support.measured import with_parts
 from support.stand_ins import table_of
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_LAYERS, PROBE_RELATIONS, PROBE_WEIGHTS, PROBES
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.tables.frames import DISTANCES
 from support.measured import with_parts
 from support.mock_differences import probe_differences
 from support.stand_ins import table_of

@@ -1,9 +1,9 @@
 """Made-up runs as directories: what `mock_inputs` builds, written as a run writes it."""
 
 from headscope.examples.example_tables import TOP_EXAMPLES
+from headscope.present.manifest import write_manifest
+from headscope.present.study import open_study
 from headscope.storage.files import write_parquet
-from headscope.study.manifest import write_manifest
-from headscope.study.study import open_study
 from support.stand_ins import table_of
 
 

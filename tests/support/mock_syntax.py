@@ -10,7 +10,7 @@ from headscope.analyses.syntax.tables import (
     SYNTAX_EXAMPLES,
     SYNTAX_NOOP,
 )
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.tables.frames import DISTANCES
 from support.measured import with_parts
 from support.mock_differences import syntax_differences
 from support.stand_ins import table_of

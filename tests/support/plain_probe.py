@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.analyses.probes.data.tree_sentences import TreeSentence
+from headscope.analyses.probes.tree_sentences import TreeSentence
 
 
 class PlainProbe(torch.nn.Module):

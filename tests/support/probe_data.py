@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from headscope.analyses.probes.data.map_cache import TableWriter, WordMaps
-from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.data.tree_sentences import TreeSentence, kinds_of, numbered
-from headscope.analyses.probes.data.word_maps import SPECIAL
+from headscope.analyses.probes.map_cache import TableWriter, WordMaps
+from headscope.analyses.probes.probe_data import SPECIAL, ProbeData
+from headscope.analyses.probes.tree_sentences import TreeSentence, kinds_of, numbered
 from support.trees import random_tree
 
 WORDS = ("cat", "dog", "sat", "ran", "the", "a", "red", "on", "mat", "it")

@@ -3,8 +3,9 @@
 A quick test is not marked `slow` or `browser`, and only the first case of its function runs; tests that take long all
 the same are named at the end of the run, so that the marks follow measurements.
 
-A sample contains all tests that find a planted defect (`mutants/defects.py`). Other functions run with at most
-`MOST_CASES` cases, and functions marked `slow` only every `SLOW_EVERY`-th time; the seed draws both.
+A sample contains the tests that planted defects name (`mutants/defects`): all cases of a function, or the named case.
+Other functions have at most `MOST_CASES` cases in it, and one in `SLOW_EVERY` of the functions marked `slow`, both
+drawn by the seed.
 """
 
 import ast
@@ -84,19 +85,26 @@ def quick_tests(items: list[Any]) -> list[Any]:
 
 
 def sampled_tests(items: list[Any], *, seed: int) -> list[Any]:
-    """Return a sample of the collected tests, in their order, with all tests that find planted defects."""
-    named = {test.partition("::")[0] for defect in DEFECTS for test in defect.tests}
+    """Return a sample of the collected tests, in their order, with the tests that find planted defects."""
+    named = {test for defect in DEFECTS for test in defect.tests}
     cases: dict[tuple[Path, str], list[Any]] = defaultdict(list)
-    for item in items:
-        cases[item.path, item.nodeid.partition("[")[0]].append(item)
     kept: set[Any] = set()
-    for (path, function), own in cases.items():
+    for item in items:
+        function, _, case = _name_below_tests(item).partition("[")
+        cases[item.path, function].append(item)
+        if named & {function, f"{function}[{case}"}:
+            kept.add(item)
+    for (_, function), cases_of_function in cases.items():
         draw = random.Random(f"{seed} {function}")
-        if path.is_relative_to(TESTS) and path.relative_to(TESTS).as_posix() in named:
-            kept.update(own)
-        elif not own[0].get_closest_marker("slow") or draw.randrange(SLOW_EVERY) == 0:
-            kept.update(own if len(own) <= MOST_CASES else draw.sample(own, MOST_CASES))
+        if not cases_of_function[0].get_closest_marker("slow") or draw.randrange(SLOW_EVERY) == 0:
+            kept.update(draw.sample(cases_of_function, min(MOST_CASES, len(cases_of_function))))
     return [item for item in items if item in kept]
+
+
+def _name_below_tests(item: Any) -> str:
+    """Return a test's name as defects name it: the path below tests, the function and the case."""
+    path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else item.path.as_posix()
+    return f"{path}::{item.nodeid.partition('::')[2]}"
 
 
 def files_of_tests() -> set[Path]:

@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 
 from headscope.analyses.probes import compute, trained_parsers
-from headscope.analyses.probes.fitting import attention_fit
-from headscope.analyses.probes.fitting import probe_training as train
-from headscope.analyses.probes.fitting.attention_fit import FitOptions
-from headscope.analyses.probes.fitting.plateau import Falling
+from headscope.analyses.probes.parsers import attention_fit
+from headscope.analyses.probes.parsers import probe_training as train
+from headscope.analyses.probes.parsers.attention_fit import FitOptions
+from headscope.analyses.probes.parsers.probe_training import Falling
 from headscope.analyses.probes.structural.layer_training import StructuralOptions
 from headscope.analyses.probes.structural.measure import measure_structural
 

@@ -9,7 +9,7 @@ import torch
 import transformers as tf
 
 import headscope as hs
-from headscope.corpora.demo import demo_text
+from headscope.installing import demo_text
 from headscope.models.loading.load_model import load_tokenizer
 
 LAYERS, HEADS, LENGTH = 2, 4, 64

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from headscope.declarations.analysis_list import ANALYSES
-from headscope.statistics.tables.table_check import check_table
+from headscope.statistics.tables.frames import check_table
 
 
 def schemas():

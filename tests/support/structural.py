@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headscope.analyses.probes.structural.state_store import StoredSentence
-from headscope.attention.vectors.hidden import WordStates
+from headscope.attention.word_rows import WordStates
 from headscope.encoding.segment import Segment
 from support.trees import random_tree
 

@@ -6,7 +6,7 @@ import pytest
 from headscope.corpora.document import Document
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.errors import InputError
 from headscope_train.packed_corpus import PackedInputs, hold_out, pack_inputs
 from headscope_train.text import TrainingText

@@ -20,7 +20,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.errors import ModelError, OptionError, OutputError
 from headscope_train import session as session_module
 from headscope_train.prepared_training import prepare

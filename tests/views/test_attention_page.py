@@ -65,7 +65,7 @@ def test_an_uncompressed_page_reads_the_same():
 def test_bytes_a_weight_on_the_embedded_model(tokens):
     """Without compression 1.4 bytes of HTML a weight, base64 included; with it 1."""
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
-    from headscope.corpora.demo import demo_text
+    from headscope.installing import demo_text
     from headscope.models.loading.load_model import load_model
     from headscope.views.snapshot.capture import AttentionReader
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from headscope.declarations.analysis import Analysis
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures, MeasureLabel
-from headscope.report_kit.head_functions import FunctionScores
-from headscope.report_kit.report_parts import Context, Drawing, Parts
-from headscope.study.head_columns import groups_of, rows_of
-from headscope.study.once_a_study import once_a_study
-from headscope.study.study import Study
+from headscope.present.head_columns import groups_of, rows_of
+from headscope.present.head_functions import FunctionScores
+from headscope.present.report_parts import Context, Drawing, Parts
+from headscope.present.study import Study
+from headscope.present.values import once_a_study
 from headscope.visible import capital
 
 

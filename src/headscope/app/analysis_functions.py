@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.options.keywords import check_choices, offering, positional
-from headscope.app.options.run_arguments import run_options_of
-from headscope.app.options.taken import in_python, options_taken, pop_files, stages_measured, write_files
+from headscope.app.keywords import check_choices, offering, positional
+from headscope.app.run_arguments import (
+    in_python,
+    options_taken,
+    pop_files,
+    run_options_of,
+    stages_measured,
+    write_files,
+)
 from headscope.declarations.analysis import Analysis, Command
 from headscope.declarations.analysis_list import ANALYSES
 
 if TYPE_CHECKING:
-    from headscope.study.study import Study
+    from headscope.present.study import Study
 
 _DOCUMENTED = """{help}
 
@@ -51,7 +57,7 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
         from headscope.prepare.prepared_run import prepare
         from headscope.running.run_folder import check_run_folder
         from headscope.running.writing import read_stages, write_run
-        from headscope.storage.scratch import TemporaryFolder
+        from headscope.storage.lock import TemporaryFolder
 
         temporary = None if "out" in beside else TemporaryFolder()
         folder = beside["out"] if temporary is None else temporary.path

@@ -11,16 +11,15 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.options.beside_run import ATTENTION, PRUNE, RUN, SCAN, VIEW
-from headscope.app.options.keywords import check_choices, check_model, check_text, checked, offering, positional
-from headscope.app.options.run_arguments import loaded_model, run_options_of
-from headscope.app.options.taken import in_python
+from headscope.app.beside_run import ATTENTION, PRUNE, RUN, SCAN, VIEW
+from headscope.app.keywords import check_choices, check_model, check_text, checked, offering, positional
+from headscope.app.run_arguments import in_python, loaded_model, run_options_of
 from headscope.declarations.analysis_list import STAGES
+from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
-from headscope.models.loading.load_choices import LOADING
 
 if TYPE_CHECKING:
-    from headscope.study.study import Study
+    from headscope.present.study import Study
 
 _OF_A_RUN = in_python(RUN.values(), STAGES.values())
 
@@ -47,8 +46,8 @@ def report(model: Any = None, **options: Any) -> Study:
         HeadscopeError: a problem that the user can fix; the message says how.
     """
     run_options, beside = run_options_of("report", model, options, _OF_A_RUN)
-    from headscope.atlas.atlas_files import run_report
-    from headscope.storage.scratch import TemporaryFolder
+    from headscope.reporting.atlas_files import run_report
+    from headscope.storage.lock import TemporaryFolder
 
     temporary = None if "out" in beside else TemporaryFolder()
     out = beside["out"] if temporary is None else temporary.path
@@ -88,7 +87,7 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     check_text("text", text, needed=True)
     check_text("text_b", text_b)
     check_choices(values, ATTENTION)
-    from headscope.app.attention_array import attention_array
+    from headscope.app.on_text import attention_array
 
     model = values.pop("model", None)
     loaded = loaded_model(model, values, arguments=values)
@@ -103,8 +102,8 @@ def open_study(path: str | Path) -> Study:
     Raises:
         InputError: the folder has no run, or its manifest has changed since the run wrote it.
     """
+    from headscope.present import study
     from headscope.reporting.study_words import STUDY_WORDS
-    from headscope.study import study
 
     return study.open_study(path, words=STUDY_WORDS)
 
@@ -125,12 +124,12 @@ def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
         InputError: the folder has no run, or the run has no statistics of heads on text.
         OutputError: `out` cannot be used for a site.
     """
-    from headscope.study.study import Study
+    from headscope.present.study import Study
 
     if not isinstance(study, Study | str | Path):
         raise OptionError(f"study is a {type(study).__name__}; expected a study, or the folder of a finished run")
     opened = study if isinstance(study, Study) else open_study(study)
-    from headscope.atlas.atlas_page import write_atlas
+    from headscope.reporting.atlas_page import write_atlas
 
     return write_atlas(opened, Path(out))
 
@@ -185,7 +184,7 @@ def scan(text: Any, accumulators: Any, **options: Any) -> list[Any]:
     Raises:
         HeadscopeError: the model, the text or an option is invalid.
     """
-    from headscope.app.scanning import scan_text
+    from headscope.app.on_text import scan_text
     from headscope.declarations.run_options import RunOptions
 
     values = checked("scan", options, SCAN, before=["text", "accumulators"])
@@ -200,7 +199,7 @@ _VIEWED = [positional("text", str | None), positional("text_b", str | None)]
 
 def _view(name: str, called: str, text: Any, text_b: Any, options: Mapping[str, Any]) -> Any:
     """Check the arguments of a view, and draw it."""
-    from headscope.app.notebook import view_of
+    from headscope.app.on_text import view_of
 
     values = checked(called, options, VIEW, before=["text", "text_b"])
     model = values.pop("model", None)

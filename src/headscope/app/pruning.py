@@ -1,22 +1,31 @@
 """`headscope prune` and `hs.prune`: choose the heads, load the checkpoint, and write it without them."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from headscope.attention.head_id import HeadId
+from headscope.attention.model.removed_heads import check_head
 from headscope.corpora.document import Document
 from headscope.corpora.given import given_text
 from headscope.corpora.reading import read_corpus
 from headscope.declarations.option import choose
 from headscope.encoding.choices import REMOVALS
-from headscope.errors import OptionError
+from headscope.errors import InputError, OptionError, did_you_mean
+from headscope.models.anatomy import KindLayout
 from headscope.models.loading.load_model import LoadedModel
-from headscope.models.loading.whole_checkpoint import load_checkpoint
-from headscope.running.pruning import HeadChoice, Pruned, named_heads, read_head_names, weakest_heads, write_pruned
+from headscope.models.loading.task_heads import load_checkpoint
+from headscope.present.study import Study, open_study
+from headscope.running.pruning import HeadChoice, Pruned, write_pruned
+from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.places import check_place
-from headscope.study.study import Study, open_study
+from headscope.visible import count
+
+_MOST_BYTES = 1 << 20  # of a file that lists heads
 
 
 def prune(
@@ -89,3 +98,88 @@ def _chosen(
     assert keep is not None
     opened = study if isinstance(study, Study) else open_study(study)
     return partial(weakest_heads, table=opened.heads, measure=by, keep=keep)
+
+
+def named_heads(layout: Sequence[KindLayout], *, names: Sequence[str]) -> tuple[HeadId, ...]:
+    """Return the named heads of a model, in order.
+
+    Args:
+        layout: heads of the model.
+        names: names such as `8-10` and `cross 8-10`; a bare name is of the model's first kind.
+
+    Raises:
+        OptionError: a head does not exist, or no name is given.
+    """
+    try:
+        heads = {HeadId.parse(name, kind=layout[0].kind) for name in names}
+    except ValueError as error:
+        raise OptionError(str(error)) from None
+    for head in heads:
+        check_head(head, layout)
+    if not heads:
+        raise OptionError("no head to remove was named; expected one or more, as 8-10")
+    return tuple(sorted(heads))
+
+
+def weakest_heads(
+    layout: Sequence[KindLayout], *, table: pd.DataFrame, measure: str, keep: float
+) -> tuple[HeadId, ...]:
+    """Return the heads of a model with the smallest values of a measure, in order.
+
+    Args:
+        layout: heads of the model.
+        table: `study.heads` of the same model.
+        measure: name of its column.
+        keep: share of heads that stay, above 0 and below 1.
+
+    Raises:
+        OptionError: the measure does not exist or is missing for some heads, or the share keeps all or none of them.
+        InputError: the run is of a model with other heads.
+    """
+    measures = [name for name in table.select_dtypes("number").columns if name not in ("layer", "head")]
+    if measure not in measures:
+        raise OptionError(
+            f"the run has no measure {measure!r}; choose one of {', '.join(measures)}{did_you_mean(measure, measures)}"
+        )
+    heads = [HeadId(*row) for row in table[["kind", "layer", "head"]].itertuples(index=False)]
+    number = sum(part.layers * part.heads for part in layout)
+    if len(heads) != number:
+        raise InputError(
+            f"the run measured {count(len(heads), 'head')} and the model has {number:,}; expected a run of this model"
+        )
+    for head in heads:
+        check_head(head, layout)
+    kept = math.ceil(keep * number)
+    if not 0 < kept < number:
+        raise OptionError(
+            f"--keep {keep:g} keeps {kept:,} of {count(number, 'head')}; expected a share above 0 that leaves "
+            "some of them out"
+        )
+    values = table[measure].reset_index(drop=True)
+    unknown = [head for head, missing in zip(heads, values.isna(), strict=True) if missing]
+    if unknown:
+        raise OptionError(
+            f"the run has no {measure} of {count(len(unknown), 'head')}, as of {unknown[0]}; choose a "
+            "measure that it has of all heads, or name the heads to remove with --heads"
+        )
+    # Ties are broken by the order of layers.
+    order = values.sort_values(kind="stable")
+    return tuple(sorted(heads[position] for position in order.index[: number - kept]))
+
+
+def read_head_names(path: Path) -> list[str]:
+    """Read heads from a file: one per line, or several separated by commas; text after `#` is ignored.
+
+    Raises:
+        InputError: the file does not exist, or is not a text file.
+    """
+    try:
+        text = read_regular(path, most=_MOST_BYTES).decode("utf-8")
+    except FileNotFoundError:
+        raise InputError(f"no such file: {path}; give a text with a head a line, as 8-10") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text; expected a head a line, as 8-10") from None
+    except UnreadableFileError as error:
+        raise InputError(f"{path} {error.problem}; expected a text with a head a line, as 8-10") from None
+    parts = [part.strip() for line in text.splitlines() for part in line.partition("#")[0].split(",")]
+    return [part for part in parts if part]

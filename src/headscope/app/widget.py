@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from headscope.views.attention_page import ATTENTION_STYLE, attention_page
+from headscope.views.attention_page import ATTENTION_STYLE, HEIGHT, attention_page, frame, save_page
 from headscope.views.bundle import script, source
 from headscope.views.markup import json_text
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
-from headscope.views.static_page import HEIGHT, frame, save_page
 from headscope.views.view_payload import payload
 
 MOST_FALLBACK = 8_000_000

@@ -15,7 +15,7 @@ _ALIGNED = 16
 class HostCopy:
     """Collect tensors, and copy them to the host together.
 
-    handle = copy.add(sums)  # nothing waits
+    handle = copy.add(sums)  # returns at once
     copy.fetch()  # waits for the device once, for all that was added
     handle.array
     """

@@ -48,11 +48,6 @@ def finish_entropy(weighted: Tensor, log_total: Tensor) -> None:
     torch.sub(log_total, weighted, out=weighted)
 
 
-def uniform_entropy(keys: Tensor) -> Tensor:
-    """Return the entropy of uniform attention over `keys` keys, ln n."""
-    return torch.log(keys)
-
-
 def of_classes(key_classes: Tensor, wanted: Sequence[KeyClass]) -> Tensor:
     """Return True for keys of some classes, in the shape of `key_classes`; no tensor is copied to the device for it."""
     return reduce(torch.logical_or, [key_classes == key_class for key_class in wanted])

@@ -6,10 +6,10 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from headscope.attention.finite import FiniteChecks
 from headscope.attention.host_copy import HostCopy
 from headscope.attention.model.model_source import TileSource
 from headscope.attention.model.segment_source import SegmentSource
+from headscope.attention.row_checks import FiniteChecks
 from headscope.attention.tile import AttentionTile, join_rows
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch

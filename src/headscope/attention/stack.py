@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from headscope.attention.tile import AttentionTile
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.models.anatomy import KindLayout
 
 SEGMENT_LIMIT = 64 << 20

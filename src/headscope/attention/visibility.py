@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.attention.row_quantities import BY_CLASS, ROW_STATISTICS, SHARES, RowQuantity
-from headscope.attention.row_statistics import class_indicators, uniform_entropy, write_positions
+from headscope.attention.row_statistics import class_indicators, write_positions
 from headscope.encoding.segment import SegmentInfo
 
 # Number of visibility entries that are read at once, so that intermediate arrays stay in cache.
@@ -64,7 +64,7 @@ class Visibility:
             write_positions(out[:, :, rows], visible_keys, start=self.start + rows.start, square=self.square)
         out[..., BY_CLASS] = sums[..., :-1]
         out[..., SHARES] /= number[..., None]
-        out[..., RowQuantity.ENTROPY] = uniform_entropy(number)
+        out[..., RowQuantity.ENTROPY] = torch.log(number)
         out[..., RowQuantity.MAX_WEIGHT] = 1 / number
         out[..., RowQuantity.SINK_LOGIT] = self.sink / number
         return out

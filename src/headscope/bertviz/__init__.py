@@ -6,7 +6,6 @@
 Layers, heads and positions are numbered from 0 here, as in BertViz; everywhere else in headscope from 1.
 """
 
-from headscope.bertviz.head_view import head_view
-from headscope.bertviz.model_view import model_view
+from headscope.bertviz.showing import head_view, model_view
 
 __all__ = ["head_view", "model_view"]

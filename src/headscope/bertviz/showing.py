@@ -1,4 +1,4 @@
-"""Display of a page in a notebook, or its return: BertViz's `html_action`."""
+"""BertViz's head view and model view, and the display or return of a page by its `html_action`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from headscope.palette import SCHEMES
 
 if TYPE_CHECKING:
     from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
+
 
 ACTIONS = ("view", "return")
 
@@ -36,9 +37,8 @@ def show_page(
     Raises:
         OptionError: another action, or there is no notebook.
     """
-    from headscope.views.attention_page import attention_page
+    from headscope.views.attention_page import StaticPage, attention_page
     from headscope.views.state import opening
-    from headscope.views.static_page import StaticPage
 
     if html_action not in ACTIONS:
         raise OptionError(f"html_action {html_action!r} is not known; choose one of {', '.join(ACTIONS)}")
@@ -88,3 +88,113 @@ def _labels(option: str, numbers: Sequence[int], known: Sequence[int]) -> tuple[
             "being 0 as BertViz counts"
         )
     return labels
+
+
+def head_view(
+    attention: Any = None,
+    tokens: Any = None,
+    sentence_b_start: int | None = None,
+    prettify_tokens: bool = True,
+    layer: int | None = None,
+    heads: Any = None,
+    encoder_attention: Any = None,
+    decoder_attention: Any = None,
+    cross_attention: Any = None,
+    encoder_tokens: Any = None,
+    decoder_tokens: Any = None,
+    include_layers: Any = None,
+    html_action: str = "view",
+) -> Any:
+    """Draw attention as lines between tokens, heads in colors.
+
+    Args:
+        attention: self-attention, a tensor a layer, `[1, head, query, key]`, or what `generate` returns; with `tokens`.
+        tokens: the tokens of `attention`.
+        sentence_b_start: position of the second sentence's first token, from 0.
+        prettify_tokens: True to remove marks such as `Ġ` from the tokens.
+        layer: the layer to open with, from 0.
+        heads: the heads to open with, from 0; all when None.
+        encoder_attention: encoder attention of an encoder-decoder, with `encoder_tokens`.
+        decoder_attention: decoder attention of an encoder-decoder, with `decoder_tokens`.
+        cross_attention: cross attention of an encoder-decoder, with both token lists.
+        encoder_tokens: tokens of the encoder.
+        decoder_tokens: tokens of the decoder.
+        include_layers: the layers to keep, from 0; all when None.
+        html_action: `view` displays the view in a notebook; `return` returns an object whose `data` is the page.
+
+    Raises:
+        HeadscopeError: the attention, the tokens or a number is invalid.
+    """
+    from headscope.views.snapshot.given_arrays import raw_view
+
+    view = raw_view(
+        attention=attention,
+        tokens=tokens,
+        sentence_b_start=sentence_b_start,
+        encoder_attention=encoder_attention,
+        decoder_attention=decoder_attention,
+        cross_attention=cross_attention,
+        encoder_tokens=encoder_tokens,
+        decoder_tokens=decoder_tokens,
+        include_layers=include_layers,
+        count_from=0,
+        readable=prettify_tokens,
+    )
+    return show_page(
+        view, "head", html_action=html_action, layer=layer_label(view, layer), heads=head_labels(view, "heads", heads)
+    )
+
+
+def model_view(
+    attention: Any = None,
+    tokens: Any = None,
+    sentence_b_start: int | None = None,
+    prettify_tokens: bool = True,
+    display_mode: str = "dark",
+    encoder_attention: Any = None,
+    decoder_attention: Any = None,
+    cross_attention: Any = None,
+    encoder_tokens: Any = None,
+    decoder_tokens: Any = None,
+    include_layers: Any = None,
+    include_heads: Any = None,
+    html_action: str = "view",
+) -> Any:
+    """Draw every layer and head as a small picture.
+
+    Args:
+        attention: self-attention, a tensor a layer, `[1, head, query, key]`, or what `generate` returns; with `tokens`.
+        tokens: the tokens of `attention`.
+        sentence_b_start: position of the second sentence's first token, from 0.
+        prettify_tokens: True to remove marks such as `Ġ` from the tokens.
+        display_mode: `light` or `dark`.
+        encoder_attention: encoder attention of an encoder-decoder, with `encoder_tokens`.
+        decoder_attention: decoder attention of an encoder-decoder, with `decoder_tokens`.
+        cross_attention: cross attention of an encoder-decoder, with both token lists.
+        encoder_tokens: tokens of the encoder.
+        decoder_tokens: tokens of the decoder.
+        include_layers: the layers to keep, from 0; all when None.
+        include_heads: the heads to keep, from 0; all when None.
+        html_action: `view` displays the view in a notebook; `return` returns an object whose `data` is the page.
+
+    Raises:
+        HeadscopeError: the attention, the tokens or a number is invalid.
+    """
+    from headscope.views.snapshot.given_arrays import raw_view
+
+    scheme = scheme_of(display_mode)
+    view = raw_view(
+        attention=attention,
+        tokens=tokens,
+        sentence_b_start=sentence_b_start,
+        encoder_attention=encoder_attention,
+        decoder_attention=decoder_attention,
+        cross_attention=cross_attention,
+        encoder_tokens=encoder_tokens,
+        decoder_tokens=decoder_tokens,
+        include_layers=include_layers,
+        include_heads=include_heads,
+        count_from=0,
+        readable=prettify_tokens,
+    )
+    return show_page(view, "model", html_action=html_action, scheme=scheme)

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.document import Document
-from headscope.entry_points import load
+from headscope.installing import load
 
 _PACKAGE = "headscope.corpora"
 # Files with another ending are plain text.

@@ -11,11 +11,10 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from headscope.corpora.document import Document, check_label
-from headscope.corpora.fetch.by_name import is_remote
+from headscope.corpora.by_name import is_remote
+from headscope.corpora.document import Document, check_label, distinct
 from headscope.corpora.files import text_lines
 from headscope.corpora.formats import TEXT
-from headscope.corpora.identity import distinct
 from headscope.corpora.text.plain import text_documents, whole_documents
 from headscope.errors import InputError, OptionError
 

@@ -7,7 +7,7 @@ from typing import Any
 from headscope.declarations.head_measures import ChosenHeads, HeadMeasures
 from headscope.declarations.option import Option
 from headscope.encoding.choices import LOSSES
-from headscope.entry_points import load
+from headscope.installing import load
 from headscope.statistics.tables.table_schema import TableSchema
 
 # Options that shape every stage over a corpus. Saved maps fix all but the last.

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headscope.declarations.compat import DEFAULT_PACKING, DEFAULT_POOLING, DEFAULT_SPACING, UNSET
-from headscope.declarations.option import option
-from headscope.declarations.requests import BY_NAME, SKIPPABLE
+from headscope.declarations.analysis_list import BY_NAME, SKIPPABLE
+from headscope.declarations.option import DEFAULT_PACKING, DEFAULT_POOLING, DEFAULT_SPACING, UNSET, option
 from headscope.declarations.user_functions import Score, TextFeature
 from headscope.encoding.choices import (
+    DEVICE_MAPS,
     DOCUMENTS,
+    DTYPE_CHOICES,
     EXPLAINED,
     INTERVENTIONS,
     LOSSES,
@@ -22,7 +23,6 @@ from headscope.encoding.choices import (
     TOKEN_TYPES,
     TOO_LONG,
 )
-from headscope.models.loading.load_choices import DEVICE_MAPS, DTYPE_CHOICES
 
 if TYPE_CHECKING:
     from headscope.corpora.document import Document

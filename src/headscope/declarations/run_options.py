@@ -5,15 +5,12 @@ from functools import cached_property
 from typing import Any
 
 from headscope.declarations.analysis import Stage
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.compat import ORIGINAL, check_compat, pooling_of, spacing_of
-from headscope.declarations.option import documented, options_of
+from headscope.declarations.analysis_list import STAGES, check_requests, needed_requests, requests_of, stages_requested
+from headscope.declarations.option import ORIGINAL, check_compat, documented, options_of, pooling_of, spacing_of
 from headscope.declarations.option_list import OptionList
-from headscope.declarations.requests import check_requests, needed_requests, requests_of, stages_requested
-from headscope.declarations.user_functions import hash_of_features, hash_of_score
-from headscope.declarations.vectors_file import hash_of_vectors
+from headscope.declarations.user_functions import hash_of_features, hash_of_score, hash_of_vectors
+from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
-from headscope.models.loading.load_choices import LOADING
 
 
 @documented

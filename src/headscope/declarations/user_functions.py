@@ -1,13 +1,15 @@
-"""A user's functions: features that explain heads, and scores by which effects are measured."""
+"""A user's own functions and files: features that explain heads, scores of effects, word vectors."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from headscope.corpora.opening import is_pipe, other_than_file, source_name
 from headscope.errors import OptionError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -149,3 +151,34 @@ def hash_of_score(score: Score | None) -> str | None:
         return None
     digest = blake2b(repr(function_facts(score)).encode(), digest_size=8)
     return f"{name_of_score(score)} {digest.hexdigest()}"
+
+
+def check_vectors(path: Path) -> None:
+    """Raise an error for a file of word vectors that cannot be opened, or can be read only once.
+
+    Raises:
+        OptionError: the file is unusable; the message gives the reason.
+    """
+    name = source_name(path)
+    try:
+        if is_pipe(path):
+            raise OptionError(
+                f"--vectors {name} is a pipe, which can be read only once; write it to a file, and give that"
+            )
+        if kind := other_than_file(path):
+            raise OptionError(f"--vectors {name} is {kind}; expected a GloVe or word2vec text file")
+        path.open("rb").close()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise OptionError(f"--vectors {name} cannot be read ({why}); expected a GloVe or word2vec text file") from error
+
+
+def hash_of_vectors(path: Path) -> str:
+    """Return the hash of a file of word vectors.
+
+    Raises:
+        OptionError: as in `check_vectors`.
+    """
+    check_vectors(path)
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

@@ -1,11 +1,14 @@
-"""Padded batches of segments of similar length."""
+"""Padded batches of segments of similar length, made ahead while earlier ones are processed."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from queue import Queue
+from threading import Event, Thread
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
@@ -14,6 +17,7 @@ from headscope.encoding.vocabulary import KeyClass, Vocabulary
 # The number of batches whose segments are sorted by length together: enough for even batches, at constant memory.
 _WINDOW = 32
 Item = TypeVar("Item")
+_END = object()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,9 +42,17 @@ def collate(
 
     `decoder` says whether a decoder reads them, which decides the class of the first token (see `Vocabulary.of`).
     """
+    classes = [vocabulary.of(segment.ids, decoder=decoder) for segment in segments]
+    return padded_batch(segments, classes, pad_id=vocabulary.pad_id, padding_side=padding_side)
+
+
+def padded_batch(
+    segments: Sequence[Segment], classes: Sequence[Sequence[int] | NDArray[Any]], *, pad_id: int, padding_side: str
+) -> Batch:
+    """Pad segments with known classes, `[segment][token]`; arguments as `collate` takes them."""
     width = max(len(segment) for segment in segments)
 
-    def padded(rows: Iterable[np.ndarray], fill: int) -> Tensor:
+    def padded(rows: Iterable[Sequence[int] | NDArray[Any]], fill: int) -> Tensor:
         table = np.full((len(segments), width), fill, dtype=np.int64)
         for row, values in zip(table, rows):
             if padding_side == "right":
@@ -49,21 +61,20 @@ def collate(
                 row[width - len(values) :] = values
         return torch.from_numpy(table)
 
-    classes = padded((vocabulary.of(segment.ids, decoder=decoder) for segment in segments), 0)
+    key_classes = padded(classes, KeyClass.OTHER)
     valid = padded((np.ones(len(segment)) for segment in segments), 0).bool()
-    rows_per_class = torch.stack([((classes == c) & valid).sum(1) for c in KeyClass], dim=1)
     return Batch(
         segments=tuple(segments),
         token_types=padded((segment.token_types for segment in segments), 0),
         info=SegmentInfo(
-            ids=padded((segment.ids for segment in segments), vocabulary.pad_id),
-            classes=classes,
+            ids=padded((segment.ids for segment in segments), pad_id),
+            classes=key_classes,
             word_ids=padded((segment.word_ids for segment in segments), NO_WORD),
             valid=valid,
             lengths=valid.sum(1),
             documents=tuple(segment.document for segment in segments),
             indices=tuple(segment.index for segment in segments),
-            rows_per_class=rows_per_class,
+            rows_per_class=torch.stack([((key_classes == c) & valid).sum(1) for c in KeyClass], dim=1),
         ),
     )
 
@@ -110,3 +121,45 @@ def _cut(window: list[Segment], batch_size: int) -> Iterator[list[Segment]]:
     window.sort(key=len, reverse=True)  # stable, so the order is the same in every run
     for start in range(0, len(window), batch_size):
         yield window[start : start + batch_size]
+
+
+def ahead(items: Iterable[Item], *, most: int = 2) -> Iterator[Item]:
+    """Yield items in their order, while a thread makes the next ones.
+
+    An error in making an item is raised at its place. A consumer that stops early stops the thread.
+
+    Args:
+        items: items to yield; iterated once, in the thread.
+        most: maximum number of items that wait to be consumed.
+    """
+    waiting: Queue[tuple[object, BaseException | None]] = Queue(maxsize=most)
+    stopped = Event()
+
+    def make() -> None:
+        try:
+            for item in items:
+                waiting.put((item, None))
+                if stopped.is_set():
+                    return
+        except BaseException as error:
+            waiting.put((_END, error))
+        else:
+            waiting.put((_END, None))
+
+    maker = Thread(target=make, name="headscope-ahead", daemon=True)
+    maker.start()
+    try:
+        while True:
+            item, error = waiting.get()
+            if error is not None:
+                raise error
+            if item is _END:
+                return
+            yield item  # type: ignore[misc]
+    finally:
+        stopped.set()
+        while maker.is_alive():
+            # The thread may be waiting for room in the queue.
+            while not waiting.empty():
+                waiting.get()
+            maker.join(timeout=0.05)

@@ -1,9 +1,11 @@
-"""A thin wrapper of a tokenizer: turns texts, words or pieces into segments."""
+"""A thin wrapper of a tokenizer: turns texts, words or pieces into segments, with special tokens around them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.tokenizer.alignment import Alignment, align, join_words
@@ -202,3 +204,34 @@ def _backend_of(tokenizer: Any) -> Backend[Any]:
             "AutoTokenizer.from_pretrained returns it"
         )
     return SlowBackend(tokenizer)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The special tokens that a tokenizer puts before and after a text."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> "Frame":
+        """Read the special tokens from a text of one character."""
+        whole = encoder.whole(encoder.pieces(["a"])[0])
+        text = text_places(whole)
+        ids = list(whole.ids)
+        return cls(tuple(ids[: text[0]]), tuple(ids[text[-1] + 1 :]))
+
+    def __len__(self) -> int:
+        return len(self.before) + len(self.after)
+
+    def segment(self, ids: NDArray[np.int64], *, document: str, index: int, **extra: Any) -> Segment:
+        """Return an input of these tokens, `[token]`, with the special tokens around them and without words."""
+        whole = np.concatenate([self.before, ids, self.after]).astype(np.int64)
+        return Segment(
+            document=document,
+            index=index,
+            ids=whole,
+            token_types=np.zeros_like(whole),
+            word_ids=np.full(len(whole), NO_WORD, dtype=np.int64),
+            **extra,
+        )

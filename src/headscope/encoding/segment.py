@@ -1,4 +1,4 @@
-"""One model input, and the data of a padded batch of inputs."""
+"""One model input, the data of a padded batch of inputs, and the copy of a tensor to the device."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +13,7 @@ from headscope.encoding.vocabulary import KeyClass
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+
 
 NO_WORD = -1
 
@@ -107,8 +108,6 @@ class SegmentInfo:
         """Return the same data on a device, in two copies: each copy costs as much as a hundred times its bytes."""
         import torch
 
-        from headscope.encoding.sending import sent
-
         if self.ids.device == torch.device(device):
             return self
         device = torch.device(device)
@@ -141,3 +140,15 @@ class SegmentInfo:
     def positions(self) -> "Tensor":
         """Position of each token in its own segment, 0-based, `[batch, position]`; -1 for padding."""
         return (self.valid.long().cumsum(1) - 1).masked_fill(~self.valid, -1)
+
+
+def sent(tensor: "Tensor", device: "torch.device") -> "Tensor":
+    """Return a host tensor on a device, without waiting for the device's computations.
+
+    Args:
+        tensor: tensor on the host.
+        device: target device.
+    """
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()  # a copy from unpinned memory would wait
+    return tensor.to(device, non_blocking=True)

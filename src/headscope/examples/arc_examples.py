@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words.word_attention import WordAxis, axis_of, between_words
+from headscope.attention.word_attention import WordAxis, axis_of, between_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.tokenizer.token_names import SPECIAL_NAMES

@@ -4,7 +4,7 @@ from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,8 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
-from headscope.examples.top_examples import FEWEST_ROWS, MOST_KEPT, TopExamples
-from headscope.examples.top_segments import Entry
-from headscope.statistics.role_catalog import ROLES
+from headscope.examples.top_examples import FEWEST_ROWS, MOST_KEPT, Entry, TopExamples
+from headscope.statistics.roles import ROLES
 from headscope.statistics.statistic_catalog import STATISTICS
 
 MOST_TOKENS = 32
@@ -67,6 +66,16 @@ class Excerpt:
     keys: NDArray[np.int64]
     weights: NDArray[np.float32]
     start: int
+
+    def as_row(self, tokens: list[str], keys: list[str], text: str) -> dict[str, Any]:
+        """Return the head, the behavior and the input, and the words with the attention between them, row by row.
+
+        Args:
+            tokens, keys, text: readable rows and columns, and the text, from `excerpt_words` of the run.
+        """
+        weights = self.weights.astype("float64").reshape(-1).tolist()
+        words = {"start": self.start, "tokens": tokens, "keys": keys, "weights": weights, "text": text}
+        return {**vars(self.wanted), **words}
 
 
 def inputs_to_read(

@@ -1,11 +1,10 @@
 """Figures: one function per figure, from tables to a matplotlib figure."""
 
 from headscope.figures.arc_diagram import arc_diagram, arc_panel
-from headscope.figures.entropy import entropy_by_layer
 from headscope.figures.line_diagram import example_panel, line_diagram
 from headscope.figures.saving import save
 from headscope.figures.statistic_panel import statistic_panel
-from headscope.figures.stats_points import stats_points
+from headscope.figures.stats_points import entropy_by_layer, stats_points
 
 __all__ = [
     "arc_diagram",

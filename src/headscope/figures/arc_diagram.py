@@ -14,8 +14,17 @@ from matplotlib.figure import Figure
 from headscope.attention.head_id import head_label
 from headscope.encoding.tokenizer.token_names import SPECIAL_NAMES
 from headscope.figures.arc_strokes import FAINT, MOST_TOKENS, ArcStrokes, arcs_of
-from headscope.figures.paper import PAGE_INCHES, across
-from headscope.figures.style import INK, SOFT, figure_of, house_style, label, new_figure, role_color
+from headscope.figures.style import (
+    INK,
+    PAGE_INCHES,
+    SOFT,
+    across,
+    figure_of,
+    house_style,
+    label,
+    new_figure,
+    role_color,
+)
 from headscope.palette import palette
 
 LONGEST_WORD = 14

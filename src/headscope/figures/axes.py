@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from headscope.figures.series import Series
 from headscope.figures.style import LINE, SOFT
-from headscope.statistics.arc_bins import DISTANCES, SHORT
+from headscope.statistics.tables.frames import DISTANCES, SHORT
 
 NOTE_POINTS = 10.0
 """Height of a note between a panel and its title, in points."""
@@ -67,7 +67,7 @@ def whole_axis(ax: Axes, *, steps: int, labelsize: float) -> None:
 
 
 def distance_axis(ax: Axes) -> None:
-    """Label the x axis with the distance of two words, in words, from `arc_bins.DISTANCES`."""
+    """Label the x axis with the distance of two words, in words, from `frames.DISTANCES`."""
     ax.set_xlim(-0.3, len(DISTANCES) - 0.7)
     ax.set_xticks(range(len(DISTANCES)), SHORT)
 

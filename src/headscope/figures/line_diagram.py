@@ -13,8 +13,18 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from headscope.attention.head_id import head_label, kind_prefixes
-from headscope.figures.paper import PAGE_INCHES, across, paper_width
-from headscope.figures.style import INK, SOFT, figure_of, house_style, label, new_figure, role_color
+from headscope.figures.style import (
+    INK,
+    PAGE_INCHES,
+    SOFT,
+    across,
+    figure_of,
+    house_style,
+    label,
+    new_figure,
+    paper_width,
+    role_color,
+)
 from headscope.palette import palette
 from headscope.visible import capital
 

@@ -12,9 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 
-from headscope.figures.label_boxes import boxes_of, crowded, labels_of, meeting, over, tick_labels
-from headscope.figures.paper import LEAST_POINTS, MOST_POINTS, paper_width
-from headscope.figures.style import house_style
+from headscope.figures.label_places import boxes_of, crowded, labels_of, meeting, over, tick_labels
+from headscope.figures.style import LEAST_POINTS, MOST_POINTS, house_style, paper_width
 
 _EDGE = 3.0
 _NUMBER = re.compile(r"[\d.,%>–−-]+")

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
-from headscope.figures.finders import finders_of, name_finders
-from headscope.figures.head_points import roles_of
+from headscope.figures.head_points import finders_of, name_finders, roles_of
 from headscope.figures.series import Series, draw_heads, draw_means, draw_uniform, name_heads, points_of, select
 from headscope.figures.style import SOFT, figure_of, house_style, new_figure
 from headscope.statistics.statistic_catalog import figure_names, is_share, of_topic

@@ -63,7 +63,8 @@ class MapsFolder:
         try:
             if kind is None:
                 self._close_shard()
-                write_index(self.finished_index(), self._folder)
+                shards, masks, entries = tuple(self._shards), tuple(self._masks), tuple(self._entries)
+                write_index(replace(self.index, shards=shards, masks=masks, entries=entries), self._folder)
         except BaseException as problem:
             self._place.__exit__(type(problem), problem, problem.__traceback__)
             raise
@@ -73,10 +74,6 @@ class MapsFolder:
     def segments(self) -> int:
         """Segments added so far."""
         return len(self._entries)
-
-    def finished_index(self) -> MapsIndex:
-        """Return the index with the entries that were added so far."""
-        return replace(self.index, shards=tuple(self._shards), masks=tuple(self._masks), entries=tuple(self._entries))
 
     def put_in_order(self, key: Callable[[MapEntry], int]) -> None:
         """Sort the entries; they are read back in this order."""

@@ -1,19 +1,25 @@
-"""The files of a folder of saved maps: opened only if they match the index, and read tensor by tensor."""
+"""The files of a folder of saved maps, opened only if they match the index, and the tokens of their rows."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from headscope.attention.word_attention import word_axis
+from headscope.encoding.batching import Batch, padded_batch
+from headscope.encoding.segment import Segment
+from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError
-from headscope.maps.index import MapEntry, MapsIndex, Mask, Shard
+from headscope.maps.index import MapEntry, MapsIndex, Mask, Shard, Tokens
 from headscope.models.anatomy import KindLayout
-from headscope.models.folder.shown import shown
 from headscope.storage.atomic import hash_of_file
 from headscope.storage.bounded import UnreadableFileError, check_regular
+from headscope.visible import shown
 
 _COPY = "copy the whole folder again, or extract the maps again"
 _DTYPES = {"float16": "F16", "float32": "F32"}
@@ -135,3 +141,39 @@ def _found(folder: Path, shard: Shard) -> tuple[Path, int]:
             "maps again"
         )
     return path, size
+
+
+def rows_of(side: Tokens, *, by_word: bool) -> Tokens:
+    """Return the tokens of a map's rows: the tokens themselves, or their words."""
+    if not by_word:
+        return side
+    word_ids = torch.tensor([side.word_ids])
+    axis = word_axis(word_ids, torch.ones_like(word_ids, dtype=torch.bool))
+    leaders: list[int] = axis.leaders[0].tolist()
+    sizes: list[int] = torch.bincount(axis.places[0], minlength=len(leaders)).tolist()
+    return Tokens(
+        tokens=[side.tokens[first] for first in leaders],
+        ids=[side.ids[first] for first in leaders],
+        classes=[side.classes[first] if n == 1 else KeyClass.OTHER for first, n in zip(leaders, sizes)],
+        word_ids=[side.word_ids[first] for first in leaders],
+    )
+
+
+def padded_rows(entries: Sequence[MapEntry], rows: Sequence[Tokens]) -> Batch:
+    """Return a batch of the rows of some entries, with classes and words as they were saved."""
+    segments = [_segment(entry, row) for entry, row in zip(entries, rows, strict=True)]
+    return padded_batch(segments, [row.classes for row in rows], pad_id=0, padding_side="right")
+
+
+def _segment(entry: MapEntry, rows: Tokens) -> Segment:
+    types = entry.token_types if len(entry.token_types) == len(rows) else [0] * len(rows)
+    return Segment(
+        document=entry.document,
+        index=entry.index,
+        ids=np.array(rows.ids, dtype=np.int64),
+        token_types=np.array(types, dtype=np.int64),
+        word_ids=np.array(rows.word_ids, dtype=np.int64),
+        words=tuple(entry.words),
+        shortened=entry.shortened,
+        fields=entry.fields,
+    )

@@ -11,19 +11,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.attention.distributions import wrong_row
 from headscope.attention.head_id import HeadId, head_label
-from headscope.attention.model.learned_sink import sink_beside
+from headscope.attention.model.learned_sink import sink_weight
 from headscope.attention.model.model_pass import TILE_LIMIT, TileConsumer
+from headscope.attention.row_checks import wrong_row
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
-from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.errors import InputError
 from headscope.maps.index import MapEntry, MapsIndex, default_mask
 from headscope.maps.index_reader import read_index
-from headscope.maps.map_shards import MapsShards
-from headscope.maps.tokens import info_of, padded, rows_of, segment_of
+from headscope.maps.map_shards import MapsShards, padded_rows, rows_of
 from headscope.models.anatomy import KindLayout
 
 
@@ -107,16 +105,9 @@ class MapsSource:
         by_word = self.index.word_level is not None
         inputs = [rows_of(entry.input, by_word=by_word) for entry in entries]
         decoders = [rows_of(entry.decoder, by_word=by_word) for entry in entries if entry.decoder is not None]
-        segments = tuple(segment_of(entry, rows) for entry, rows in zip(entries, inputs))
-        main = info_of(segments, [rows.classes for rows in inputs], [rows.word_ids for rows in inputs])
-        behind = main
-        if decoders:
-            shifted = [
-                replace(segment, ids=np.array(rows.ids, dtype=np.int64)) for segment, rows in zip(segments, decoders)
-            ]
-            behind = info_of(shifted, [rows.classes for rows in decoders], [rows.word_ids for rows in decoders])
-        types = padded([segment.token_types for segment in segments], 0)
-        batch = Batch(segments=segments, token_types=types, info=main)
+        batch = padded_rows(entries, inputs)
+        main = batch.info
+        behind = padded_rows(entries, decoders).info if decoders else main
         consumer.begin(batch)
         with ExitStack() as stack:
             files = {number: self.shards.open(number, stack) for number in dict.fromkeys(e.shard for e in entries)}
@@ -154,7 +145,7 @@ class MapsSource:
                             visibility=visibility,
                             groups=tuple(range(part.heads)),
                             given_weights=weights,
-                            sink=sink_beside(weights) if sink else None,
+                            sink=sink_weight(weights) if sink else None,
                         )
                     )
         consumer.end(batch)

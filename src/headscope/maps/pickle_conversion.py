@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from headscope.corpora.document import document_id
-from headscope.corpora.identity import Numbering
+from headscope.corpora.document import Numbering, document_id
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
@@ -17,9 +16,9 @@ from headscope.encoding.vocabulary import KeyClass, punctuation_class
 from headscope.errors import InputError, OptionError
 from headscope.maps.growing_folder import MapsFolder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
+from headscope.maps.map_shards import rows_of
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickles import read_original_pickle, write_original_pickle
-from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 
 NO_PLACE_FOR_SINKS = (

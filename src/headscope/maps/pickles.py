@@ -12,8 +12,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.distributions import wrong_row
 from headscope.attention.head_id import HeadId
+from headscope.attention.row_checks import wrong_row
 from headscope.errors import InputError
 from headscope.maps.unpickling import read_plain_pickle
 from headscope.storage.atomic import whole_or_absent

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.errors import InputError
-from headscope.models.folder.shown import shown
 from headscope.storage.bounded import UnreadableFileError, check_regular, open_regular
+from headscope.visible import shown
 
 _EXPECTED = "expected only arrays of numbers, dicts, lists, strings and numbers, as the original code writes them"
 _MOST_BYTES = 1 << 40

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words.word_attention import axis_of, word_level
+from headscope.attention.word_attention import axis_of, word_level
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.maps.growing_folder import SHARD_BYTES, MapsFolder

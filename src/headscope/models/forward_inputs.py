@@ -1,6 +1,6 @@
-"""The arguments of a model: padded segments, and tensors with the names that the model expects."""
+"""The arguments of a forward pass, made from segments, and the attention weights that a model itself returns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from headscope.encoding.batching import Batch, collate
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.anatomy import Anatomy
+from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.placement import device_of
 
 _FEW = 6
@@ -108,3 +108,23 @@ def short_inputs(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, 
     _, inputs, _ = model_inputs([short_segment(vocabulary)] * copies, anatomy, vocabulary)
     device = device_of(model)
     return {name: tensor.to(device) for name, tensor in inputs.items()} | no_cache(anatomy)
+
+
+def fallback_weights(
+    model: nn.Module, anatomy: Anatomy, inputs: Mapping[str, Tensor]
+) -> Iterator[tuple[CallSite, Tensor]]:
+    """Yield each layer's weights `[batch, head, query, key]` as `output_attentions=True` gives them.
+
+    The model must be in eager evaluation.
+    """
+    out = model(**inputs, **no_cache(anatomy), output_attentions=True, return_dict=True)
+    yield from weights_in(out, anatomy)
+
+
+def weights_in(out: Mapping[str, Any], anatomy: Anatomy) -> Iterator[tuple[CallSite, Tensor]]:
+    """Yield each layer's weights from the output of a model with `output_attentions=True`."""
+    for part in anatomy.layout:
+        layers = out[f"{part.kind}_attentions" if anatomy.encoder_decoder else "attentions"]
+        for layer, index in enumerate(anatomy.map_layers[part.kind]):
+            groups, sink = tuple(range(part.heads)), layer in part.sinks
+            yield CallSite(part.kind, layer, groups, sink=sink), layers[index]

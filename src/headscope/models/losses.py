@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from headscope.encoding.choices import LABELS
-from headscope.encoding.questions.denoising import Denoising, MaskedTokens
-from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, NextToken
+from headscope.encoding.denoising import Denoising, MaskedTokens
+from headscope.encoding.loss_questions import NO_TARGET, Ask, NextToken
 from headscope.errors import ModelError, OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.temporary_changes import hooked

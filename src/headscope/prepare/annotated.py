@@ -7,19 +7,15 @@ from functools import cache
 from hashlib import blake2b
 from typing import Any
 
-from headscope.corpora.annotation import AnnotatedDocument
-from headscope.corpora.demo import demo_treebank
-from headscope.corpora.document import Document
-from headscope.corpora.fetch.by_name import resolve
-from headscope.corpora.identity import distinct
-from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
+from headscope.corpora.annotation import AnnotatedDocument, refusing_unmatched
+from headscope.corpora.by_name import resolve
+from headscope.corpora.document import Document, distinct
 from headscope.corpora.mentions.gap_rows import GapRow, read_gap
-from headscope.corpora.mentions.unmatched import refusing_unmatched
-from headscope.corpora.ordered import Ordered
-from headscope.corpora.trees.conllu import read_conllu
-from headscope.corpora.trees.treebank import read_treebank
-from headscope.encoding.packing.max_inputs import draw_inputs
+from headscope.corpora.reading import Ordered
+from headscope.corpora.trees.treebank import coreference_files, read_coreference, read_treebank
+from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.tokenizer.alignment import join_words
+from headscope.installing import demo_treebank
 from headscope.prepare.overlap import FileContents
 from headscope.prepare.text_corpus import CorpusFiles, named
 
@@ -29,7 +25,7 @@ DEMO_NAME = "synthetic English, 250 documents"
 @cache
 def demo_documents() -> tuple[AnnotatedDocument, ...]:
     """Read the demonstration treebank; cached, because several corpora use it."""
-    return tuple(read_conllu(demo_treebank()))
+    return tuple(read_treebank(demo_treebank()))
 
 
 def _demonstration() -> Iterator[AnnotatedDocument]:

@@ -1,12 +1,12 @@
-"""A sample of a run's inputs as the corpus of a scan, for the model or for one with random weights."""
+"""Inputs beside those of the text: a drawn sample as the corpus of a scan, and a cache for several readings."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from headscope.attention.model.model_source import ModelSource
 from headscope.encoding.segment import Segment
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import ScanCorpus
 
 
@@ -49,3 +49,36 @@ class DrawnInputs(ScanCorpus):
     def _inputs(self) -> Iterator[Segment]:
         """Draw the inputs when the first is read: a worker receives its inputs and draws none."""
         yield from self.draw()
+
+
+MOST_TOKENS = 1 << 19
+"""Maximum number of tokens in the cache, about 60 MB with words and trees; a longer corpus is read again."""
+
+
+class SegmentCache:
+    """Keeps the segments that pass through it, for further readings.
+
+    Args:
+        most: maximum number of tokens; a longer corpus is not kept at all.
+    """
+
+    def __init__(self, *, most: int = MOST_TOKENS) -> None:
+        self.most = most
+        self._segments: list[Segment] | None = None
+
+    def watch(self, segments: Iterable[Segment]) -> Iterator[Segment]:
+        """Yield the segments unchanged, and keep them once all have passed."""
+        kept: list[Segment] | None = []
+        tokens = 0
+        for segment in segments:
+            tokens += len(segment)
+            if tokens > self.most:
+                kept = None
+            elif kept is not None:
+                kept.append(segment)
+            yield segment
+        self._segments = kept
+
+    def again(self, make: Callable[[], Iterable[Segment]]) -> Iterator[Segment]:
+        """Yield the kept segments; if there are none, yield those that `make` returns."""
+        yield from make() if self._segments is None else self._segments

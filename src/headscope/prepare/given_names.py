@@ -5,18 +5,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from headscope.corpora.fetch.by_name import is_remote
-from headscope.corpora.fetch.from_url import is_address
-from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
+from headscope.corpora.by_name import is_remote
+from headscope.corpora.from_url import is_address
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.trees.treebank import read_treebank
+from headscope.corpora.trees.treebank import coreference_files, read_coreference, read_treebank
 from headscope.declarations.run_options import RunOptions
-from headscope.declarations.vectors_file import check_vectors
+from headscope.declarations.user_functions import check_vectors
 from headscope.errors import OptionError
 from headscope.maps.index import INDEX
 from headscope.maps.index_reader import read_index
 from headscope.models.folder.check import check_folder
-from headscope.models.folder.json_files import MOST_TOKENIZER, read_object
+from headscope.models.folder.files import MOST_TOKENIZER, read_object
 from headscope.models.loading.locating import local_folder
 
 _NAMES = ("text", "treebank", "treebank_train", "coref", "column", "maps", "vectors", "model")

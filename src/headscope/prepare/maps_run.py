@@ -5,18 +5,18 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
-from headscope.declarations.compat import pooling_of_maps
+from headscope.declarations.option import pooling_of_maps
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.packing.max_inputs import draw_inputs
+from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps, MapTokens
 from headscope.examples.excerpts import Excerpt
 from headscope.maps.index import MapEntry
+from headscope.maps.map_shards import rows_of
 from headscope.maps.maps_source import MapsSource
-from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.signature import make_signature
+from headscope.prepare.reading_model import make_signature
 from headscope.statistics.inference.confidence import too_few
 
 _MOST_EXAMPLES = 48

@@ -1,21 +1,103 @@
-"""The model of a run, examined and ready to read inputs, and models with the same shape and random weights."""
+"""The model of a run, examined and ready to read inputs, random models of its shape, and the run's signature."""
 
+import json
+import platform
+from collections.abc import Mapping
 from copy import copy
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.declarations.run_options import RunOptions
+from headscope.encoding.choices import precision_note
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.shards import BatchLimit, Inputs, ShardedBatches
+from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading.in_memory import dtype_of, without_head
-from headscope.models.loading.load_choices import precision_note
+from headscope.models.identity import adaptation_facts, configuration_hash, weights_hash
+from headscope.models.loading.in_memory import dtype_of, with_random_weights, without_head
 from headscope.models.loading.load_model import LoadedModel, load_model
 from headscope.models.placement import device_of, weight_bytes
-from headscope.models.random_weights import with_random_weights
 from headscope.prepare.input_sizes import auto_batch_size, check_length
-from headscope.prepare.signature import model_facts, tokenizer_hash
+from headscope.storage.sealed import signature_id
+
+# Commit, machine and batch size are excluded, because they change numbers only by rounding.
+_LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
+
+
+def model_facts(loaded: LoadedModel, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return a signature's facts on a model: its names and origin, hashes of its weights and configuration."""
+    return {
+        "name": loaded.name,
+        "revision": loaded.revision,
+        "weights": weights_hash(loaded),
+        "configuration": configuration_hash(loaded),
+        "family": loaded.family,
+        **adaptation_facts(loaded.model),
+        "origin": loaded.origin,
+        "special": {"cls": vocabulary.cls_name, "sep": vocabulary.sep_name},
+    }
+
+
+def make_signature(
+    *, model: Mapping[str, Any], tokenizer: str, corpus: Mapping[str, Any], options: Mapping[str, Any], seed: int
+) -> dict[str, Any]:
+    """Return a signature with its id.
+
+    Args:
+        model: from `model_facts`.
+        tokenizer: hash of the tokenizer.
+        corpus: name, hash and number of documents of the text; name and hash of each annotated corpus.
+        options: options that change numbers.
+        seed: seed of every random choice.
+    """
+    content = {
+        "model": dict(model),
+        "tokenizer": tokenizer,
+        "corpus": dict(corpus),
+        "options": dict(options),
+        "seed": seed,
+    }
+    versions = {"python": platform.python_version(), "headscope": __version__}
+    versions |= {name: version(name) for name in _LIBRARIES}
+    # The id ignores names: the same weights or text under another name are the same run.
+    essential = {
+        **content,
+        "model": {k: v for k, v in model.items() if k not in ("name", "revision", "special", "origin")},
+        "corpus": _nameless(corpus),
+    }
+    return {"id": signature_id(essential), **content, "versions": versions}
+
+
+def _nameless(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _nameless(value) if isinstance(value, Mapping) else value for key, value in corpus.items() if key != "name"
+    }
+
+
+def tokenizer_hash(tokenizer: Any) -> str:
+    """Return the hash of a tokenizer's whole definition, 32 hex digits."""
+    if getattr(tokenizer, "is_fast", False):
+        return blake2b(tokenizer.backend_tokenizer.to_str().encode(), digest_size=16).hexdigest()
+    digest = blake2b(digest_size=16)
+    # The settings without paths, the vocabulary, and the files that the tokenizer's code reads.
+    settings = {
+        name: str(value)
+        for name, value in tokenizer.init_kwargs.items()
+        if name not in ("name_or_path", *tokenizer.vocab_files_names) and not name.endswith("_file")
+    }
+    definition = [type(tokenizer).__name__, sorted(settings.items()), sorted(tokenizer.get_vocab().items())]
+    digest.update(json.dumps(definition).encode())
+    with TemporaryDirectory() as folder:
+        for file in sorted(tokenizer.save_vocabulary(folder, None) or ()):
+            digest.update(Path(file).name.encode() + Path(file).read_bytes())
+    return digest.hexdigest()
+
 
 _CONTROL_BYTES = 1 << 30
 """Models with random weights are kept for all stages while together they take no more bytes than this."""

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.corpora.demo import demo_text
-from headscope.counted import count
-from headscope.declarations.compat import UNSET
+from headscope.declarations.option import UNSET
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
+from headscope.installing import demo_text
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, mention_corpora
 from headscope.prepare.overlap import check_overlap
 from headscope.prepare.text_corpus import TextCorpus, TextInMemory
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.visible import count
 
 Text = TextCorpus | TextInMemory | AnnotatedText
 

@@ -5,20 +5,19 @@ from itertools import chain
 from typing import Any
 
 from headscope.corpora.document import Document
-from headscope.counted import count
-from headscope.declarations.compat import UNSET
+from headscope.declarations.option import UNSET
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import NO_PAIR, Packer
+from headscope.encoding.line_packing import NO_PAIR, Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard, document_shards
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.collector import MOST_TOKENS
-from headscope.examples.example_inputs import example_tokens, within_tokens
-from headscope.examples.short_sentences import SentenceKeeper
+from headscope.examples.example_tables import SentenceKeeper, example_tokens, within_tokens
 from headscope.prepare.run_corpora import Text
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, too_few
+from headscope.visible import count
 
 BY_LINES = "blank lines part documents; where each line is a text of its own, give --documents lines"
 

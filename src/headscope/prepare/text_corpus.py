@@ -7,15 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
-from headscope.corpora.document import Document
-from headscope.corpora.fetch.by_name import resolve
-from headscope.corpora.identity import distinct
+from headscope.corpora.by_name import resolve
+from headscope.corpora.document import Document, distinct
 from headscope.corpora.opening import read_once, source_name
-from headscope.corpora.ordered import Ordered
-from headscope.corpora.reading import read_corpus
-from headscope.counted import count
-from headscope.encoding.packing.max_inputs import characters_of, first_documents, read_enough
+from headscope.corpora.reading import Ordered, read_corpus
+from headscope.encoding.max_inputs import characters_of, first_documents, read_enough
 from headscope.errors import InputError
+from headscope.visible import count
 
 Item = TypeVar("Item")
 

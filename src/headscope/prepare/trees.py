@@ -8,17 +8,16 @@ from itertools import islice
 from typing import Any
 
 from headscope.attention.model.model_source import TileSource
-from headscope.encoding.packing.sentence_packing import SentenceCounts, SentencePacker, arcs_of_fields
 from headscope.encoding.segment import Segment
+from headscope.encoding.sentence_packing import SentenceCounts, SentencePacker, arcs_of_fields
 from headscope.encoding.tokenizer.token_names import named_special
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS
-from headscope.examples.example_inputs import example_inputs
+from headscope.examples.example_tables import example_inputs
+from headscope.prepare.drawn_inputs import SegmentCache
 from headscope.prepare.maps_run import MapsRun
-from headscope.prepare.model_run import ModelRun
-from headscope.prepare.prepared_run import Run
-from headscope.prepare.segment_cache import SegmentCache
+from headscope.prepare.prepared_run import ModelRun, Run
 from headscope.scans.scan_declaration import ScanCorpus
 from headscope.statistics.sums.control_documents import ControlDocuments
 

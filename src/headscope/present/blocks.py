@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import matplotlib.figure
 
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell
+from headscope.present.cells import Cell
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import Sentence
+from headscope.present.report_parts import Context
 from headscope.views.markup import Html
 
 Row = Mapping[str, Any]

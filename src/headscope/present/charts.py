@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from headscope.attention.head_id import head_label
 from headscope.figures.axes import log_axis
-from headscope.figures.finders import EDGE_COLOR, write_beside
-from headscope.figures.head_points import draw_points, panel_column, side_by_side
+from headscope.figures.head_points import EDGE_COLOR, draw_points, panel_column, side_by_side, write_beside
 from headscope.figures.label_places import Box, WantedLabel, place_labels
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
 from headscope.present.blocks import Row, has_value

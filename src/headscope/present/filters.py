@@ -1,4 +1,4 @@
-"""Filters of the templates: numbers, counts, lists and heads as text."""
+"""Filters of the templates: numbers, counts, lists, losses and heads as text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any
 
 import jinja2
 
-from headscope.counted import count
-from headscope.report_kit.comparing import Comparison
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, listed, measured
-from headscope.report_kit.loss_words import loss_sentence
-from headscope.report_kit.numbers import (
+from headscope.encoding.choices import LABELS, LOSS_TASKS
+from headscope.present.claim_rules import Comparison
+from headscope.present.linked_sentences import MOST_LISTED, HeadRef, listed, measured
+from headscope.present.numbers import (
     accuracy_words,
     formatted,
     nats,
@@ -25,8 +24,41 @@ from headscope.report_kit.numbers import (
     two_decimals,
     with_ends,
 )
-from headscope.report_kit.relation_names import found_words, short
-from headscope.report_kit.words import capital, either, join, join_first, layer_list, plain
+from headscope.present.words import capital, either, found_words, join, join_first, layer_list, plain, short
+from headscope.visible import count
+
+
+def loss_words(facts: Mapping[str, Any], *, how: str, noun: str = "input") -> str:
+    """Return `3.46 nats a token, over 96 inputs, 864 tokens predicted`; a classifier's is in nats a text.
+
+    Args:
+        facts: the manifest's entry on the loss: its name, mean, number of segments and of targets.
+        how: words between mean and numbers.
+        noun: noun for segments.
+    """
+    unit = "text" if facts["loss"] == LABELS else "token"
+    return f"{facts['loss_mean']:.2f} nats a {unit} {how} {predicted(facts, noun=noun)}"
+
+
+def loss_sentence(facts: Mapping[str, Any], how: str, noun: str = "input") -> str:
+    """Return a sentence on the task of a loss, its mean and its numbers of segments and targets.
+
+    Args:
+        facts: as for `loss_words`, as are `how` and `noun`.
+    """
+    return f"The loss is that of {LOSS_TASKS[facts['loss']]}: {loss_words(facts, how=how, noun=noun)}."
+
+
+def predicted(facts: Mapping[str, Any], *, noun: str = "input") -> str:
+    """Return `96 inputs, 864 tokens predicted`; for a classifier, classes.
+
+    Args:
+        facts: as for `loss_words`.
+        noun: noun for segments.
+    """
+    what = ("class", "classes") if facts["loss"] == LABELS else ("token",)
+    return f"{count(int(facts['segments']), noun)}, {count(int(facts['targets']), *what)} predicted"
+
 
 CONTINUED = "\x1e"
 """Written by `{{ continued }}`: begins a sentence that adds to the one before it."""

@@ -22,19 +22,17 @@ from headscope.present.blocks import (
     TableBlock,
 )
 from headscope.present.charts import CHARTS
+from headscope.present.drawing import placed
 from headscope.present.facts import Fact
 from headscope.present.filters import Mark, parts_of
+from headscope.present.linked_sentences import Sentence
+from headscope.present.page_tables import Grid, caption, captioned
+from headscope.present.report_parts import Context, Drawing, Figure, Parts, Section, file_link, linked, section
+from headscope.present.study import Study
 from headscope.present.table import html_of, terminal_table
 from headscope.present.template import Template
-from headscope.report_kit.captions import caption, captioned
-from headscope.report_kit.linked_sentences import Sentence
-from headscope.report_kit.links import file_link, linked
-from headscope.report_kit.pictures.drawing import placed
-from headscope.report_kit.report_parts import Context, Drawing, Figure, Parts, Section, section
-from headscope.report_kit.tables.terminal import Grid
-from headscope.report_kit.words import capital
-from headscope.study.once_a_study import once_a_study
-from headscope.study.study import Study
+from headscope.present.values import once_a_study
+from headscope.present.words import capital
 from headscope.views.markup import Html, el
 
 
@@ -43,11 +41,11 @@ class Page:
     """The page of an analysis.
 
     Attributes:
-        module: name of the module of its facts, next to which lies `page.j2`.
+        module: name of the module that holds its facts; `page.j2` lies in the same folder.
         facts: yields the claims that a run supports; empty for a run without the analysis's tables.
         uses: functions that the template names, and classes of facts of other modules.
         figures: figures that the template names, besides its charts.
-        finds: function that returns True if a row of a table has words that a user looks for; None without a search.
+        finds: function that returns True if a table row matches the user's search words; None without a search.
         macros: package whose file `macros.j2` has words that the template shares with another; empty for none.
     """
 
@@ -159,7 +157,7 @@ class Page:
 
 
 def _captions_above_table(filled: PageBlocks) -> Iterator[str]:
-    """Yield the captions above the first table that name no marks of the page."""
+    """Yield the captions before the first table, except those that refer to colored marks of the page."""
     for block in (block for each in filled.sections for block in each.blocks):
         if isinstance(block, TableBlock):
             return
@@ -173,7 +171,7 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
     headings: list[tuple[str, Html]] = []  # with their tags; a heading without anything below it is left out
     group: list[Html] = []  # what a caption belongs to
     captions: list[Html | None] = []
-    has_content = False  # a caption without anything that it belongs to is left out; what it says may stand further up
+    has_content = False  # a caption is dropped if its group is empty: all its sentences were already shown above
 
     def close() -> None:
         nonlocal headings, group, captions, has_content
@@ -188,7 +186,7 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
         match block:
             case HeadingBlock():
                 close()
-                # A heading replaces those of its level above which nothing was added, with their notes.
+                # A heading replaces earlier headings of its level (and their notes) below which nothing was added.
                 level = next((index for index, (tag, _) in enumerate(headings) if tag >= block.tag), len(headings))
                 headings = [*headings[:level], (block.tag, el(block.tag, capital(block.text)))]
             case FactBlock():

@@ -9,10 +9,10 @@ from math import isnan, nan
 from types import MappingProxyType
 from typing import Any
 
-from headscope.counted import count
 from headscope.present.blocks import Row, TableBlock, has_value
-from headscope.report_kit.linked_sentences import HeadRef
-from headscope.report_kit.numbers import (
+from headscope.present.cells import NO_NUMBER, Cell, Runs
+from headscope.present.linked_sentences import HeadRef
+from headscope.present.numbers import (
     DASH,
     HYPHEN,
     correlation,
@@ -30,14 +30,11 @@ from headscope.report_kit.numbers import (
     thousandths,
     two_decimals,
 )
-from headscope.report_kit.pictures.strip import strip
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import NO_NUMBER, Cell, Runs
-from headscope.report_kit.tables.page_parts import folded, numbered, page_table, scrolled
-from headscope.report_kit.tables.page_rows import Table, unit
-from headscope.report_kit.tables.terminal import Grid
-from headscope.report_kit.words import plain
+from headscope.present.page_tables import Grid, Table, folded, numbered, page_table, scrolled, strip, unit
+from headscope.present.report_parts import Context
+from headscope.present.words import plain
 from headscope.views.markup import Html, el
+from headscope.visible import count
 
 TERMINAL_ROWS = 10
 """Number of rows of a folded table in a terminal."""

@@ -24,12 +24,11 @@ from headscope.present.blocks import (
     SectionBlocks,
     TableBlock,
 )
-from headscope.present.facts import Fact
+from headscope.present.facts import BLOCKS, Fact, check_template, environment
 from headscope.present.filters import CONTINUED, FILTERS, Mark, Marked, finalize, parts_of
-from headscope.present.template_check import BLOCKS, check_template, environment
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence, sentence
-from headscope.report_kit.report_parts import Context, Term
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import Sentence, sentence
+from headscope.present.report_parts import Context, Term
 
 FILE = "page.j2"
 GIVEN = ("continued", "kinds", "manifest", "words")

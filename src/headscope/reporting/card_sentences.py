@@ -11,15 +11,14 @@ import pandas as pd
 
 from headscope.analyses.for_report import arc_examples, behavior_examples, functions_of
 from headscope.figures.line_diagram import weights_of
-from headscope.report_kit.relation_names import short
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import records
-from headscope.report_kit.words import Words
+from headscope.present.cells import records
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.values import once_a_study
+from headscope.present.words import Words, short
 from headscope.reporting.head_summary import finds_of, shows_of, strongest_behavior
 from headscope.reporting.payload import packed, shown_tokens
-from headscope.statistics.inference.worth_saying import LARGE_SHARE
-from headscope.study.once_a_study import once_a_study
-from headscope.study.study import Study
+from headscope.statistics.inference.significance import LARGE_SHARE
 from headscope.visible import titled
 
 _BEFORE = re.compile(r" (?=[.,;:!?)\]}%…]|['’]\w|n['’]t\b)")

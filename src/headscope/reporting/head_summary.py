@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 
 from headscope.analyses.for_report import every_part, functions_of
-from headscope.report_kit.head_functions import FunctionScores
-from headscope.report_kit.head_looks import LOOKS, UNEXPLAINED, HeadLook
-from headscope.report_kit.kinds import Kind, kinds_of
-from headscope.report_kit.linked_sentences import measured
-from headscope.report_kit.numbers import interval_decimals, joined, json_numbers, percent
-from headscope.report_kit.tables.cells import NO_NUMBER
-from headscope.report_kit.words import Words, capital, plain, words_for
-from headscope.statistics.role_catalog import ROLES
-from headscope.statistics.tables.head_table import is_true
-from headscope.study.once_a_study import once_a_study
-from headscope.study.study import Study
+from headscope.present.cells import NO_NUMBER
+from headscope.present.head_functions import LOOKS, UNEXPLAINED, FunctionScores, HeadLook
+from headscope.present.kinds import Kind, kinds_of
+from headscope.present.linked_sentences import measured
+from headscope.present.numbers import interval_decimals, joined, json_numbers, percent
+from headscope.present.study import Study
+from headscope.present.values import once_a_study
+from headscope.present.words import Words, capital, plain, words_for
+from headscope.statistics.roles import ROLES
+from headscope.statistics.tables.frames import is_true
 
 NOTHING_SUPPORTED = "No supported pattern"
 

@@ -13,17 +13,17 @@ from headscope.analyses.for_report import every_part, functions_of, measures_of
 from headscope.declarations.head_measures import SHARE
 from headscope.figures.line_diagram import weights_of
 from headscope.figures.style import label
-from headscope.models.guided import GUIDED
-from headscope.report_kit.head_looks import LOOKS
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.numbers import json_numbers, percent
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.words import Words, capital, join
+from headscope.models.identity import GUIDED
+from headscope.present.head_functions import LOOKS
+from headscope.present.kinds import Kind
+from headscope.present.numbers import json_numbers, percent
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.values import once_a_study
+from headscope.present.words import Words, capital, join
 from headscope.reporting.head_summary import finds_of, is_explained, looks_of, shows_of, summaries_of_kind
-from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN, Role
+from headscope.statistics.roles import OTHERWISE, ROLES, SHOWN, Role
 from headscope.statistics.statistic_catalog import NAMES, is_share
-from headscope.study.once_a_study import once_a_study
-from headscope.study.study import Study
 from headscope.views.quantize import write_weights
 from headscope.visible import titled
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from headscope.report_kit.numbers import percent
-from headscope.report_kit.tables.page_parts import scrolled
-from headscope.report_kit.words import Words, capital, count, plain
+from headscope.present.numbers import percent
+from headscope.present.page_tables import scrolled
+from headscope.present.words import Words, capital, count, plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LARGE_SHARE, LEAST_ENTROPY, LEAST_LOSS
-from headscope.statistics.role_catalog import OTHERWISE, ROLES
+from headscope.statistics.inference.significance import LARGE_SHARE, LEAST_ENTROPY, LEAST_LOSS
+from headscope.statistics.roles import OTHERWISE, ROLES
 from headscope.statistics.statistic import Term
 from headscope.statistics.statistic_catalog import STATISTICS
 from headscope.views.markup import Html, el

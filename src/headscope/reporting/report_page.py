@@ -7,19 +7,27 @@ from dataclasses import replace
 from pathlib import Path
 
 from headscope.analyses.for_report import every_part
-from headscope.models.folder.shown import short_name
-from headscope.report_kit.linked_sentences import HeadRef, Sentence
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.words import count, join, plain
+from headscope.present.linked_sentences import HeadRef, Sentence
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.words import count, join, plain
 from headscope.reporting.card_sentences import first_sentences
-from headscope.reporting.every_finding import findings, headline, more_terms, write_figures
 from headscope.reporting.payload import data_block, guided_line, maps_block
 from headscope.reporting.provenance import counts, definitions, signature
-from headscope.reporting.story import GroupParts, findings_list, group_html, groups_of_page, meaning
+from headscope.reporting.story import (
+    GroupParts,
+    findings,
+    findings_list,
+    group_html,
+    groups_of_page,
+    headline,
+    meaning,
+    more_terms,
+    write_figures,
+)
 from headscope.storage.atomic import write_bytes
-from headscope.study.study import Study
-from headscope.views.html_page import Page, assemble
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html, Page, assemble, el
+from headscope.visible import short_name
 
 WIDE_HEADS = 20
 STYLES = (
@@ -72,7 +80,7 @@ def _rendered(about: Context, atlas: str | None) -> str:
         _appendix(about),
         el("footer", el("p", f"Made by headscope {plain(about.run.manifest.get('headscope', ''))}.")),
     )
-    skip = el("a", "Skip to the story", href="#story", class_="skip")
+    skip = el("a", "Skip to the findings", href="#story", class_="skip")
     return assemble(
         Page(
             title=title,
@@ -95,7 +103,7 @@ def _rail(groups: Sequence[GroupParts]) -> Html:
     for group in (*groups, appendix):
         inside = [(section.name, section.title) for section in group.sections]
         if group is appendix:
-            inside = [("heads", "All heads"), ("how", "How these numbers were made")]
+            inside = [("heads", "All heads"), ("how", "How these numbers were computed")]
         links.append(el("a", group.title, href=f"#group-{group.name}", class_="part"))
         links += [el("a", title, href=f"#section-{name}") for name, title in inside]
     button = el("button", "Contents", type="button", aria_controls="contents")
@@ -180,7 +188,7 @@ def _provenance(about: Context) -> list[Html]:
         *(block for parts in every_part() for block in parts.closing(about)),
         el(
             "section",
-            el("h2", "How these numbers were made"),
+            el("h2", "How these numbers were computed"),
             counts(manifest),
             el("details", el("summary", "What each number is"), definitions(about.words, more=more_terms(about))),
             signature(manifest),

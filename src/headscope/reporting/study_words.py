@@ -11,12 +11,12 @@ import pandas as pd
 
 from headscope.attention.head_id import HeadId, head_anchor, head_label
 from headscope.palette import palette
+from headscope.present.study import Study
+from headscope.present.values import Findings, HeadCard, HeadExample, StudyWords
 from headscope.reporting.card_sentences import sentences_block
-from headscope.reporting.every_finding import findings, first_findings
 from headscope.reporting.head_summary import head_summaries
-from headscope.statistics.role_catalog import ROLES
-from headscope.study.study import Study
-from headscope.study.study_words import Findings, HeadCard, HeadExample, StudyWords
+from headscope.reporting.story import findings, first_findings
+from headscope.statistics.roles import ROLES
 
 _CELL, _GAP, _LEFT, _TOP = 18, 2, 26, 16.0  # pixels
 _STYLE = "font:13px/1.5 system-ui,sans-serif"

@@ -12,13 +12,12 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.document import Document
-from headscope.counted import count
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer, PackingCounts
+from headscope.encoding.line_packing import Packer, PackingCounts
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.shards import BatchLimit, ShardedBatches
-from headscope.encoding.tokenizer.casing import keep_case
+from headscope.encoding.tokenizer.spelling import keep_case
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.maps.index import MapsIndex
@@ -26,18 +25,16 @@ from headscope.maps.index_reader import read_index
 from headscope.maps.pickle_conversion import NO_PLACE_FOR_SINKS, maps_to_pickle
 from headscope.maps.writer import MapsWriter
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading.in_memory import dtype_of
+from headscope.models.loading.in_memory import dtype_of, load_debug_model
 from headscope.models.loading.load_model import LoadedModel, load_model
-from headscope.models.random_weights import load_debug_model
-from headscope.prepare.input_sizes import auto_batch_size, check_length
-from headscope.prepare.left_to_model import with_packing
-from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
+from headscope.prepare.input_sizes import auto_batch_size, check_length, with_packing
+from headscope.prepare.reading_model import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import TextCorpus
 from headscope.scans.short_memory import with_fewer_inputs
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
-from headscope.storage.places import check_place
-from headscope.storage.unfinished import part_of, remove
+from headscope.storage.places import check_place, part_of, remove
+from headscope.visible import count
 
 
 @dataclass(frozen=True, kw_only=True)

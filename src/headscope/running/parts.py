@@ -10,13 +10,13 @@ from headscope.corpora.opening import read_once
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.running.stages import check_stages, measurement_of, scan_runner, stage_signatures, watched_stages
 from headscope.scans.progress import Watcher
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.storage.lock import Held, folder_held
+from headscope.storage.places import contents, sweep
 from headscope.storage.sealed import read_sealed, write_sealed
-from headscope.storage.unfinished import contents, sweep
 
 PART = "part.json"
 _MOST = 100_000

@@ -1,34 +1,150 @@
 """A checkpoint without some of its heads, which plain transformers loads."""
 
 import json
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
 
 from headscope.attention.head_id import HeadId
+from headscope.attention.interventions.intervention import halves_of
 from headscope.attention.model.examination import examine
+from headscope.attention.model.loss_source import question_losses
 from headscope.attention.model.projections import find_projections
-from headscope.attention.model.removed_heads import check_head, projection_means, remove_heads
+from headscope.attention.model.removed_heads import projection_means, remove_heads
 from headscope.corpora.document import Document
-from headscope.counted import count
 from headscope.encoding.encoder import Encoder
-from headscope.errors import InputError, OptionError
-from headscope.models.anatomy import KindLayout
+from headscope.encoding.line_packing import Packer
+from headscope.encoding.loss_questions import Question
+from headscope.encoding.segment import Segment
+from headscope.errors import InputError, ModelError
+from headscope.installing import __version__
+from headscope.models.anatomy import Anatomy, KindLayout
 from headscope.models.loading.in_memory import without_head
-from headscope.models.loading.load_model import LoadedModel
-from headscope.models.loading.whole_checkpoint import save_folder
-from headscope.running.pruning_text import LossChange, PruningText
-from headscope.storage.bounded import UnreadableFileError, read_regular
+from headscope.models.loading.load_model import LoadedModel, longest_input
+from headscope.models.loading.task_heads import save_folder
+from headscope.models.losses import ask_of, loss_of
+from headscope.prepare.input_sizes import auto_batch_size, packing_of
+from headscope.statistics.inference.confidence import difference_interval
+from headscope.statistics.sums.groups import group_numbers
 from headscope.storage.lock import placed
 from headscope.storage.places import MARK, mark_content
-from headscope.suggestion import did_you_mean
-from headscope.version import __version__
-from headscope.visible import capital
+from headscope.visible import capital, count
 
-_MOST_BYTES = 1 << 20  # of a file that lists heads
+MOST_INPUTS = 400
+"""Maximum number of inputs on which the loss is measured, spread over the documents."""
+_LENGTH = 128
+_TARGETS = {"mlm": "hidden words", "clm": "next tokens", "denoise": "left-out spans"}
+
+
+@dataclass(frozen=True)
+class LossChange:
+    """The loss of a model before and after, on the same inputs.
+
+    Attributes:
+        targets: description of the model's prediction targets.
+        before, after: mean over inputs of the mean over their targets, nats.
+        low, high: 95% interval of after minus before, over documents; NaN with fewer than 10.
+        n_inputs: number of inputs.
+    """
+
+    targets: str
+    before: float
+    after: float
+    low: float
+    high: float
+    n_inputs: int
+
+    def __str__(self) -> str:
+        added = f"{self.after - self.before:+.3f} nats"
+        interval = "" if np.isnan(self.low) else f", 95% interval {self.low:+.3f} to {self.high:+.3f}"
+        return (
+            f"loss on the {self.targets} of {count(self.n_inputs, 'input')}: {self.before:.3f} nats before, "
+            f"{self.after:.3f} after ({added}{interval})"
+        )
+
+
+class PruningText:
+    """Inputs of a text, with the model's prediction targets.
+
+    Args:
+        loaded: model with the head of its loss.
+        anatomy: result of `examine` for the model or its base model.
+        encoder: encoder that wraps its tokenizer.
+        documents: documents of the text.
+        fitting: whether half of the documents are reserved for fitting means.
+
+    Attributes:
+        fitting: inputs for fitting.
+        questions: questions that measure the loss.
+
+    Raises:
+        ModelError: the model does not predict tokens.
+        InputError: the text has nothing to predict, or it has one document where two are needed.
+    """
+
+    def __init__(
+        self, loaded: LoadedModel, anatomy: Anatomy, encoder: Encoder, documents: Iterable[Document], *, fitting: bool
+    ) -> None:
+        if loaded.model.get_output_embeddings() is None:
+            raise ModelError(
+                f"{loaded.name} is saved as {type(loaded.model).__name__}, which predicts no tokens, so that its loss "
+                "is not known; leave --text out"
+            )
+        self._loaded, self._anatomy, self._encoder = loaded, anatomy, encoder
+        segments = self._segments(list(documents))
+        halves = halves_of([segment.document for segment in segments]) if fitting else {}
+        if fitting and len(halves) < 2:
+            raise InputError(
+                "means are fitted on half of the documents and measured on the others, and this text has one; expected "
+                "two or more, apart by blank lines"
+            )
+        self.fitting = [segment for segment in segments if halves.get(segment.document) == 0]
+        self._loss = loss_of(anatomy)
+        ask = ask_of(self._loss, loaded.tokenizer, anatomy)
+        measuring = [segment for segment in segments if halves.get(segment.document) != 0]
+        self.questions: list[Question] = [each for each in map(ask, measuring) if each is not None]
+        if not self.questions:
+            raise InputError(
+                "nothing can be predicted of the text: every input is of special tokens alone, or of one token; give "
+                "longer text"
+            )
+
+    def losses(self) -> NDArray[np.float64]:
+        """Return the loss of the model in its current state on each question, nats."""
+        model: nn.Module = self._loaded.model
+        size = auto_batch_size(_LENGTH, self._anatomy, self._loaded)
+        return question_losses(model, self._anatomy, self._encoder.vocabulary, self.questions, batch_size=size)
+
+    def change(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> LossChange:
+        """Return the change between two states of the model, paired by document."""
+        groups = group_numbers([question.segment.document for question in self.questions])
+        counts = np.bincount(groups)
+        sums = [np.bincount(groups, weights=losses) for losses in (after, before)]
+        interval = difference_interval(sums[0], counts, sums[1], counts)
+        return LossChange(
+            targets=_TARGETS[self._loss],
+            before=float(before.mean()),
+            after=float(after.mean()),
+            low=float(interval.low),
+            high=float(interval.high),
+            n_inputs=len(before),
+        )
+
+    def _segments(self, documents: list[Document]) -> list[Segment]:
+        packing = packing_of(self._anatomy)
+        if any(len(document.lines) <= 1 for document in documents):
+            packing = "single"  # a single line makes no pair
+        length = min(_LENGTH, longest_input(self._loaded, self._anatomy))
+        packer = Packer(self._encoder, packing=packing, max_length=length)
+        return list(packer.pack(documents, max_inputs=MOST_INPUTS))
+
+
+HeadChoice = Callable[[Sequence[KindLayout]], tuple[HeadId, ...]]
+"""A function that chooses heads of a model, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +168,7 @@ def write_pruned(
     loaded: LoadedModel,
     out: Path,
     *,
-    heads: "HeadChoice",
+    heads: HeadChoice,
     intervention: str = "zero",
     documents: Sequence[Document] = (),
     replace: bool = False,
@@ -98,95 +214,6 @@ def write_pruned(
         (part / MARK).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         (part / "README.md").write_text(_model_card(loaded, pruned, means=fits), encoding="utf-8")
     return pruned
-
-
-HeadChoice = Callable[[Sequence[KindLayout]], tuple[HeadId, ...]]
-"""A function that chooses heads of a model, in order."""
-
-
-def named_heads(layout: Sequence[KindLayout], *, names: Sequence[str]) -> tuple[HeadId, ...]:
-    """Return the named heads of a model, in order.
-
-    Args:
-        layout: heads of the model.
-        names: names such as `8-10` and `cross 8-10`; a bare name is of the model's first kind.
-
-    Raises:
-        OptionError: a head does not exist, or no name is given.
-    """
-    try:
-        heads = {HeadId.parse(name, kind=layout[0].kind) for name in names}
-    except ValueError as error:
-        raise OptionError(str(error)) from None
-    for head in heads:
-        check_head(head, layout)
-    if not heads:
-        raise OptionError("no head to remove was named; expected one or more, as 8-10")
-    return tuple(sorted(heads))
-
-
-def weakest_heads(
-    layout: Sequence[KindLayout], *, table: pd.DataFrame, measure: str, keep: float
-) -> tuple[HeadId, ...]:
-    """Return the heads of a model with the smallest values of a measure, in order.
-
-    Args:
-        layout: heads of the model.
-        table: `study.heads` of the same model.
-        measure: name of its column.
-        keep: share of heads that stay, above 0 and below 1.
-
-    Raises:
-        OptionError: the measure does not exist or is missing for some heads, or the share keeps all or none of them.
-        InputError: the run is of a model with other heads.
-    """
-    measures = [name for name in table.select_dtypes("number").columns if name not in ("layer", "head")]
-    if measure not in measures:
-        raise OptionError(
-            f"the run has no measure {measure!r}; choose one of {', '.join(measures)}{did_you_mean(measure, measures)}"
-        )
-    heads = [HeadId(*row) for row in table[["kind", "layer", "head"]].itertuples(index=False)]
-    number = sum(part.layers * part.heads for part in layout)
-    if len(heads) != number:
-        raise InputError(
-            f"the run measured {count(len(heads), 'head')} and the model has {number:,}; expected a run of this model"
-        )
-    for head in heads:
-        check_head(head, layout)
-    kept = math.ceil(keep * number)
-    if not 0 < kept < number:
-        raise OptionError(
-            f"--keep {keep:g} keeps {kept:,} of {count(number, 'head')}; expected a share above 0 that leaves "
-            "some of them out"
-        )
-    values = table[measure].reset_index(drop=True)
-    unknown = [head for head, missing in zip(heads, values.isna(), strict=True) if missing]
-    if unknown:
-        raise OptionError(
-            f"the run has no {measure} of {count(len(unknown), 'head')}, as of {unknown[0]}; choose a "
-            "measure that it has of all heads, or name the heads to remove with --heads"
-        )
-    # Ties are broken by the order of layers.
-    order = values.sort_values(kind="stable")
-    return tuple(sorted(heads[position] for position in order.index[: number - kept]))
-
-
-def read_head_names(path: Path) -> list[str]:
-    """Read heads from a file: one per line, or several separated by commas; text after `#` is ignored.
-
-    Raises:
-        InputError: the file does not exist, or is not a text file.
-    """
-    try:
-        text = read_regular(path, most=_MOST_BYTES).decode("utf-8")
-    except FileNotFoundError:
-        raise InputError(f"no such file: {path}; give a text with a head a line, as 8-10") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text; expected a head a line, as 8-10") from None
-    except UnreadableFileError as error:
-        raise InputError(f"{path} {error.problem}; expected a text with a head a line, as 8-10") from None
-    parts = [part.strip() for line in text.splitlines() for part in line.partition("#")[0].split(",")]
-    return [part for part in parts if part]
 
 
 def _model_card(loaded: LoadedModel, pruned: Pruned, *, means: bool) -> str:

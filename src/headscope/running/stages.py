@@ -8,21 +8,19 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from headscope.analyses.measurement import NO_RESULTS, Measurement
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import NO_RESULTS, Measurement, StageResult
 from headscope.declarations.analysis import Stage
 from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import Run
-from headscope.running.resume import stage_signature
+from headscope.running.run_folder import stage_signature
 from headscope.running.time_left import TimeLeft
 from headscope.scans.progress import Progress, Watcher, in_step, tell
-from headscope.scans.scan_declaration import RunText, Scan
+from headscope.scans.scan_declaration import RunText, Scan, ShardExecutor
 from headscope.scans.scan_runner import ScanRunner, keep_nothing
 from headscope.scans.shard_checkpoint import ShardCheckpoint
-from headscope.scans.shard_executor import ShardExecutor
-from headscope.statistics.tables.table_check import check_table
+from headscope.statistics.tables.frames import check_table
 
 
 def stages_of(run: Run) -> list[Stage]:

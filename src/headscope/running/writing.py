@@ -5,10 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.prepare.prepared_run import Run
-from headscope.running.resume import finished_stages
-from headscope.running.run_folder import check_out
+from headscope.present.manifest import MANIFEST, write_manifest
+from headscope.present.study import open_study
+from headscope.running.run_folder import check_out, finished_stages
 from headscope.running.stages import (
     check_stages,
     check_tables,
@@ -21,13 +22,11 @@ from headscope.running.stages import (
     with_stage,
 )
 from headscope.scans.progress import Watcher
+from headscope.scans.scan_declaration import ShardExecutor
 from headscope.scans.shard_checkpoint import ShardCheckpoint, forget_shards
-from headscope.scans.shard_executor import ShardExecutor
 from headscope.storage.files import read_arrays, write_arrays, write_parquet
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import Sealed
-from headscope.study.manifest import MANIFEST, write_manifest
-from headscope.study.study import open_study
 
 
 def write_run(

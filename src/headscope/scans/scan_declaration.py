@@ -1,17 +1,18 @@
-"""The declaration of a stage's sums: a corpus, and the accumulators that receive its attention."""
+"""The declaration of a stage's sums: a corpus, accumulators, and workers that may compute its shards."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, runtime_checkable
 
 from headscope.attention.model.model_source import TileSource
 from headscope.declarations.run_options import RunOptions
+from headscope.encoding.shards import Shard
 from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.kept import State
 
 TRAINED = "trained"
 """The name of the scan with the trained model, for most stages the only one."""
-
 Sums = TypeVar("Sums", bound=Accumulator)
 
 
@@ -129,3 +130,31 @@ class ScanSums(dict[str, Sequence[Accumulator]]):
             if isinstance(accumulator, kind):
                 return accumulator
         raise KeyError(f"the scan {scan} sums nothing up in a {kind.__name__}")
+
+
+@dataclass(frozen=True)
+class ShardJob:
+    """A shard of a scan, and the stages for which its sums must be computed.
+
+    Attributes:
+        shard: the shard.
+        stages: names of the stages that lack its sums; none if every stage has kept them.
+    """
+
+    shard: Shard
+    stages: tuple[str, ...]
+
+
+@runtime_checkable
+class ShardExecutor(Protocol):
+    """An executor that computes the shards of a run's scans, such as a cluster."""
+
+    def compute(self, scan_name: str, jobs: Iterator[ShardJob]) -> Iterator[tuple[ShardJob, Sequence[State]]]:
+        """Yield the jobs in order, each with the state of its sums for each of its stages.
+
+        A job is drawn when a worker is ready for it.
+
+        Args:
+            scan_name: name of the scan within its stages.
+            jobs: shards to compute.
+        """

@@ -4,9 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 from headscope.scans.progress import ProgressReport, Watcher, scan_teller
-from headscope.scans.scan_declaration import RunText, Scan, ScanSums
+from headscope.scans.scan_declaration import RunText, Scan, ScanSums, ShardExecutor
 from headscope.scans.shard_checkpoint import ShardCheckpoint
-from headscope.scans.shard_executor import ShardExecutor
 from headscope.scans.sharded_scan import scan_shards
 from headscope.scans.stage_sums import StageSums
 from headscope.statistics.sums.accumulator import Accumulator

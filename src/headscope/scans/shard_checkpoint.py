@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from headscope.storage.places import remove
 from headscope.storage.sealed import read_checked, signature_id, write_checked
-from headscope.storage.unfinished import remove
 
 SHARDS = "shards"
 # At the end of a scan, sums are kept if it took this share of the time: a stage has fewer scans than this.

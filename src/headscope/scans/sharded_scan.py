@@ -8,11 +8,11 @@ from headscope.attention.model.loss_source import LossSource
 from headscope.attention.model.model_source import TileSource
 from headscope.attention.model.segment_source import SegmentSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
-from headscope.encoding.ahead import ahead
+from headscope.encoding.batching import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.models.placement import device_of
 from headscope.scans.progress import ProgressReport, ScanProgress
-from headscope.scans.shard_executor import ShardExecutor, ShardJob
+from headscope.scans.scan_declaration import ShardExecutor, ShardJob
 from headscope.scans.short_memory import with_fewer_inputs
 from headscope.scans.stage_sums import ShardSums, StageSums
 

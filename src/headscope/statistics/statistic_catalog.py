@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 
 from headscope.attention.row_quantities import RowQuantity
-from headscope.entry_points import installed
+from headscope.installing import installed
 from headscope.statistics.statistic import Rows, Special, Statistic, Term, Topic, Unit
 
 _POSITIONS = Term(

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from headscope.errors import OutputError
 from headscope.storage.bounded import UnreadableFileError, open_regular
-from headscope.storage.places import check_place, check_replaced, is_replaceable
-from headscope.storage.unfinished import aside_of, contents, part_of, remove
+from headscope.storage.places import aside_of, check_place, check_replaced, contents, is_replaceable, part_of, remove
 
 
 @contextmanager

@@ -1,24 +1,36 @@
-"""Locks that allow one run at a time in a folder or at a path; the system releases the lock of a killed run."""
+"""Locks on output paths, and temporary disk space that is removed after its run or by the next run."""
 
 import getpass
 import json
 import os
+import shutil
 import socket
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakValueDictionary, finalize
 
 from headscope.errors import OutputError
 from headscope.storage.atomic import whole_or_absent
 from headscope.storage.bounded import UnreadableFileError, read_json
-from headscope.storage.places import check_contents, check_place
-from headscope.storage.unfinished import lock_of, sweep_beside
+from headscope.storage.places import (
+    LOCK,
+    SCRATCH,
+    beside,
+    check_contents,
+    check_place,
+    lock_of,
+    remove,
+    sweep_beside,
+    unlocked,
+)
 
 _MOST_BYTES = 1 << 16  # maximum size of a lock file
 
@@ -164,3 +176,59 @@ def _held_by(lock: Path, path: Path) -> str:
         user = f" of {about['user']}" if "user" in about else ""
         holder = f"process {about['process']}{user} on {about['machine']} ({about['command']}; since {about['since']})"
     return f"{path} is being written by {holder}; wait until it ends, or give another --out"
+
+
+@contextmanager
+def scratch(folder: Path, name: str = "run") -> Iterator[Path]:
+    """Yield a path in a folder to write to; its content is removed when the block ends.
+
+    Args:
+        folder: created if it does not exist; leftovers of killed runs in it are removed first.
+        name: part of the path's name.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    sweep_scratch(folder)
+    scratch_folder, process = beside(folder / name, SCRATCH), os.getpid()
+    with place_held(scratch_folder):
+        try:
+            yield scratch_folder
+        finally:
+            if process == os.getpid():  # a forked process also leaves this block, but the folder belongs to its parent
+                shutil.rmtree(scratch_folder, ignore_errors=True)
+
+
+def sweep_scratch(folder: Path) -> None:
+    """Remove leftovers of killed runs from a folder, except those that a live run holds."""
+    left = set(folder.glob(f".*.{SCRATCH}"))
+    # Sometimes only the lock is left, because its content was moved into place.
+    left |= {unlocked(lock) for lock in folder.glob(f".*.{SCRATCH}.{LOCK}")}
+    for path in left:
+        # In a folder that all users share, other users' leftovers stay, too.
+        with suppress(OutputError, OSError), place_held(path):
+            remove(path)
+
+
+class TemporaryFolder:
+    """A new folder in the system's temporary folder, which only this user can read.
+
+    It is removed when this object is garbage-collected or the process exits. The folder of a killed process stays until
+    the next one is made.
+
+    Attributes:
+        path: path of the folder.
+    """
+
+    def __init__(self) -> None:
+        stack = ExitStack()
+        self.path = stack.enter_context(scratch(Path(tempfile.gettempdir()), "headscope-run"))
+        self.path.mkdir(mode=0o700)
+        finalize(self, stack.close)
+        _IN_USE[self.path.resolve()] = self
+
+
+_IN_USE: WeakValueDictionary[Path, TemporaryFolder] = WeakValueDictionary()
+
+
+def temporary_folder_at(path: Path) -> TemporaryFolder | None:
+    """Return the temporary folder of this process at a path; the folder exists as long as the object is referenced."""
+    return _IN_USE.get(path.resolve())

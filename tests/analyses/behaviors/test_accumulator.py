@@ -133,7 +133,7 @@ def test_with_few_documents_nothing_is_tested():
 
 
 def test_text_of_one_token_is_gathered_in_pieces(monkeypatch):
-    monkeypatch.setattr("headscope.analyses.behaviors.key_sets._GATHERED", 7)
+    monkeypatch.setattr("headscope.analyses.behaviors.key_sums._GATHERED", 7)
     segments = [of_ids([40] * 9, document=f"doc{place}") for place in range(3)]
     source = HandMadeSource(segments, lambda s: random_map(s, causal=True), kind="decoder")
     sums = BehaviorAccumulator(source.layout, DELIMITERS)

@@ -10,9 +10,9 @@ from headscope.analyses.behaviors.compute import heads_table
 from headscope.analyses.behaviors.sums import BehaviorAccumulator, NormBehaviorAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
+from headscope.attention.output_norms import OutputNorms
 from headscope.attention.scan import scan
-from headscope.attention.vectors.output_norms import OutputNorms
-from headscope.statistics.measures import NORM, WEIGHT, of_measure
+from headscope.statistics.tables.frames import NORM, WEIGHT, of_measure
 from support.behaving import DELIMITERS, few_words, keys_of, masks, of_ids
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, SEP, vocabulary

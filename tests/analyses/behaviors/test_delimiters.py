@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.behaviors.catalog import Delimiter
-from headscope.analyses.behaviors.delimiters import (
+from headscope.analyses.behaviors.catalog import (
+    Delimiter,
     delimiter_of,
     delimiters_of,
     delimiters_of_run,

@@ -6,21 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.behaviors import compute, delimiters
+from headscope.analyses.behaviors import catalog, compute
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL
 from headscope.analyses.behaviors.compute import stands_out
 from headscope.analyses.behaviors.facts import PARTS
 from headscope.analyses.behaviors.sums import BehaviorAccumulator
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
-from headscope.models.random_weights import with_random_weights
+from headscope.models.loading.in_memory import with_random_weights
 from headscope.prepare.prepared_run import prepare
+from headscope.present.head_columns import head_columns
 from headscope.running.extraction import MapOptions, extract
 from headscope.running.stages import measure_stage
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.inference.confidence import Interval
-from headscope.statistics.measures import of_measure
-from headscope.study.head_columns import head_columns
+from headscope.statistics.tables.frames import of_measure
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.model_folders import save_tiny_bert
@@ -103,7 +103,7 @@ def test_the_text_is_drawn_and_the_vocabulary_read_once_for_all_controls(asked, 
         return lambda *given: calls.append(name) or of(*given)
 
     monkeypatch.setattr(run, "sample", noted("sample", run.sample))
-    monkeypatch.setattr(delimiters, "delimiters_of_tokenizer", noted("delimiters", delimiters.delimiters_of_tokenizer))
+    monkeypatch.setattr(catalog, "delimiters_of_tokenizer", noted("delimiters", catalog.delimiters_of_tokenizer))
     measure_stage(STAGES["behaviors"], run, {}, None)
     assert calls == ["delimiters", "sample"]
     calls.clear()

@@ -7,7 +7,7 @@ from headscope.analyses.behaviors.chosen import chosen_heads
 from headscope.analyses.behaviors.facts import PAGE, norm_rows
 from headscope.analyses.experiments.facts import PAGE as EXPERIMENTS_PAGE
 from headscope.analyses.experiments.tables import EXPERIMENTS
-from headscope.report_kit.tables.terminal import Grid
+from headscope.present.page_tables import Grid
 from support import mock_inputs
 from support.measured import about, only
 from support.mock_behaviors import place_of, with_behaviors

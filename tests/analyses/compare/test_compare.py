@@ -31,7 +31,26 @@ def changed_model(folder, change):
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     path = tmp_path_factory.mktemp("text") / "text.txt"
-    words = "the cat sat on a mat and it slept while rain fell over old stone walls near town".split()
+    words = [
+        "the",
+        "cat",
+        "sat",
+        "on",
+        "a",
+        "mat",
+        "and",
+        "it",
+        "slept",
+        "while",
+        "rain",
+        "fell",
+        "over",
+        "old",
+        "stone",
+        "walls",
+        "near",
+        "town",
+    ]
     draw = np.random.default_rng(0)
     path.write_text("\n\n".join(" ".join(draw.choice(words, 14)) + ".\n" + " ".join(draw.choice(words, 9)) + "."
                                 for _ in range(24)))  # fmt: skip

@@ -54,7 +54,7 @@ def test_a_permutation_is_found():
 
 
 def test_pairs_are_measured_on_documents_that_did_not_choose_them():
-    """Without any real pair, the chosen pairs look better than chance on the documents that chose them, not on others."""
+    """Without real pairs, chosen pairs look better than chance on the documents that chose them, not on others."""
     generator = np.random.default_rng(3)
     groups, heads = 200, 10
     sums = generator.uniform(0.0, 1.0, (groups, heads, heads))

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.coref.gap_rows import GAP_BASELINES, GENDERS, GapCounts, GapQuestion, gap_segments
-from headscope.analyses.coref.gap_sums import GAP_MEASURES, GapAccumulator
+from headscope.analyses.coref.gap import (
+    GAP_BASELINES,
+    GAP_MEASURES,
+    GENDERS,
+    GapAccumulator,
+    GapCounts,
+    GapQuestion,
+    gap_segments,
+)
 from headscope.attention.scan import scan
 from headscope.corpora.mentions.gap_rows import GapRow, read_gap
 from headscope.encoding.encoder import Encoder

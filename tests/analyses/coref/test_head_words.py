@@ -4,10 +4,9 @@ import math
 
 import pytest
 
-from headscope.analyses.coref.head_rule import rule_agreement, rule_head
-from headscope.analyses.coref.head_words import MentionWords
+from headscope.analyses.coref.head_words import MentionWords, rule_agreement, rule_head
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
-from headscope.corpora.trees.conllu import read_conllu
+from headscope.corpora.trees.treebank import read_treebank
 from support.shared_data import data
 
 
@@ -257,7 +256,7 @@ def test_no_phrase_is_no_agreement():
 
 def test_agreement_with_a_real_treebank():
     """Measured: 0.864 of 2,775 phrases of EWT dev; the rest are coordinations and names, by the first in UD."""
-    count, share = rule_agreement(read_conllu(data("ud-english-ewt/en_ewt-ud-dev.conllu")))
+    count, share = rule_agreement(read_treebank(data("ud-english-ewt/en_ewt-ud-dev.conllu")))
     print(f"rule_head agrees with the trees of EWT dev on {share:.3f} of {count} phrases")
     assert count == 2_775
     assert share > 0.85

@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.analyses.coref.baselines import BASELINES, agreement, baseline_hits, choices, features_of
-from headscope.analyses.coref.head_rule import rule_agreement
-from headscope.analyses.coref.head_words import MentionWords
+from headscope.analyses.coref.head_words import MentionWords, rule_agreement
 from headscope.analyses.coref.mentions import MENTION_TYPES, mention_table
 from headscope.analyses.coref.sums import ScoredMentions
 from headscope.analyses.coref.windows import MentionCounts, coreference_segments
-from headscope.attention.words.word_attention import WordAxis
-from headscope.attention.words.word_rows import WordRows
+from headscope.attention.word_attention import WordAxis
+from headscope.attention.word_rows import WordRows
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.tree import depths
 from headscope.encoding.encoder import Encoder

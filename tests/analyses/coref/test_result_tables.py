@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.coref.compute import CoreferenceResult, gap_table
-from headscope.analyses.coref.gap_sums import GapSums
+from headscope.analyses.coref.gap import GapSums
 from headscope.analyses.coref.sums import CoreferenceSums
 from headscope.analyses.coref.tables import COREF, COREF_DIFFERENCES, COREF_HEADS, GAP
 

@@ -7,7 +7,7 @@ import pytest
 
 from headscope.analyses.coref.facts import PARTS
 from headscope.analyses.coref.results import SYSTEMS
-from headscope.reporting.every_finding import findings
+from headscope.reporting.story import findings
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.page_tables import Tables

@@ -13,10 +13,10 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import StackAccumulator, scan
 from headscope.attention.stack import RowDraw
-from headscope.corpora.demo import demo_text
-from headscope.corpora.text.plain import read_text
+from headscope.corpora.reading import read_corpus
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
+from headscope.installing import demo_text
 from headscope.models.anatomy import KindLayout
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading.load_model import load_model
@@ -122,7 +122,7 @@ def test_the_embedded_model_against_a_float64_loop_over_transformers_own_weights
     loaded = load_model()
     encoder = Encoder(loaded.tokenizer)
     anatomy = examine(loaded.model, encoder.vocabulary)
-    segments = list(Packer(encoder, max_length=48).pack(read_text(str(demo_text())), max_inputs=4))
+    segments = list(Packer(encoder, max_length=48).pack(read_corpus(str(demo_text())), max_inputs=4))
     result = result_of(ModelSource(loaded.model, anatomy, encoder.vocabulary, [segments]))
     maps = []
     for segment in segments:

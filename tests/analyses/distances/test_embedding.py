@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.manifold import MDS
 
-from headscope.analyses.distances.embedding import embed, stress_of
+from headscope.analyses.distances.clusters import embed, stress_of
 
 
 def apart(points):

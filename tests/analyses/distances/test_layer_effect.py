@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest, ttest_1samp
 
-from headscope.analyses.distances.layer_effect import ONE_HEAD, ONE_LAYER, layer_effect, permutation_p
+from headscope.analyses.distances.compute import ONE_HEAD, ONE_LAYER, layer_effect, permutation_p
 from headscope.statistics.inference.confidence import resampling_weights
 from support.mock_distances import ROWS, divergences
 
@@ -106,7 +106,7 @@ def test_what_heads_and_layers_are_called_does_not_matter(seed):
 def test_the_same_seed_gives_the_same_p_however_it_is_cut(monkeypatch):
     divergence = divergences(3, 4, seed=5).divergence
     whole = permutation_p(divergence, 3, permutations=500, seed=2)
-    monkeypatch.setattr("headscope.analyses.distances.layer_effect._CELLS_AT_ONCE", 100)
+    monkeypatch.setattr("headscope.analyses.distances.compute._CELLS_AT_ONCE", 100)
     assert permutation_p(divergence, 3, permutations=500, seed=2) == whole
     assert permutation_p(divergence, 3, permutations=500, seed=3) != whole
 

@@ -5,10 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import silhouette_samples, silhouette_score
 
-from headscope.analyses.distances.clusters import cluster, stability
-from headscope.analyses.distances.compute import map_tables
-from headscope.analyses.distances.embedding import embed
-from headscope.analyses.distances.layer_effect import ONE_HEAD, layer_effect
+from headscope.analyses.distances.clusters import cluster, embed, stability
+from headscope.analyses.distances.compute import ONE_HEAD, layer_effect, map_tables
 from headscope.analyses.distances.tables import HEAD_CLUSTERS, HEAD_MAP, LAYER_EFFECT
 from support.mock_distances import ROWS, divergences
 

@@ -14,7 +14,7 @@ from headscope.analyses.distances.compute import DistancesMeasurement, HeadMapMe
 from headscope.analyses.distances.pairs import matrix_of, pair_table
 from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.distances.tables import HEAD_DISTANCES
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError

@@ -7,8 +7,8 @@ import pytest
 
 from headscope.analyses.distances.facts import PARTS
 from headscope.analyses.distances.page_rows import MAP, TREE
-from headscope.report_kit.numbers import nats, p_words, span
-from headscope.reporting.every_finding import more_terms
+from headscope.present.numbers import nats, p_words, span
+from headscope.reporting.story import more_terms
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.mock_distances import with_distances

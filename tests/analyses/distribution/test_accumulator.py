@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from headscope.analyses.distribution.compute import distribution_table
-from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
 from headscope.analyses.distribution.sums import FEWEST_GROUPS, MOST_GROUPS, DistributionAccumulator, groups_for
+from headscope.analyses.distribution.tables import BINS, MEASURES, NAMES
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan

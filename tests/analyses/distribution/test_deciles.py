@@ -6,8 +6,9 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.distribution.deciles import DECILES, BinnedValues, decile_interval
-from headscope.analyses.distribution.row_measures import BINS, MEASURES
+from headscope.analyses.distribution.compute import decile_interval
+from headscope.analyses.distribution.sums import DECILES, BinnedValues
+from headscope.analyses.distribution.tables import BINS, MEASURES
 
 SHARES = np.array(DECILES) / 10
 

@@ -16,9 +16,9 @@ from headscope.analyses.distribution.examples import (
     ExampleAccumulator,
     decile_rows,
 )
-from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
 from headscope.analyses.distribution.row_tokens import NO_KEY, PADDING
 from headscope.analyses.distribution.sums import DistributionAccumulator
+from headscope.analyses.distribution.tables import BINS, MEASURES, NAMES
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink

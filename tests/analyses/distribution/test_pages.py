@@ -6,12 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from headscope.analyses.distribution.facts import FIGURE, PAGE, distribution_cards, render_results
-from headscope.analyses.distribution.figures import decile_figure
-from headscope.analyses.distribution.row_measures import MEASURES, NAMES
+from headscope.analyses.distribution.facts import FIGURE, PAGE, decile_figure, distribution_cards, render_results
+from headscope.analyses.distribution.tables import MEASURES, NAMES
 from headscope.analyses.for_report import measures_of
-from headscope.analyses.stage_result import StageResult
-from headscope.report_kit.kinds import kinds_of
+from headscope.analyses.measurement import StageResult
+from headscope.present.kinds import kinds_of
 from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import about, with_parts

@@ -5,11 +5,10 @@ import pytest
 from scipy import stats
 
 from headscope.analyses.effects.figures import agreement_figure
-from headscope.analyses.effects.head_effects import effect_lines
-from headscope.analyses.effects.ranks import agreements, measured_heads, shown_ranks
-from headscope.report_kit.report_parts import Context
+from headscope.analyses.effects.head_effects import agreements, effect_lines, measured_heads, shown_ranks
+from headscope.present.head_columns import head_columns
+from headscope.present.report_parts import Context
 from headscope.reporting.payload import data_block
-from headscope.study.head_columns import head_columns
 from support import mock_inputs
 from support.effect_pages import sections, sentences
 from support.measured import only, with_parts

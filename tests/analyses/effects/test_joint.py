@@ -12,8 +12,8 @@ import transformers as tf
 from scipy.integrate import trapezoid
 from sklearn.metrics import r2_score
 
-from headscope.analyses.effects.joint.compute import JointEffectsMeasurement
-from headscope.analyses.effects.joint.orders import (
+from headscope.analyses.effects.joint_compute import JointEffectsMeasurement
+from headscope.analyses.effects.joint_orders import (
     DRAWS,
     SETS,
     Halves,
@@ -23,19 +23,19 @@ from headscope.analyses.effects.joint.orders import (
     random_sets,
     removed_numbers,
 )
-from headscope.analyses.effects.joint.sums import additivity_of, area_below, curves_of, r2_interval
-from headscope.analyses.effects.joint.tables import JOINT_TABLES
+from headscope.analyses.effects.joint_sums import additivity_of, area_below, curves_of, r2_interval
+from headscope.analyses.effects.tables import JOINT_TABLES
 from headscope.attention.head_id import HeadId
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.models.losses import ask_of
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import open_study
 from headscope.running.stages import measure_stage, measurement_of, stage_signatures
 from headscope.running.writing import write_run
 from headscope.statistics.inference.confidence import ratio_interval
 from headscope.statistics.sums.groups import group_of
-from headscope.statistics.tables.table_check import check_table
-from headscope.study.study import open_study
+from headscope.statistics.tables.frames import check_table
 from support.by_hook import effect_of, hooked, logs_of
 from support.model_folders import save_tiny_masked_lm
 from support.needed_heads import sharper_bert, sharper_gpt2, write_documents

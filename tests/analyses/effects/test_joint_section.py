@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.effects.joint.facts import curves_in, joint_figure, random_band
-from headscope.analyses.effects.joint.tables import ORDERS
+from headscope.analyses.effects.joint_facts import curves_in, joint_figure, random_band
+from headscope.analyses.effects.tables import ORDERS
 from support import mock_inputs
 from support.effect_pages import sections, sentences, terminal
 from support.measured import about, with_parts

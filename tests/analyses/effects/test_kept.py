@@ -10,24 +10,29 @@ import torch
 import transformers as tf
 from transformers.models.bert import modeling_bert
 
-from headscope.analyses.effects.kept import hidden_words
-from headscope.analyses.effects.kept.compute import EffectKeptMeasurement, kept_table
-from headscope.analyses.effects.kept.facts import replaced_of
-from headscope.analyses.effects.kept.sums import REPLACEMENTS, KeptAccumulator, kept_effect
-from headscope.analyses.effects.kept.tables import ADDED, EFFECT_KEPT, EXPLAINED
+from headscope.analyses.effects import explained_attention
+from headscope.analyses.effects.kept_compute import (
+    REPLACEMENTS,
+    EffectKeptMeasurement,
+    KeptAccumulator,
+    kept_effect,
+    kept_table,
+)
+from headscope.analyses.effects.kept_facts import replaced_of
+from headscope.analyses.effects.tables import ADDED, EFFECT_KEPT, EXPLAINED
 from headscope.analyses.explanation import explain
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.batching import collate
-from headscope.encoding.questions.loss_questions import NO_TARGET
+from headscope.encoding.loss_questions import NO_TARGET
 from headscope.models.losses import ask_of
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import open_study
 from headscope.running.stages import measure_stage, measurement_of, stage_signatures
 from headscope.running.writing import write_run
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.tables.table_check import check_table
-from headscope.study.study import open_study
+from headscope.statistics.tables.frames import check_table
 from support.by_hook import named_projections
 from support.needed_heads import sharper_bert, sharper_gpt2, write_documents
 from support.scanning import shards_of
@@ -138,7 +143,7 @@ def loss_by_hook(model, anatomy, question, replaced):
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
 def test_replaced_attention_against_a_loop_with_hooks(family, request, text, monkeypatch):
     """Every head, a layer and the model, for each replacement, in transformers' own eager code, input by input."""
-    monkeypatch.setattr(hidden_words, "FEWEST_ROWS", 20)
+    monkeypatch.setattr(explained_attention, "FEWEST_ROWS", 20)
     run, found, measurement = measured(options(request.getfixturevalue(family), text))
     by_kind = measurement.predictors()
     (several,) = by_kind.values()
@@ -194,7 +199,7 @@ def test_attention_that_is_its_explanation_keeps_all_of_its_effect(bert, text, m
     monkeypatch.setattr(modeling_bert, "eager_attention_forward", planted_attention)
     # The penalty on coefficients, and text without hidden words, would leave some of the attention unexplained.
     monkeypatch.setattr(explain, "RIDGE", 0.01)
-    monkeypatch.setattr(hidden_words, "FEWEST_ROWS", 20)
+    monkeypatch.setattr(explained_attention, "FEWEST_ROWS", 20)
     _, found, _ = measured(options(bert, text))
     table = found["effect_kept"].tables["effect_kept"]
     heads = {(each.layer, each.head): each for each in replaced_of(table)}

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.effects.kept.facts import kept_figure, sure_heads
-from headscope.reporting.every_finding import all_findings, headline
-from headscope.study.study import Study
+from headscope.analyses.effects.kept_facts import kept_figure, sure_heads
+from headscope.present.study import Study
+from headscope.reporting.story import all_findings, headline
 from support import mock_inputs
 from support.effect_pages import sections, sentences, terminal
 from support.measured import about, with_parts

@@ -17,9 +17,9 @@ from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.loading.load_model import LoadedModel
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import open_study
 from headscope.running.stages import measure
 from headscope.running.writing import write_run
-from headscope.study.study import open_study
 from support.by_hook import hooked
 from support.measured import about
 from support.model_folders import save_classifier, save_tiny_bert, save_tiny_llama, save_tiny_t5

@@ -25,9 +25,9 @@ from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.loading.task_heads import load_task_model
 from headscope.models.losses import ask_of
 from headscope.prepare.prepared_run import prepare
+from headscope.present.study import open_study
 from headscope.running.stages import check_maps
 from headscope.running.writing import write_run
-from headscope.study.study import open_study
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_masked_lm, save_tiny_t5
 from support.needed_heads import LINES
 from support.task_models import save_with_head

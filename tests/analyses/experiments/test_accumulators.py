@@ -8,8 +8,8 @@ from headscope.analyses.behaviors.compute import best_table, heads_table
 from headscope.analyses.experiments.inputs import needles, repeated_tokens
 from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.attention.scan import scan
-from headscope.encoding.packing.frame import Frame
-from headscope.statistics.measures import NORM, WEIGHT
+from headscope.encoding.encoder import Frame
+from headscope.statistics.tables.frames import NORM, WEIGHT
 from support.hand_made import HandMadeSource, random_map
 
 FRAME = Frame((2,), ())

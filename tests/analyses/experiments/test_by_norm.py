@@ -14,14 +14,14 @@ from headscope.analyses.experiments.compute import inputs_of
 from headscope.analyses.experiments.inputs import needles, repeated_tokens
 from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.experiments.tables import EXPERIMENTS
+from headscope.attention.output_norms import OutputNorms
 from headscope.attention.scan import scan
-from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.packing.frame import Frame
+from headscope.encoding.encoder import Frame
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure_stage
-from headscope.statistics.measures import of_measure
+from headscope.statistics.tables.frames import of_measure
 from support.behaving import keys_of, masks
 from support.hand_made import HandMadeSource, random_map
 from support.model_folders import save_tiny_bloom, save_tiny_llama

@@ -12,7 +12,7 @@ from headscope.analyses.experiments.inputs import (
     text_of,
 )
 from headscope.corpora.document import Document
-from headscope.encoding.packing.frame import Frame
+from headscope.encoding.encoder import Frame
 from headscope.models.loading.load_model import load_tokenizer
 from support.inputs import CLS, SEP, made_up_segments
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from headscope.analyses.behaviors import delimiters
+from headscope.analyses.behaviors import catalog
 from headscope.analyses.behaviors.catalog import SHARES
 from headscope.analyses.behaviors.facts import PARTS as BEHAVIORS_PARTS
 from headscope.analyses.behaviors.tables import RULE
@@ -16,9 +16,9 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import prepare
+from headscope.present.head_columns import head_columns
 from headscope.running.stages import check_maps, measure_stage
-from headscope.statistics.measures import of_measure
-from headscope.study.head_columns import head_columns
+from headscope.statistics.tables.frames import of_measure
 from support import mock_inputs
 from support.inputs import eager_maps
 from support.measured import about, only, with_parts
@@ -119,8 +119,8 @@ def test_an_encoder_is_given_no_needle(base):
 
 def test_the_vocabulary_is_read_once_for_all_experiments_and_controls(base, monkeypatch):
     run, calls = prepared(base, save_tiny_bert), []
-    of = delimiters.delimiters_of_tokenizer
-    monkeypatch.setattr(delimiters, "delimiters_of_tokenizer", lambda given: calls.append(given) or of(given))
+    of = catalog.delimiters_of_tokenizer
+    monkeypatch.setattr(catalog, "delimiters_of_tokenizer", lambda given: calls.append(given) or of(given))
     result = measure_stage(STAGES["experiments"], run, {}, None)
     assert set(result.tables["experiments"]["model"]) == {"trained", "control"}
     assert calls == [run.loaded.tokenizer]

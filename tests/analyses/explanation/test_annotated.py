@@ -21,11 +21,11 @@ from headscope.attention.scan import scan
 from headscope.declarations.analysis_list import STAGES
 from headscope.encoding.segment import Segment
 from headscope.prepare.prepared_run import prepare
-from headscope.report_kit.numbers import percent
+from headscope.present.numbers import percent
 from headscope.running.stages import measurement_of
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.statistic import Special
-from headscope.statistics.tables.table_check import check_table
+from headscope.statistics.tables.frames import check_table
 from support.hand_made import HandMadeSource
 from support.inputs import CLS, DOT, SEP
 from support.small_runs import sharded_options

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from transformers import ByT5Tokenizer
 
-from headscope.analyses.behaviors.catalog import Delimiter
-from headscope.analyses.behaviors.delimiters import delimiters_of_tokenizer
+from headscope.analyses.behaviors.catalog import Delimiter, delimiters_of_tokenizer
 from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.analyses.explanation import words
 from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.columns import Columns
-from headscope.analyses.explanation.features import ATTENDING, SINK_LOGIT, TOKENS, words
-from headscope.analyses.explanation.features.position import OFFSETS
+from headscope.analyses.explanation.features import ATTENDING, OFFSETS, SINK_LOGIT, TOKENS
 from headscope.analyses.explanation.row_block import RowBlock
 from headscope.analyses.explanation.vocabulary_facts import COMPONENTS, VocabularyFacts, principal_components
 from headscope.encoding.vocabulary import KeyClass

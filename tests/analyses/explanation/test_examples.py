@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from headscope.analyses.explanation.cards import explanation_cards
 from headscope.analyses.explanation.divergences import chosen_examples
 from headscope.analyses.explanation.explain import explain
+from headscope.analyses.explanation.facts import explanation_cards
 from headscope.analyses.explanation.row_context import Tokens
 from headscope.analyses.explanation.table_rows import SINK_LOGIT, SINK_NAME, example_records, shown_keys
 from headscope.analyses.explanation.tables import BEST, EXPLANATION_EXAMPLES, WEIGHT, WORST
-from headscope.report_kit.kinds import kinds_of
-from headscope.statistics.tables.table_check import check_table
+from headscope.present.kinds import kinds_of
+from headscope.statistics.tables.frames import check_table
 from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import with_parts

@@ -7,9 +7,9 @@ import pytest
 
 from headscope.analyses.explanation.catalog import FEATURES, GROUPS
 from headscope.analyses.explanation.features import FAMILIES
-from headscope.analyses.explanation.features.copies import one_stem
 from headscope.analyses.explanation.row_context import Annotation, RowContext, Tokens
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
+from headscope.analyses.explanation.words import one_stem
 from headscope.encoding.vocabulary import KeyClass
 
 PIECES = [

@@ -3,12 +3,11 @@
 import pandas as pd
 import pytest
 
-from headscope.analyses.explanation.cards import head_sentences
 from headscope.analyses.explanation.catalog import GROUPS
-from headscope.analyses.explanation.facts import PAGE
+from headscope.analyses.explanation.facts import PAGE, head_sentences
 from headscope.analyses.explanation.looks import COLORS, color_of, stacked
-from headscope.reporting.every_finding import all_findings, headline
 from headscope.reporting.payload import data_block
+from headscope.reporting.story import all_findings, headline
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_explanation import explained_share, with_explanation

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from headscope.analyses.explanation.looks import head_looks, look_of
-from headscope.atlas.blocks import atlas_blocks
-from headscope.report_kit.head_looks import LOOKS
-from headscope.report_kit.kinds import kinds_of
+from headscope.present.head_functions import LOOKS
+from headscope.present.kinds import kinds_of
+from headscope.reporting.atlas_page import atlas_blocks
 from headscope.reporting.head_summary import head_summaries
 from headscope.reporting.payload import data_block
 from headscope.reporting.study_words import summary_lines

@@ -5,7 +5,7 @@ import pytest
 
 from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.explain import explain
-from headscope.analyses.explanation.features.position import OFFSETS
+from headscope.analyses.explanation.features import OFFSETS
 from headscope.analyses.explanation.fitted import EXPLAINED, POSITIONS, FittedHeads, Predictor
 from headscope.analyses.explanation.tables import WEIGHT
 from support.planted_explanations import context, inputs, planted, sample_of

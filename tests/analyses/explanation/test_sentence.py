@@ -2,8 +2,9 @@
 
 import pytest
 
+from headscope.analyses.explanation import words
 from headscope.analyses.explanation.catalog import CATALOG, FEATURES, GROUPS
-from headscope.analyses.explanation.features import ATTENDING, TOKENS, Feature, words
+from headscope.analyses.explanation.features import ATTENDING, TOKENS, Feature
 from headscope.analyses.explanation.sentence import Part, explanation_sentence, is_avoided, phrase_of
 from headscope.errors import OptionError
 from headscope.statistics.statistic import Special
@@ -168,7 +169,7 @@ def test_tokens_are_avoided_where_they_keep_more_attention_away_than_they_draw()
 
 
 def vowels(rows):
-    return rows.of_keys([])
+    return rows.offset
 
 
 def test_a_feature_of_a_user_has_a_group_of_its_own():

@@ -18,9 +18,9 @@ from headscope.analyses.importance.sums import (
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
+from headscope.attention.model.segment_source import left_padding_works
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
-from headscope.models.left_padding import left_padding_works
 from headscope.models.losses import ask_of
 from headscope.statistics.inference.confidence import difference_interval, ratio_interval
 from support.hand_made import HandMadeSource, random_map
@@ -256,7 +256,7 @@ def embedded():
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing.line_packing import Packer
+    from headscope.encoding.line_packing import Packer
     from headscope.models.loading.task_heads import load_task_model
 
     path = data("wiki-sample") / "wiki_sample.txt"

@@ -11,7 +11,7 @@ from headscope.attention.interventions.replacement import Zero
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.scan import scan
-from headscope.encoding.questions.loss_questions import NO_TARGET, NextToken
+from headscope.encoding.loss_questions import NO_TARGET, NextToken
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import ask_of, loss_of
 from support.by_hook import hooked

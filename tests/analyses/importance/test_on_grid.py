@@ -5,7 +5,7 @@ import json
 import pytest
 
 from headscope.analyses.for_report import measures_of
-from headscope.report_kit.report_parts import Context
+from headscope.present.report_parts import Context
 from headscope.reporting.payload import data_block
 from headscope.views.markup import json_text
 from support import mock_inputs

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.importance.facts import PARTS, layer_means
-from headscope.report_kit.numbers import thousandths
+from headscope.present.numbers import thousandths
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.mock_importance import CLASSES, FACTOR, with_importance

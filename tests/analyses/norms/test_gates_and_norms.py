@@ -5,8 +5,7 @@ import pytest
 
 from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.sums import NormBehaviorAccumulator
-from headscope.analyses.norms.compute import UNTRACED, norm_table, output_notes
-from headscope.analyses.norms.sums import NormAccumulator
+from headscope.analyses.norms.compute import UNTRACED, NormAccumulator, norm_table, output_notes
 from headscope.analyses.stats.sums import NormStatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource

@@ -5,11 +5,11 @@ import math
 import pytest
 
 from headscope.analyses.norms.facts import PAGE, PARTS, SINK_SHARE, Activity, activities
-from headscope.analyses.norms.sums import KEY_CLASSES
+from headscope.analyses.norms.tables import KEY_CLASSES
 from headscope.present.blocks import TableBlock
+from headscope.present.cells import Cell
+from headscope.present.linked_sentences import numbered
 from headscope.present.table import folded_table
-from headscope.report_kit.linked_sentences import numbered
-from headscope.report_kit.tables.cells import Cell
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_norms import with_norms

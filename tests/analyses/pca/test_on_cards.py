@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.pca.facts import MANY_HEADS, MOST_TOKENS, pca_cards
-from headscope.report_kit.kinds import kinds_of
+from headscope.present.kinds import kinds_of
 from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import with_parts

@@ -26,7 +26,7 @@ from headscope.encoding.batching import collate
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.row_selection import row_hashes, segment_key
-from headscope.statistics.tables.table_check import check_table
+from headscope.statistics.tables.frames import check_table
 from support.inputs import made_up_segments, vocabulary
 from support.plain_vectors import plain_vectors
 from support.tiny_models import tiny_model

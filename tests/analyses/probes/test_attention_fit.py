@@ -7,12 +7,12 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from headscope.analyses.probes.data.word_maps import SPECIAL
-from headscope.analyses.probes.fitting import attention_fit
-from headscope.analyses.probes.fitting.attention_fit import FitOptions, fit_attention
-from headscope.analyses.probes.fitting.newton import flat_weights, set_weights
-from headscope.analyses.probes.fitting.probe_training import hold_out
+from headscope.analyses.probes.parsers import attention_fit
+from headscope.analyses.probes.parsers.attention_fit import FitOptions, fit_attention
 from headscope.analyses.probes.parsers.attention_probes import AttentionProbe
+from headscope.analyses.probes.parsers.newton import flat_weights, set_weights
+from headscope.analyses.probes.parsers.probe_training import hold_out
+from headscope.analyses.probes.probe_data import SPECIAL
 from support.probe_data import made_up_tables, made_up_trees, on_disk, probe_data
 
 pytestmark = pytest.mark.slow

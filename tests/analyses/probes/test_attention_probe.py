@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.data.word_maps import SPECIAL
 from headscope.analyses.probes.parsers.attention_probes import AttentionProbe, AttentionWordsProbe
 from headscope.analyses.probes.parsers.learner import candidates
+from headscope.analyses.probes.probe_data import SPECIAL
 from support.probe_data import WORDS, made_up_tables, made_up_trees, on_disk, probe_data
 
 VECTORS = torch.from_numpy(np.random.default_rng(3).normal(size=(len(WORDS), 5)).astype(np.float32))

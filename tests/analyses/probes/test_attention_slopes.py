@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from headscope.analyses.probes.fitting.newton import attention_slopes, flat_weights, set_weights
 from headscope.analyses.probes.parsers.attention_probes import AttentionProbe
+from headscope.analyses.probes.parsers.newton import attention_slopes, flat_weights, set_weights
 from support.probe_data import made_up_tables, made_up_trees, on_disk, probe_data
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.catalog import PROBES, SYSTEMS
 from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs
+from headscope.analyses.probes.tables import PARSERS, SYSTEMS
 from headscope.figures.style import role_color
 from support.probe_data import WORDS, made_up_tables, made_up_trees, on_disk, probe_data
 
@@ -13,7 +13,7 @@ INPUTS = ProbeInputs(heads=3, vectors=torch.eye(len(WORDS)), special=True)
 
 
 def test_no_two_probes_share_a_name_or_a_line():
-    names = [probe.name for probe in PROBES]
+    names = [probe.name for probe in PARSERS]
     lines = [system.name for system in SYSTEMS.values()]
     assert len(set(names)) == len(names)
     assert len(set(lines)) == len(lines)
@@ -27,7 +27,7 @@ def test_table_3_has_the_papers_order():
     ]
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
+@pytest.mark.parametrize("probe", PARSERS, ids=lambda probe: probe.name)
 def test_a_probe_is_made_of_what_it_may_see_and_draws_by_its_seeds(probe):
     assert issubclass(probe, ArcProbe)
     assert probe.control is None or probe.reads_attention
@@ -40,7 +40,7 @@ def test_a_probe_is_made_of_what_it_may_see_and_draws_by_its_seeds(probe):
         assert torch.equal(weights[0], several.get_parameter(name)[1]), name
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
+@pytest.mark.parametrize("probe", PARSERS, ids=lambda probe: probe.name)
 def test_a_probe_scores_every_head_of_every_word(probe, tmp_path):
     sentences = made_up_trees(4)
     maps = on_disk(tmp_path / "maps", made_up_tables(sentences)) if probe.reads_attention else None

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures import probe_distances, probe_layers, probe_scores, probe_weights
 from headscope.analyses.probes.page_rows import probe_lines
+from headscope.analyses.probes.tables import SYSTEMS
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_color
-from headscope.statistics.arc_bins import DISTANCES
-from headscope.study.paper_table import paper_numbers
+from headscope.present.paper_table import paper_numbers
+from headscope.statistics.tables.frames import DISTANCES
 from support.mock_probes import class_rows, layer_rows, score_rows, weight_rows
 
 KINDS = [{"kind": "encoder", "layers": 3, "heads": 4}]

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.data.tree_sentences import UNKNOWN, kinds_of
-from headscope.analyses.probes.fitting.plateau import Falling
-from headscope.analyses.probes.fitting.probe_training import TrainingOptions, hold_out, train
 from headscope.analyses.probes.parsers.attention_probes import AttentionProbe, AttentionWordsProbe
-from headscope.analyses.probes.parsers.decoding import answer, best_tree, is_tree
+from headscope.analyses.probes.parsers.decoding import LabelProbe, answer, best_tree, is_tree
 from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
-from headscope.analyses.probes.parsers.label_probe import LabelProbe
+from headscope.analyses.probes.parsers.probe_training import Falling, TrainingOptions, hold_out, train
+from headscope.analyses.probes.tree_sentences import UNKNOWN, kinds_of
 from support.probe_data import WORDS, made_up_tables, made_up_trees, on_disk, probe_data
 
 VECTORS = torch.eye(len(WORDS))

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from headscope.analyses.probes.fitting.newton import Levenberg
+from headscope.analyses.probes.parsers.newton import Levenberg
 
 
 def minimized(function, start, *, tolerance=1e-8, most=60):

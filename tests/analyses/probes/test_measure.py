@@ -12,14 +12,14 @@ from headscope.analyses.probes import score_rows as scores
 from headscope.analyses.probes import trained_parsers as probe_stage
 from headscope.analyses.probes import treebanks as probe_bench
 from headscope.analyses.probes.compute import ProbesMeasurement
-from headscope.analyses.probes.data.map_cache import MapCache
-from headscope.analyses.probes.fitting import probe_training as training
+from headscope.analyses.probes.map_cache import MapCache
+from headscope.analyses.probes.parsers import probe_training as training
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import check_maps, check_tables
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.tables.frames import DISTANCES
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 from support.quick_probes import quick_probes

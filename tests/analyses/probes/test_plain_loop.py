@@ -6,24 +6,23 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.data.map_cache import TableWriter, WordMaps
-from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.data.tree_sentences import WordTable, numbered, tree_sentences
-from headscope.analyses.probes.data.word_maps import WordMapCollector, heads_of
-from headscope.analyses.probes.data.word_vectors import input_embeddings
-from headscope.analyses.probes.fitting import attention_fit
-from headscope.analyses.probes.fitting.attention_fit import fit_attention
-from headscope.analyses.probes.fitting.probe_training import TrainingOptions, train
+from headscope.analyses.probes.map_cache import TableWriter, WordMaps
+from headscope.analyses.probes.parsers import attention_fit
+from headscope.analyses.probes.parsers.attention_fit import fit_attention
 from headscope.analyses.probes.parsers.attention_probes import AttentionProbe, AttentionWordsProbe
 from headscope.analyses.probes.parsers.decoding import answer
+from headscope.analyses.probes.parsers.probe_training import TrainingOptions, train
+from headscope.analyses.probes.probe_data import ProbeData, WordMapCollector, heads_of
 from headscope.analyses.probes.score_rows import GoldWords
+from headscope.analyses.probes.tree_sentences import WordTable, numbered, tree_sentences
+from headscope.analyses.probes.word_vectors import input_embeddings
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.sentence_packing import SentencePacker
+from headscope.encoding.sentence_packing import SentencePacker
 from headscope.models.loading.load_model import load_model
 from support.plain_probe import PlainProbe, plain_heads, train_plainly
 from support.shared_data import data

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.analyses.probes.fitting.plateau import Falling, Plateau
+from headscope.analyses.probes.parsers.probe_training import Falling, Plateau
 
 HOW = Falling(least_gain=0.1, factor=0.5, falls=2)
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.analyses.probes.data.tree_sentences import TreeSentence
 from headscope.analyses.probes.score_rows import (
     GoldWords,
     ProbeAnswers,
@@ -15,9 +14,10 @@ from headscope.analyses.probes.score_rows import (
     relation_rows,
 )
 from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_DIFFERENCES, PROBE_RELATIONS, PROBES
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.analyses.probes.tree_sentences import TreeSentence
 from headscope.statistics.inference.confidence import difference_interval, ratio_interval
 from headscope.statistics.sums.groups import group_of
+from headscope.statistics.tables.frames import DISTANCES
 from support.probe_data import made_up_trees
 from support.trees import distance_name
 

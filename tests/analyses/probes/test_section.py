@@ -2,11 +2,11 @@
 
 import pytest
 
-from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.facts import PAGE, PARTS
 from headscope.analyses.probes.page_rows import probe_lines
+from headscope.analyses.probes.tables import SYSTEMS
 from headscope.prepare.overlap import overlap_facts
-from headscope.study.paper_table import paper_numbers
+from headscope.present.paper_table import paper_numbers
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.mock_probes import RELATIONS, SCORES, VECTORS, probe_facts, with_probes

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
-from headscope.attention.vectors.hidden import WordStates
+from headscope.attention.word_rows import WordStates
 from headscope.errors import InputError
 from support.structural import made_up_states, stored_sentence
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.fitting.plateau import Falling
+from headscope.analyses.probes.parsers.probe_training import Falling
 from headscope.analyses.probes.structural.layer_training import (
     SentenceBatches,
     StructuralOptions,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.data.word_vectors import WordVectors, input_embeddings, read_vectors
+from headscope.analyses.probes.word_vectors import WordVectors, input_embeddings, read_vectors
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError
 from headscope.models.loading.load_model import load_model

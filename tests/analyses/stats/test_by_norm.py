@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
-from headscope.analyses.norms.sums import NormAccumulator
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
+from headscope.analyses.norms.compute import NormAccumulator
 from headscope.analyses.stats.compute import stats_table
 from headscope.analyses.stats.facts import PAGE, PARTS
 from headscope.analyses.stats.norm_roles import roles_by_norm
@@ -17,10 +17,10 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.row_quantities import OFFSETS
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
-from headscope.statistics.measures import MEASURES, of_measure
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
+from headscope.statistics.tables.frames import MEASURES, of_measure
 from support import mock_inputs
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
-from headscope.analyses.syntax.arcs.sums import NOOP_CLASSES, DependencyOptions
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import NOOP_CLASSES, OFFSETS, ArcTable, DependencyOptions
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.tables.frames import DISTANCES
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import eager_maps, forward_inputs, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model

@@ -4,18 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
-from headscope.analyses.syntax.arcs.sums import DIRECTIONS, DependencyOptions
-from headscope.analyses.syntax.best_heads import DependencyResult
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import DIRECTIONS, OFFSETS, ArcTable, DependencyOptions
+from headscope.analyses.syntax.result_tables import DependencyResult
 from headscope.analyses.syntax.tables import SYNTAX, SYNTAX_BEST, SYNTAX_DIFFERENCES
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.inference.confidence import difference_interval, doubted, ratio_interval
 from headscope.statistics.inference.estimate import difference
 from headscope.statistics.inference.selection import halves
 from headscope.statistics.inference.significance import p_above, selection_p
+from headscope.statistics.tables.frames import DISTANCES
 from support.counts import LAYOUT, TABLE, filled, holding
 from support.hand_made import HandMadeSource
 from support.trees import tied_map, tree_segments

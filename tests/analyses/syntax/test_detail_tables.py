@@ -3,13 +3,11 @@
 import pandas as pd
 import pytest
 
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS
-from headscope.analyses.syntax.arcs.sums import DIRECTIONS, NOOP_CLASSES
-from headscope.analyses.syntax.best_heads import DependencyResult
-from headscope.analyses.syntax.detail_tables import distance_table, noop_table
+from headscope.analyses.syntax.gold_arcs import DIRECTIONS, NOOP_CLASSES, OFFSETS
+from headscope.analyses.syntax.result_tables import DependencyResult, distance_table, noop_table
 from headscope.analyses.syntax.tables import SYNTAX_BY_DISTANCE, SYNTAX_NOOP
-from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.inference.confidence import difference_interval, ratio_interval
+from headscope.statistics.tables.frames import DISTANCES
 from support.counts import TABLE, filled, holding
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.syntax.figures.distance_curves import distance_curves, distance_panel
+from headscope.analyses.syntax.figures import distance_curves, distance_panel
 from support import mock_inputs
 
 

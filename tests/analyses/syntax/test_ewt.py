@@ -9,20 +9,20 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
-from headscope.analyses.syntax.best_heads import DependencyResult
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import ArcTable
+from headscope.analyses.syntax.result_tables import DependencyResult
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.sentence_packing import SentencePacker
+from headscope.encoding.sentence_packing import SentencePacker
 from headscope.models.loading.load_model import load_model
 from headscope.models.loading.locating import embedded_folder
 from headscope.prepare.annotated import all_apart
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.tables.frames import DISTANCES
 from support.shared_data import data
 
 pytestmark = pytest.mark.slow

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
-from headscope.encoding.packing.sentence_packing import arcs_of_fields
+from headscope.analyses.syntax.gold_arcs import OFFSETS, ArcTable
+from headscope.encoding.sentence_packing import arcs_of_fields
 from headscope.errors import InputError
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.tables.frames import DISTANCES
 from support.trees import WORDS, distance_name, random_tree
 
 TABLE = ArcTable(("nsubj", "obj", "root", "punct", "other"))

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.syntax.arcs.batch_arcs import BatchArcs, reachable
-from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
-from headscope.analyses.syntax.arcs.head_answers import judge, read_answers
-from headscope.attention.words.word_attention import between_words, word_axis
+from headscope.analyses.syntax.gold_arcs import ArcTable
+from headscope.analyses.syntax.head_answers import BatchArcs, judge, reachable, read_answers
+from headscope.attention.word_attention import between_words, word_axis
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass
 

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from headscope.analyses.syntax.figures.relation_layers import best_by_layer, on_shade, relation_layers, shade, step_of
+from headscope.analyses.syntax.relation_layers import best_by_layer, on_shade, relation_layers, shade, step_of
 from support import mock_inputs
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from headscope.analyses.syntax.relations import Best
-from headscope.report_kit.tables.cells import Cell
+from headscope.present.cells import Cell
 
 
 def best(*, q, margin):

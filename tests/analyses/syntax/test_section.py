@@ -10,14 +10,13 @@ from headscope.analyses.arc_examples.facts import PAGE as ARCS
 from headscope.analyses.arc_examples.facts import figure_examples, groups_of
 from headscope.analyses.for_report import arc_examples
 from headscope.analyses.syntax.facts import PAGE, PARTS
-from headscope.analyses.syntax.figures.heat_table import best_offsets, drawn_relations, heat_table
-from headscope.analyses.syntax.figures.relation_layers import STEPS, on_shade, shade
+from headscope.analyses.syntax.relation_layers import STEPS, best_offsets, drawn_relations, heat_table, on_shade, shade
 from headscope.analyses.syntax.relations import relations_of
 from headscope.present.blocks import CaptionBlock
-from headscope.report_kit.pictures.strip import strip
-from headscope.report_kit.relation_names import DIRECTIONS, found_words, gloss, short
-from headscope.report_kit.tables.cells import Cell, Runs
-from headscope.reporting.every_finding import findings
+from headscope.present.cells import Cell, Runs
+from headscope.present.page_tables import strip
+from headscope.present.words import DIRECTIONS, found_words, gloss, short
+from headscope.reporting.story import findings
 from headscope.views.bundle import source
 from support import mock_inputs
 from support.measured import about, only, with_parts

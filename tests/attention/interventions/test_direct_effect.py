@@ -12,7 +12,7 @@ from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.interventions.replacement import Zero
 from headscope.attention.model.examination import examine
 from headscope.attention.scan import scan
-from headscope.encoding.questions.loss_questions import NextToken
+from headscope.encoding.loss_questions import NextToken
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import ask_of, loss_of
 from support.causal_models import CONFIGS, tiny_causal_model

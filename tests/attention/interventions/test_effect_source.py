@@ -14,7 +14,7 @@ from headscope.attention.interventions.resampled import Resample, _draw
 from headscope.attention.model.tap import Tap, output_of
 from headscope.attention.scan import scan
 from headscope.encoding.batching import collate
-from headscope.encoding.questions.loss_questions import NO_TARGET
+from headscope.encoding.loss_questions import NO_TARGET
 from headscope.errors import AttentionError, InputError, ModelError
 from headscope.models.forward_inputs import model_inputs
 from support.by_hook import classes_of, effect_of, heads_of, hooked, logs_of, means_by_loop, outputs_by_hook, rows_of

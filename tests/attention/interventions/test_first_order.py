@@ -9,7 +9,7 @@ from torch import nn
 from transformers.modeling_outputs import CausalLMOutput
 
 from headscope.analyses.importance.sums import ImportanceAccumulator
-from headscope.attention.interventions.block_replay import without_graph
+from headscope.attention.interventions.block_plan import without_graph
 from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.interventions.intervention import halves_of
 from headscope.attention.interventions.replacement import Mean, Uniform
@@ -17,7 +17,7 @@ from headscope.attention.interventions.resampled import Resample
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.scan import scan
-from headscope.encoding.questions.loss_questions import NO_TARGET, NextToken
+from headscope.encoding.loss_questions import NO_TARGET, NextToken
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import frozen
 from support.by_hook import classes_of, heads_of, hooked, means_by_loop, outputs_by_hook, rows_of

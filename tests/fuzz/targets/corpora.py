@@ -10,10 +10,10 @@ from typing import Any
 
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
-from headscope.corpora.digest import CorpusDigest
-from headscope.corpora.mentions.coreference_files import read_coreference
+from headscope.corpora.document import CorpusDigest
 from headscope.corpora.mentions.gap_rows import HEADER, read_gap
 from headscope.corpora.reading import read_corpus
+from headscope.corpora.trees.treebank import read_coreference
 from headscope.errors import InputError
 from support.demo_treebank import demo_conllu
 from support.hostile import printable

@@ -15,9 +15,8 @@ import h11
 
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
-from headscope.app.explorer.http_answers import Limits
 from headscope.app.explorer.model_shelf import NamedModel, Shelf
-from headscope.app.explorer.request import LookRequest
+from headscope.app.explorer.request import Limits, LookRequest
 from headscope.app.explorer.web_app import Explorer
 from headscope.errors import InputError
 from headscope.views.snapshot.snapshot_of import reader_of

@@ -5,9 +5,7 @@ from pathlib import Path
 
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
-from headscope.corpora.trees.conllu import read_conllu
-from headscope.corpora.trees.treebank import read_treebank
-from headscope.corpora.trees.writer import FORMS, fit_word, treebank_text
+from headscope.corpora.trees.treebank import FORMS, fit_word, read_treebank, treebank_text
 from support.demo_treebank import demo_documents
 
 _BY_HAND = (
@@ -34,7 +32,7 @@ def _written_again(folder: Path) -> Check:
         (path,) = given.iterdir()
         documents = list(read_treebank(path))
         if path.suffix == ".conllu":  # the reader that takes such files alone
-            again = read_conllu(path)
+            again = read_treebank(path)
             assert [one.id for one in again] == [one.id for one in documents]
         sentences = [sentence for document in documents for sentence in document.sentences]
         assert sentences, "the reader gave nothing and said nothing"

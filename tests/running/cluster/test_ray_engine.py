@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from headscope.prepare.prepared_run import prepare
-from headscope.running.cluster.cluster_options import ClusterOptions
-from headscope.running.cluster.ray_engine import RayEngine
-from headscope.running.cluster.shard_jobs import ShardJobs
+from headscope.running.ray_connection import ClusterOptions
+from headscope.running.ray_engine import RayEngine
+from headscope.running.shard_worker import ShardJobs
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
 from soak.tasks import answers, left_behind

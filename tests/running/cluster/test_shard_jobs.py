@@ -6,8 +6,8 @@ import pytest
 
 from headscope.encoding.shards import Shard
 from headscope.errors import ModelError
-from headscope.running.cluster.shard_jobs import MOST_LOSSES, ShardJobs
-from headscope.scans.shard_executor import ShardJob
+from headscope.running.shard_worker import MOST_LOSSES, ShardJobs
+from headscope.scans.scan_declaration import ShardJob
 
 
 def jobs_of(number, *, kept=(), ahead=16):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.attention.vectors.output_norms import OutputNorms
+from headscope.attention.output_norms import OutputNorms
 from headscope.views.snapshot.capture import AttentionReader
 from headscope.views.snapshot.kept_layers import WrittenNorms
 from headscope.views.view_payload import payload, written_bytes

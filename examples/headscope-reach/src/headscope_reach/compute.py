@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import Measurement, StageResult
 from headscope.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import ends_of

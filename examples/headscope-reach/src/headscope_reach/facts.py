@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headscope.present.blocks import Row
+from headscope.present.cells import cell_of, records
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import numbered
 from headscope.present.page import Page
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import numbered
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import cell_of, records
+from headscope.present.report_parts import Context
 
 
 @dataclass(frozen=True, kw_only=True)

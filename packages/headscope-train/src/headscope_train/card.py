@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.counted import count
-from headscope.report_kit.numbers import bracketed_interval
+from headscope.present.numbers import bracketed_interval
+from headscope.visible import count
 from headscope_train.objectives.objective import Objective
 
 _ROWS = 12

@@ -9,8 +9,8 @@ from safetensors.torch import save
 from torch import Tensor
 
 from headscope.errors import InputError
-from headscope.models.loading.hashing import tensors_hash
-from headscope.models.loading.whole_checkpoint import save_folder
+from headscope.models.identity import tensors_hash
+from headscope.models.loading.task_heads import save_folder
 from headscope.storage.atomic import whole_or_absent, write_bytes
 from headscope.storage.bounded import UnreadableFileError, check_regular
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headscope.app import typed as o
+from headscope.app.beside_run import OUT_FOLDER, QUIET
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.cli.program_commands import ProgramCommand
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import OUT_FOLDER, QUIET
-from headscope.counted import count
 from headscope.declarations.option import options_of
 from headscope.errors import OptionError
+from headscope.visible import count
 from headscope_train.size import Size
 from headscope_train.training_options import TrainOptions
 
@@ -42,7 +42,7 @@ def command(*, out: Path, size: str | None, quiet: bool, **values: Any) -> None:
         raise OptionError("nothing to train on was given; expected --text with a text file, or --treebank")
 
     options = o.run_options(TrainOptions, **values, size=None if size is None else Size.read(size))
-    from headscope.report_kit.numbers import bracketed_interval
+    from headscope.present.numbers import bracketed_interval
     from headscope_train.training_run import run_training
 
     training = run_training(options, out=out, watch=TrainingPrinter(quiet=quiet))
@@ -91,7 +91,7 @@ class TrainingPrinter:
 
 def describe(progress: "TrainingProgress") -> str:
     """Return one line about a state: the step, the losses, and the time left."""
-    from headscope.counted import duration
+    from headscope.visible import duration
 
     words = [f"step {progress.step:,} of {progress.steps:,}"]
     if progress.loss is not None:

@@ -9,14 +9,13 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.corpora.digest import CorpusDigest
-from headscope.corpora.document import Document
-from headscope.counted import count
-from headscope.encoding.packing.line_packing import Packer
+from headscope.corpora.document import CorpusDigest, Document
+from headscope.encoding.line_packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.visible import count
 from headscope_train.running_text import RunningText
 
 MOST_HELD_OUT = 1000

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from headscope.corpora.document import Document
-from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.frame import Frame
-from headscope.encoding.packing.max_inputs import draw_inputs
+from headscope.encoding.encoder import Encoder, Frame
+from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.segment import Segment
 
 _FEWEST = 2

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from headscope.corpora.by_name import resolve
 from headscope.corpora.document import Document
-from headscope.corpora.fetch.by_name import resolve
 from headscope.corpora.opening import read_once, source_name
-from headscope.corpora.ordered import Passes
-from headscope.corpora.reading import read_corpus
+from headscope.corpora.reading import Passes, read_corpus
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headscope.app.options.beside_run import RUN
+from headscope.app.beside_run import RUN
 from headscope.declarations.option import documented, option
 from headscope.encoding.choices import PACKINGS
 from headscope.errors import OptionError

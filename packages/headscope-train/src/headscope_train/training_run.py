@@ -11,7 +11,7 @@ from headscope.errors import OutputError
 from headscope.models.placement import choose_device
 from headscope.storage.atomic import hash_of_file
 from headscope.storage.lock import folder_held
-from headscope.storage.unfinished import contents, sweep
+from headscope.storage.places import contents, sweep
 from headscope_train.checkpoints import RESUME, checkpoints_of
 from headscope_train.loop import reproducible
 from headscope_train.prepared_training import Prepared, prepare

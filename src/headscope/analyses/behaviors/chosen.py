@@ -11,20 +11,13 @@ import pandas as pd
 from headscope.analyses.behaviors.catalog import BEHAVIORS, Behavior
 from headscope.analyses.behaviors.tables import HEAD_LABELS
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.report_kit.head_functions import BestHead, FunctionScores, HeadFunction
-from headscope.report_kit.kinds import kinds_of
-from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records
-from headscope.report_kit.tables.paper_columns import (
-    count_column,
-    interval_columns,
-    percent_column,
-    says_intervals,
-    words_column,
-)
-from headscope.statistics.measures import NORM, WEIGHT, of_measure
-from headscope.statistics.tables.head_table import is_false, is_true
-from headscope.study.paper_table import PaperTable
-from headscope.study.study import Study
+from headscope.present.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records
+from headscope.present.head_functions import BestHead, FunctionScores, HeadFunction
+from headscope.present.kinds import kinds_of
+from headscope.present.numbers import count_column, interval_columns, percent_column, says_intervals, words_column
+from headscope.present.paper_table import PaperTable
+from headscope.present.study import Study
+from headscope.statistics.tables.frames import NORM, WEIGHT, is_false, is_true, of_measure
 
 Positions = tuple[tuple[int, int], ...]
 """Layers and heads, 1-based."""
@@ -92,7 +85,7 @@ def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT
     Args:
         heads: table of all heads from `compute.heads_table`, with the column `model`.
         kind: kind of attention; None for all kinds.
-        measure: one of `measures.MEASURES`.
+        measure: one of `frames.MEASURES`.
     """
     rows = of_measure(heads, measure)
     rows = rows[(rows["model"] == "trained") & rows["head"].notna() & (rows["n_rows"] > 0)]

@@ -8,26 +8,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.behaviors.catalog import NAMES, NATURAL, SHARES
+from headscope.analyses.behaviors.catalog import NAMES, NATURAL, SHARES, delimiters_of, delimiters_of_run
 from headscope.analyses.behaviors.copy_examples import copy_examples
-from headscope.analyses.behaviors.delimiters import delimiters_of, delimiters_of_run
 from headscope.analyses.behaviors.sums import BehaviorAccumulator, NormBehaviorAccumulator
 from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE, COPY_EXAMPLES, best_columns
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on, notes_on_left_out
+from headscope.analyses.measurement import Measurement, StageResult, notes_on, notes_on_left_out
 from headscope.encoding.segment import Segment
 from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.maps_run import MapsRun
-from headscope.prepare.model_run import ModelRun
-from headscope.prepare.prepared_run import Run
+from headscope.prepare.prepared_run import ModelRun, Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ends_of, mapped, ratio_interval
-from headscope.statistics.inference.head_means import HeadMeans
+from headscope.statistics.inference.derived import HeadMeans
 from headscope.statistics.inference.selection import Chosen, held_out, same_data
-from headscope.statistics.inference.significance import passing
-from headscope.statistics.inference.worth_saying import LARGE_SHARE, TIMES_UNIFORM
-from headscope.statistics.measures import WEIGHT
-from headscope.statistics.tables.head_table import head_table, interval_arrays
+from headscope.statistics.inference.significance import LARGE_SHARE, TIMES_UNIFORM, passing
+from headscope.statistics.tables.frames import WEIGHT, head_table, interval_arrays
 
 FEW_INPUTS = 64
 """Number of inputs that controls read: enough for values near chance, so that no control reads the whole corpus."""
@@ -133,7 +128,7 @@ def heads_table(results: Sequence[HeadMeans], names: Sequence[str]) -> pd.DataFr
 def best_table(results: Sequence[HeadMeans], names: Sequence[str], *, seed: int) -> pd.DataFrame:
     """Return the head of each kind that is chosen for each behavior, by held-out selection.
 
-    `value` is the chosen head's value on held-out documents (`statistics.cross_fitted`), `all_documents` that on all
+    `value` is the chosen head's value on held-out documents (`derived.cross_fitted`), `all_documents` that on all
     documents. Where nothing can be held out (one document), the head is chosen on the whole document, and `share`,
     `held_out` and `all_documents` are NaN.
 

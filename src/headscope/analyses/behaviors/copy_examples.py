@@ -9,14 +9,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.tables import COPY_EXAMPLES
-from headscope.analyses.excerpt_columns import excerpt_columns
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass
-from headscope.examples.example_inputs import example_tokens, within_tokens
+from headscope.examples.example_tables import example_tokens, within_tokens
 from headscope.examples.excerpts import MOST_TOKENS, Excerpt, WantedExcerpt, cut_excerpt, highest
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.short_memory import collect
 
 _MOST_INPUTS = 24
@@ -157,5 +156,5 @@ def copy_examples(run: ModelRun, inputs: Sequence[Segment]) -> pd.DataFrame:
     for example in examples:
         queries, keys = ([arc[side] for arc in example.arcs] for side in (0, 1))
         of_pairs = {"value": example.value, "queries": queries, "keys": keys}
-        rows.append({**excerpt_columns(run, example.excerpt), **of_pairs})
+        rows.append({**example.excerpt.as_row(*run.excerpt_words(example.excerpt)), **of_pairs})
     return pd.DataFrame(rows, columns=COPY_EXAMPLES.names)

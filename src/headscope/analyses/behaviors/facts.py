@@ -17,17 +17,16 @@ from headscope.analyses.behaviors.chosen import IN_TEXT, BehaviorHead, chosen_he
 from headscope.analyses.behaviors.grids import grid_figure, grids
 from headscope.analyses.behaviors.tables import RULE as RULE
 from headscope.present.blocks import Row
+from headscope.present.cells import records
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import HeadRef, Shades, numbered
+from headscope.present.numbers import percent
 from headscope.present.page import Page
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import HeadRef, numbered
-from headscope.report_kit.numbers import percent
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Shades
-from headscope.report_kit.tables.cells import records
-from headscope.report_kit.words import capital
-from headscope.statistics.measures import MEASURES
-from headscope.study.study import Study
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.words import capital
+from headscope.statistics.tables.frames import MEASURES
 
 _FORMS = {"share": ("%", "share"), "tokens": ("tokens", "tenths")}
 COLUMNS = {

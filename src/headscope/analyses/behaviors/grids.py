@@ -16,14 +16,12 @@ from matplotlib.path import Path
 from headscope.analyses.behaviors.catalog import BEHAVIORS, SHARES, Behavior
 from headscope.analyses.behaviors.chosen import chosen_heads, heads_of
 from headscope.figures.axes import grid_axes
-from headscope.figures.paper import PAGE_INCHES, across
-from headscope.figures.style import INK, LINE, SOFT, house_style, label, new_figure, role_color
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.numbers import percent
-from headscope.report_kit.pictures.drawing import placed
-from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.statistics.measures import NORM
-from headscope.statistics.tables.head_table import is_false, is_true
+from headscope.figures.style import INK, LINE, PAGE_INCHES, SOFT, across, house_style, label, new_figure, role_color
+from headscope.present.drawing import placed
+from headscope.present.kinds import Kind
+from headscope.present.numbers import percent
+from headscope.present.report_parts import Context, Drawing, Figure
+from headscope.statistics.tables.frames import NORM, is_false, is_true
 from headscope.views.markup import Html, el
 
 _CELL = 0.14  # inches

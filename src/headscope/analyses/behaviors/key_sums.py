@@ -6,13 +6,184 @@ are computed twice.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.behaviors.catalog import NAMES
-from headscope.analyses.behaviors.key_sets import COLUMN, LOCAL, KeySets, Shares
+from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.segment import sent
+from headscope.encoding.vocabulary import KeyClass
+
+LOCAL = (-3, -2, -1, 1, 2, 3)
+COLUMN = {name: NAMES.index(name) for name in NAMES}
+OF_CLASS = [(COLUMN[behavior.name], int(behavior.delimiter)) for behavior in BEHAVIORS.values() if behavior.delimiter]
+# Number of weights gathered at a time: a text that repeats one token has a pair for every weight.
+_GATHERED = 1 << 22
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Factors that turn weights into norm-weighted attention: `a_ij` times a factor of row i and one of key j.
+
+    Attributes:
+        rows: reciprocal of the row's sum `sum_j a_ij |f_j|`, `[batch, head, row]` float64; 0 where the sum is 0.
+        keys: `|f_j|`, `[batch, head, key]` float64.
+    """
+
+    rows: Tensor
+    keys: Tensor
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of a row and a key, in ascending order: `item` of the batch, `row` from the tile's first, `key`."""
+
+    item: Tensor
+    row: Tensor
+    key: Tensor
+
+    def sums(self, weights: Tensor, shares: Shares | None = None) -> Tensor:
+        """Sum weights over the pairs of each segment, `[1, batch, head]` float64; with shares, they come second.
+
+        Args:
+            weights: `[batch, head, row, key]`.
+            shares: factors to sum norm-weighted attention as well; the result is then `[2, batch, head]`.
+        """
+        out = weights.new_zeros((1 if shares is None else 2, *weights.shape[:2]), dtype=torch.float64)
+        step = max(1, _GATHERED // weights.shape[1])
+        for first in range(0, len(self.item), step):
+            item, row, key = (indices[first : first + step] for indices in (self.item, self.row, self.key))
+            at_pairs = weights[item, :, row, key].double()
+            out[0].index_add_(0, item, at_pairs)
+            if shares is not None:
+                out[1].index_add_(0, item, at_pairs * shares.rows[item, :, row] * shares.keys[item, :, key])
+        return out
+
+    def number(self, visible: Tensor) -> Tensor:
+        """Count the pairs of each row whose key is visible, `[batch, row]` float64."""
+        out = torch.zeros(visible.shape[:2], dtype=torch.float64, device=visible.device)
+        visible_pairs = visible[self.item, self.row, self.key].double()
+        return out.index_put_((self.item, self.row), visible_pairs, accumulate=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UniformBaseline:
+    """Uniform attention over the visible keys in the counted rows.
+
+    Attributes:
+        sums: sums over the rows of its weight on each behavior's keys, `[batch, NAMES]` float64.
+        occurs: mask of the rows in which each behavior can occur, `[batch, row, NAMES]` bool.
+        number: number of these rows, `[batch, NAMES]` int64.
+    """
+
+    sums: Tensor
+    occurs: Tensor
+    number: Tensor
+
+    def number_without(self, rows: Tensor) -> Tensor:
+        """Return the number of rows without those left out for each head, `[batch, head, NAMES]` int64.
+
+        Args:
+            rows: mask of the rows that are left out, `[batch, head, row]` bool.
+        """
+        return self.number[:, None] - (rows.double() @ self.occurs.double()).long()
+
+
+class KeySets:
+    """The keys of every behavior for some rows of one kind of attention.
+
+    Args:
+        tile: tile of any layer; only its tokens and the positions of its rows are read.
+        counted: mask of the rows that count, `[batch, row]` bool, on the host.
+        delimiters: `Delimiter` of each token id, `[id]`.
+        same_ids: True if equal ids are equal tokens; else `duplicate` and `induction` cannot occur.
+    """
+
+    def __init__(self, tile: AttentionTile, counted: NDArray[np.bool_], delimiters: Tensor, *, same_ids: bool) -> None:
+        keys = tile.keys
+        self.square, self.start = tile.square, tile.start
+        self.counted = sent(torch.from_numpy(counted), keys.ids.device)
+        self.valid = keys.valid
+        self.first = keys.valid.long().argmax(1)  # padding may be on the left
+        known = keys.ids < len(delimiters)
+        codes = delimiters[torch.where(known, keys.ids, 0)] * known * keys.valid
+        self.classes = torch.stack([codes == code for _, code in OF_CLASS], dim=-1).double()
+        self.keys, self.rows = keys.valid.shape[1], counted.shape[1]
+        self.pairs: dict[str, Pairs] = {}
+        if self.square and same_ids:
+            self._find_copies(tile, counted)
+
+    def _find_copies(self, tile: AttentionTile, counted: NDArray[np.bool_]) -> None:
+        """Find earlier keys with the row's id, and the keys right after these, before the row itself.
+
+        This runs on the host, which knows the tokens: on the device the number of pairs would force a synchronization.
+        """
+        queries, device = tile.queries.on_host, tile.keys.ids.device
+        ids, valid, classes = (each.numpy() for each in (queries.ids, queries.valid, queries.classes))
+        # Where the tokenizer has no cls token, the first token has its class; no key precedes it.
+        counted = counted & ~np.isin(classes[:, tile.rows], (KeyClass.CLS, KeyClass.SEP))
+        positions = np.arange(self.keys)
+        earlier = positions[None, :] < positions[tile.rows][:, None]
+        same = (ids[:, tile.rows, None] == ids[:, None, :]) & earlier & valid[:, None] & counted[:, :, None]
+        item, row, key = np.nonzero(same)
+        behind = key + 1 < row + self.start
+        indices = {"duplicate": (item, row, key), "induction": (item[behind], row[behind], key[behind] + 1)}
+        self.pairs = {name: Pairs(*sent(torch.from_numpy(np.stack(pairs)), device)) for name, pairs in indices.items()}
+
+    def uniform_baseline(self, tile: AttentionTile) -> UniformBaseline:
+        """Compute the baseline of uniform attention, and the rows in which each behavior can occur."""
+        visible = tile.visibility.visible
+        number = torch.zeros((*visible.shape[:2], len(NAMES)), dtype=torch.float64, device=visible.device)
+        first = self.first[:, None, None].expand(-1, self.rows, 1)
+        number[..., COLUMN["first"]] = visible.gather(2, first)[..., 0].double()
+        for column, values in zip(OF_CLASS, (visible.double() @ self.classes).unbind(-1)):
+            number[..., column[0]] = values
+        occurs = number > 0
+        if self.square:
+            for offset in LOCAL:
+                self._add_diagonal(number[..., COLUMN["local"]], visible, offset)
+            self._add_diagonal(number[..., COLUMN["previous"]], visible, -1)
+            for name, pairs in self.pairs.items():
+                number[..., COLUMN[name]] = pairs.number(visible)
+            number[..., COLUMN["distance"]] = (visible * self.distances).sum(-1)
+            occurs = number > 0
+            occurs[..., COLUMN["distance"]] = True
+        occurs &= self.counted[..., None]
+        share = number / tile.visibility.counts.clamp(min=1)[..., None]
+        return UniformBaseline(sums=torch.where(occurs, share, 0.0).sum(1), occurs=occurs, number=occurs.sum(1))
+
+    @cached_property
+    def distances(self) -> Tensor:
+        """The distance in tokens from each row to each key, `[row, key]` float64."""
+        at = torch.arange(self.keys, device=self.counted.device, dtype=torch.float64)
+        return (at[None, :] - at[self.start : self.start + self.rows, None]).abs()
+
+    @cached_property
+    def class_columns(self) -> Tensor:
+        """The columns of the behaviors that are defined by a delimiter class, in the order of `classes`."""
+        return sent(torch.tensor([column for column, _ in OF_CLASS]), self.counted.device)
+
+    @cached_property
+    def local_keys(self) -> tuple[Tensor, Tensor]:
+        """The key of each row at each offset in `LOCAL`, and a mask of the keys within the input, `[row, offset]`."""
+        device = self.counted.device
+        at = torch.arange(self.start, self.start + self.rows, device=device)[:, None]
+        keys = at + sent(torch.tensor(LOCAL), device)
+        within = keys.clamp(0, self.keys - 1)
+        return within, keys == within
+
+    def _add_diagonal(self, number: Tensor, visible: Tensor, offset: int) -> None:
+        """Add 1 to the rows that see the key at an offset, `[batch, row]`."""
+        diagonal = self.start + offset
+        first, last = max(0, -diagonal), min(self.rows, self.keys - diagonal)
+        if last > first:
+            number[:, first:last] += visible.diagonal(diagonal, -2, -1)[:, : last - first]
+
 
 # Number of weights converted to float64 at a time: they are read several times, so they should fit into the cache.
 _WEIGHTS_AT_ONCE = 1 << 19

@@ -6,22 +6,20 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
-from headscope.analyses.behaviors.key_sets import KeySets, UniformBaseline
-from headscope.analyses.behaviors.key_sums import KeySums, key_sums
+from headscope.analyses.behaviors.key_sums import KeySets, UniformBaseline, key_sums
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import Scale
-from headscope.statistics.inference.head_means import HeadMeans
-from headscope.statistics.measures import NORM, WEIGHT
+from headscope.statistics.inference.derived import HeadMeans
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed, total
 from headscope.statistics.sums.segment_means import SegmentSums
+from headscope.statistics.tables.frames import NORM, WEIGHT
 
 _SCALES: list[Scale] = ["share" if behavior.unit == "share" else "positive" for behavior in BEHAVIORS.values()]
 
@@ -64,7 +62,8 @@ class BehaviorAccumulator(Accumulator):
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums; quantities shared by layers are computed once per batch."""
         sets, baseline = self.key_sets(tile)
-        self.add_sums(tile, baseline, key_sums(sets, tile.weights))
+        sums = key_sums(sets, tile.weights).weight
+        self.segment_sums.add(tile, weight=torch.cat([sums, baseline.sums[:, None]], dim=1), rows=baseline.number)
 
     def key_sets(self, tile: AttentionTile) -> tuple[KeySets, UniformBaseline]:
         """Return the keys of every behavior for a tile's rows, and the baseline of uniform attention over them."""
@@ -76,20 +75,6 @@ class BehaviorAccumulator(Accumulator):
         if mask not in self._uniform_baselines:
             self._uniform_baselines[mask] = (tile.visibility, self._sets[rows].uniform_baseline(tile))
         return self._sets[rows], self._uniform_baselines[mask][1]
-
-    def add_sums(self, tile: AttentionTile, baseline: UniformBaseline, sums: KeySums) -> None:
-        """Add the sums of the weights over a tile's rows."""
-        self.add_to_layer(tile, torch.cat([sums.weight, baseline.sums[:, None]], dim=1), baseline.number)
-
-    def add_to_layer(self, tile: AttentionTile, sums: Tensor, number: Tensor) -> None:
-        """Add the sums over a tile's rows of each head, then of uniform attention, and the number of these rows.
-
-        Args:
-            tile: tile of the layer.
-            sums: `[batch, head + 1, NAMES]` float64.
-            number: `[batch, NAMES]` int64.
-        """
-        self.segment_sums.add(tile, weight=sums, rows=number)
 
     def end(self, batch: Batch) -> None:
         """Add the batch's sums to its documents."""
@@ -148,21 +133,12 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
             return
         sets, baseline = self.key_sets(tile)
         sums = key_sums(sets, tile.weights, tile.written.lengths)
-        self.add_sums(tile, baseline, sums)
         assert sums.norm is not None
         assert sums.empty_rows is not None
-        self.add_norm_sums(tile, sums.norm, baseline.number_without(sums.empty_rows), sums.empty_rows.sum(-1))
-
-    def add_norm_sums(self, tile: AttentionTile, sums: Tensor, number: Tensor, empty: Tensor) -> None:
-        """Add sums of norm-weighted attention over a tile's rows.
-
-        Args:
-            tile: tile of the layer.
-            sums: `[batch, head, NAMES]` float64.
-            number: number of rows in the sums, `[batch, head, NAMES]` int64.
-            empty: number of rows without any output of the head, which the sums leave out, `[batch, head]` int64.
-        """
-        self.segment_sums.add(tile, norm=sums, norm_rows=number, left_out=empty)
+        weight = torch.cat([sums.weight, baseline.sums[:, None]], dim=1)
+        number = baseline.number_without(sums.empty_rows)
+        self.segment_sums.add(tile, weight=weight, rows=baseline.number)
+        self.segment_sums.add(tile, norm=sums.norm, norm_rows=number, left_out=sums.empty_rows.sum(-1))
 
     def end(self, batch: Batch) -> None:
         """Add the batch's sums to its documents."""

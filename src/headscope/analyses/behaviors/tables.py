@@ -4,7 +4,6 @@ from typing import Any
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, SHARES
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.measures import MEASURES
 from headscope.statistics.tables.columns import (
     HEAD_OR_MEAN,
     IN_SEGMENT,
@@ -20,6 +19,7 @@ from headscope.statistics.tables.columns import (
     shares,
     text,
 )
+from headscope.statistics.tables.frames import MEASURES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 RULE = (

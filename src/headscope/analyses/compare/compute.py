@@ -9,13 +9,12 @@ import pandas as pd
 from headscope.analyses.compare.pairs import HeadChanges, head_changes
 from headscope.analyses.compare.sums import ChangeAccumulator
 from headscope.analyses.compare.tables import HEAD_CHANGES, MEASURE_CHANGES
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import Measurement, StageResult
 from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.model_source import TileSource
 from headscope.attention.model.pair_source import SECOND, PairSource, joint_layout
 from headscope.errors import OptionError
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.inference.confidence import interval_of
 from headscope.statistics.inference.estimate import difference, ratio
@@ -61,13 +60,19 @@ class CompareMeasurement(Measurement[ModelRun]):
         """Yield the pass of the two models over the text, and that of the first model and random weights."""
         assert self.run.second is not None
         layout = joint_layout(self.run.layout, self.run.second.anatomy.layout)
-        options = {"seed": self.run.options.seed, "every_pair": self.every_pair}
-        sums = [ChangeAccumulator(layout, **options), StatsAccumulator(layout)]
+        seed, every_pair = self.run.options.seed, self.every_pair
+        sums = [ChangeAccumulator(layout, seed=seed, every_pair=every_pair), StatsAccumulator(layout)]
         yield Scan(PairText(self.run), sums, label="comparing two models", local=True)
         if self.run.controls:
             layout = joint_layout(self.run.layout, self.run.layout)
             random = PairText(self.run, control=0)
-            yield Scan(random, [ChangeAccumulator(layout, **options)], RANDOM, label="random weights", local=True)
+            yield Scan(
+                random,
+                [ChangeAccumulator(layout, seed=seed, every_pair=every_pair)],
+                RANDOM,
+                label="random weights",
+                local=True,
+            )
 
     @property
     def every_pair(self) -> bool:
@@ -171,7 +176,9 @@ def measure_table(stats: StatsAccumulator, results: Sequence[HeadChanges]) -> pd
                 )
     table = pd.DataFrame(rows)
     table["q_value"] = false_discovery(table.pop("p").to_numpy())
-    return MEASURE_CHANGES.frame(table.to_dict("records"))
+    return MEASURE_CHANGES.frame(
+        [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    )
 
 
 def _heads(result: HeadChanges, pair: int) -> dict[str, object]:

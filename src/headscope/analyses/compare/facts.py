@@ -8,12 +8,12 @@ from typing import Any
 
 from headscope.analyses.compare.pairs import CHANGED, SAME
 from headscope.present.blocks import Row
+from headscope.present.cells import Cell, cell_of, records
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import HeadRef, numbered
 from headscope.present.page import Page
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import HeadRef, numbered
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell, cell_of, records
+from headscope.present.report_parts import Context
 from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS, is_share

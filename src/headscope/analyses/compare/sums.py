@@ -17,7 +17,7 @@ from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.accumulator import Accumulator, Span
 from headscope.statistics.sums.groups import GROUPS
-from headscope.statistics.sums.kept import Declared, counted, summed
+from headscope.statistics.sums.kept import Declared, Kept, Store, counted, summed
 
 COMPARED = 1 << 24
 """Maximum number of weights of a segment at which pairs of heads are compared, if `FEWEST_ROWS` rows remain."""
@@ -81,7 +81,7 @@ class ChangeAccumulator(Accumulator):
 
     def declare(self) -> Declared:
         """Declare sums over rows, by group of documents and head or pair of heads, and the number of rows."""
-        kept: Declared = {}
+        kept: dict[str, Kept | Store] = {}
         for first, second in self.pairs:
             axes = (_heads(first), _heads(second)) if self.every_pair else (first.layers, first.heads)
             kept |= {f"change_{first.kind}": summed(*axes), f"rows_{first.kind}": counted()}

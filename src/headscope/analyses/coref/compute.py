@@ -10,13 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.coref.baselines import BASELINES
-from headscope.analyses.coref.gap_rows import GAP_BASELINES, GENDERS
-from headscope.analyses.coref.gap_sums import GAP_MEASURES, GapSums
+from headscope.analyses.coref.gap import GAP_BASELINES, GAP_MEASURES, GENDERS, GapSums
 from headscope.analyses.coref.mentions import MENTION_TYPES
 from headscope.analyses.coref.sums import CoreferenceSums
 from headscope.analyses.coref.tables import COREF, COREF_DIFFERENCES, COREF_HEADS, GAP
 from headscope.statistics.inference.confidence import Interval, ends_of, ratio_interval
-from headscope.statistics.inference.cross_fitted import cross_fitted_difference
+from headscope.statistics.inference.derived import cross_fitted_difference
 from headscope.statistics.inference.selection import Chosen, both_ways, selection_margin
 from headscope.statistics.inference.significance import selection_p
 
@@ -66,7 +65,7 @@ class CoreferenceResult:
         """Return `coref.parquet`: the head that is best over all mentions, and the baselines without attention.
 
         `accuracy` is the named head's accuracy on documents that did not select it
-        (`statistics.inference.cross_fitted`), `all_documents` its accuracy on all, `held_out` the accuracy of the
+        (`derived.cross_fitted`), `all_documents` its accuracy on all, `held_out` the accuracy of the
         selection. q, in the held-out row for all mentions, tests that the selection beats both `nearest` and `head
         match, else nearest`.
         """

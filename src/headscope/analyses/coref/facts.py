@@ -13,21 +13,19 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.coref.results import ANTECEDENT, SYSTEMS, TYPES, SelectedHead, antecedent_scores, antecedents_of
-from headscope.corpora.mentions.unmatched import unmatched_line
+from headscope.corpora.annotation import unmatched_line
 from headscope.present.blocks import Row
+from headscope.present.cells import NO_NUMBER, Cell, Runs, cell_of, number, records
+from headscope.present.claim_rules import Comparison, Verdict, compared, comparisons, verdicts
 from headscope.present.facts import Fact
+from headscope.present.linked_sentences import HeadRef, Shades
+from headscope.present.numbers import accuracy_words, formatted, percent
 from headscope.present.page import Page
-from headscope.report_kit.comparing import Comparison, Verdict, compared, comparisons, verdicts
-from headscope.report_kit.linked_sentences import HeadRef
-from headscope.report_kit.numbers import accuracy_words, formatted, percent
-from headscope.report_kit.relation_names import COREFERENCE
-from headscope.report_kit.report_parts import Context, corpus_line
-from headscope.report_kit.small_figures import Shades
-from headscope.report_kit.tables.cells import NO_NUMBER, Cell, Runs, cell_of, number, records
-from headscope.report_kit.words import capital, plain
+from headscope.present.paper_table import paper_numbers
+from headscope.present.report_parts import Context, corpus_line
+from headscope.present.words import COREFERENCE, capital, plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LEAST_SHARE
-from headscope.study.paper_table import paper_numbers
+from headscope.statistics.inference.significance import LEAST_SHARE
 
 MOST_HEADS = 10
 _SELECTIONS = {"held-out": "held out", "same-data": "same documents"}

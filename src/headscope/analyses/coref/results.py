@@ -9,13 +9,12 @@ from math import isnan
 import pandas as pd
 
 from headscope.attention.head_id import head_label
-from headscope.report_kit.head_functions import BestHead, FunctionScores, HeadFunction
-from headscope.report_kit.relation_names import COREFERENCE, short
-from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
-from headscope.report_kit.tables.paper_columns import interval_columns, percent_column, words_column
-from headscope.report_kit.words import capital
-from headscope.study.paper_table import PaperTable
-from headscope.study.study import Study
+from headscope.present.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
+from headscope.present.head_functions import BestHead, FunctionScores, HeadFunction
+from headscope.present.numbers import interval_columns, percent_column, words_column
+from headscope.present.paper_table import PaperTable
+from headscope.present.study import Study
+from headscope.present.words import COREFERENCE, capital, short
 
 TYPES = {"all": "all mentions", "pronoun": "pronouns", "proper": "proper names", "nominal": "nominals"}
 SYSTEMS = {

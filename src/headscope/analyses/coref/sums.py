@@ -13,10 +13,10 @@ from headscope.analyses.coref.baselines import BASELINES, baseline_hits
 from headscope.analyses.coref.mentions import FIELD, MENTION_TYPES, MentionTable
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words.word_attention import check_pooling
-from headscope.attention.words.word_rows import WordRows, on_places, places_of_words
+from headscope.attention.word_attention import check_pooling
+from headscope.attention.word_rows import WordRows, on_places, places_of_words
 from headscope.encoding.batching import Batch
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.accumulator import Accumulator, Span
 from headscope.statistics.sums.kept import Declared, counted

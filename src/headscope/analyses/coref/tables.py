@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from headscope.analyses.coref.baselines import BASELINES
-from headscope.analyses.coref.gap_rows import GAP_BASELINES, GENDERS
-from headscope.analyses.coref.gap_sums import GAP_MEASURES
+from headscope.analyses.coref.gap import GAP_BASELINES, GAP_MEASURES, GENDERS
 from headscope.analyses.coref.mentions import MENTION_TYPES
 from headscope.examples.example_tables import ARC_EXAMPLES
 from headscope.statistics.tables.columns import (

@@ -18,13 +18,12 @@ from headscope.analyses.coref.mentions import (
     with_antecedent,
 )
 from headscope.attention.model.model_source import TileSource
-from headscope.corpora.annotation import AnnotatedDocument
-from headscope.corpora.mentions.unmatched import MOST_NAMED
+from headscope.corpora.annotation import MOST_NAMED, AnnotatedDocument
+from headscope.encoding.document_windows import Window, WindowCounts, cut_windows
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.document_windows import Window, WindowCounts, cut_windows
-from headscope.encoding.packing.max_inputs import draw_inputs
+from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import ScanCorpus
 
 CROSSES, NO_PIECE, NO_ANTECEDENT, AFTER_FIRST, NOT_DRAWN = (

@@ -21,7 +21,8 @@ ANALYSIS = Analysis(
             options=TEXT_INPUTS,
             # 6: columns and values have the field's names.
             # 7: a column of counts is named after the thing that it counts.
-            version=7,
+            # 8: a CPU computes divergences in float32.
+            version=8,
             order=2,
         ),
         # 3: resamples have one draw fewer than documents.

@@ -17,15 +17,17 @@ from headscope.analyses.distances.pairs import matrix_of
 from headscope.attention.head_id import head_label
 from headscope.figures.axes import say_absent
 from headscope.figures.head_points import link_points
-from headscope.figures.paper import PAGE_INCHES, across, paper_width
 from headscope.figures.style import (
     INK,
     LEAST_MARK,
     LINE,
+    PAGE_INCHES,
     SOFT,
+    across,
     figure_of,
     house_style,
     new_figure,
+    paper_width,
     role_color,
     role_outline,
 )

@@ -14,7 +14,6 @@ from scipy.stats import hypergeom
 
 from headscope.analyses.distances.clusters import NO_STRUCTURE, STABLE
 from headscope.analyses.distances.clusters import WEAK_STRUCTURE as WEAK_STRUCTURE
-from headscope.analyses.distances.on_cards import map_and_nearest
 from headscope.analyses.distances.page_rows import (
     MAP,
     TREE,
@@ -23,6 +22,7 @@ from headscope.analyses.distances.page_rows import (
     head_rows,
     head_tree,
     is_measured,
+    map_and_nearest,
     of_kind,
     pair_rows,
     stress,
@@ -31,19 +31,17 @@ from headscope.analyses.distances.page_rows import MOST_HEADS as MOST_HEADS
 from headscope.analyses.distances.pairs import heads_of_pair, nearest_pairs
 from headscope.analyses.distances.sums import DIVERGENCE_GROUPS as DIVERGENCE_GROUPS
 from headscope.analyses.distances.sums import FEWEST_GROUPS as FEWEST_GROUPS
+from headscope.present.cells import Cell, cell_of, number, records
+from headscope.present.claim_rules import leading, turned
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import MOST_LISTED, Bars, HeadRef, numbered
+from headscope.present.numbers import nats
 from headscope.present.page import Page
-from headscope.report_kit.claim_rules import leading, turned
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, numbered
-from headscope.report_kit.numbers import nats
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Bars
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records
+from headscope.present.report_parts import Context
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
-from headscope.statistics.inference.significance import SIGNIFICANT, false_discovery
-from headscope.statistics.inference.worth_saying import LEAST_DIVERGENCE
-from headscope.statistics.role_catalog import OTHERWISE
+from headscope.statistics.inference.significance import LEAST_DIVERGENCE, SIGNIFICANT, false_discovery
+from headscope.statistics.roles import OTHERWISE
 from headscope.statistics.sums.groups import GROUPS as GROUPS
 
 ONE_ROLE = 0.75

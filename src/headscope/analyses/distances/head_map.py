@@ -12,25 +12,27 @@ from matplotlib.figure import Figure
 
 from headscope.attention.head_id import head_anchor, head_label
 from headscope.figures.axes import hide_spines, say_absent
-from headscope.figures.finders import EDGE_COLOR, finder_name, marked, worn
-from headscope.figures.head_points import link_points
+from headscope.figures.head_points import EDGE_COLOR, finder_name, link_points, marked, worn
 from headscope.figures.label_places import Box, LabelPlace, WantedLabel, place_labels
-from headscope.figures.paper import LEAST_POINTS, across, panel_inches, paper_width
 from headscope.figures.style import (
     INK,
     LEAST_MARK,
+    LEAST_POINTS,
     SOFT,
     TICK,
+    across,
     figure_of,
     house_style,
     layer_color,
     new_figure,
     on_layer,
+    panel_inches,
+    paper_width,
     role_color,
     role_outline,
 )
 from headscope.palette import palette
-from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.roles import ROLES
 
 COLORINGS = ("role", "layer")
 LEAST_ON_PAGE = 8.0

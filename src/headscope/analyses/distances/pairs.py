@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.distances.sums import DivergenceResult
 from headscope.analyses.distances.tables import HEAD_DISTANCES
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import StageResult
 from headscope.errors import OptionError
 from headscope.statistics.inference.confidence import ratio_interval
 from headscope.storage.files import check_file_place

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import log
 
-from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.roles import ROLES
 from headscope.statistics.tables.columns import (
     FEW,
     FROM_ONE,

@@ -10,11 +10,9 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from headscope.analyses.distribution.deciles import DECILES
-from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES, content_rows, non_sink_attention
 from headscope.analyses.distribution.row_tokens import NO_KEY, PADDING, excerpt_row, ids_around, strongest_keys
-from headscope.analyses.distribution.sums import DistributionResult
-from headscope.analyses.distribution.tables import EXAMPLES
+from headscope.analyses.distribution.sums import DECILES, DistributionResult
+from headscope.analyses.distribution.tables import BINS, EXAMPLES, MEASURES, NAMES, content_rows, non_sink_attention
 from headscope.attention.host_copy import HostCopy
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch

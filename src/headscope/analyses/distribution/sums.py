@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.distribution.deciles import BinnedValues
-from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES, content_rows, row_values
+from headscope.analyses.distribution.tables import BINS, MEASURES, NAMES, content_rows, row_values
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.sums.accumulator import Accumulator
@@ -33,6 +32,55 @@ def groups_for(layout: Sequence[KindLayout]) -> int:
     """
     heads = sum(part.layers * part.heads for part in layout)
     return min(MOST_GROUPS, max(FEWEST_GROUPS, _HEADS_OF_ALL // max(1, heads)))
+
+
+DECILES = tuple(range(1, 10))
+"""The nine deciles; a tenth of the rows is below the first."""
+_HAIR = 1e-9  # tolerance in ranks, so that rounding does not move a whole rank
+
+
+@dataclass(frozen=True)
+class BinnedValues:
+    """Values counted in bins, for many distributions at once.
+
+    The smallest and the largest value of each bin are known, and so are their ranks. Quantiles are exact if a bin has a
+    single distinct value.
+
+    Attributes:
+        counts: number of values in each bin, `[..., bin]`.
+        least, most: the smallest and the largest value of each bin, `[..., bin]`; arbitrary in an empty bin.
+    """
+
+    counts: NDArray[Any]
+    least: NDArray[np.float64]
+    most: NDArray[np.float64]
+
+    def quantiles(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the quantiles at given shares, `[..., share]`, assuming a uniform distribution within each bin.
+
+        They interpolate between two values as numpy's quantiles do. NaN where nothing was counted, or where the share
+        is NaN.
+        """
+        quantiles = np.full(shares.shape, np.nan)
+        for index in np.ndindex(*self.counts.shape[:-1]):
+            filled = np.flatnonzero(self.counts[index])
+            if len(filled):
+                upto = self.counts[index].cumsum()[filled]
+                before = upto - self.counts[index][filled]
+                ranks = np.stack([before, upto - 1], axis=1).reshape(-1)
+                values = np.stack([self.least[index][filled], self.most[index][filled]], axis=1).reshape(-1)
+                quantiles[index] = np.interp(shares[index] * (upto[-1] - 1), ranks, values)
+        return quantiles
+
+    def bins(self, shares: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the bins of the two values between which each quantile lies, `[..., share]`."""
+        upto = self.counts.cumsum(-1)
+        rank = shares * np.maximum(upto[..., -1:] - 1, 0)
+        first, last = (
+            (upto[..., None, :] > end(rank - _HAIR * side)[..., None]).argmax(-1)
+            for end, side in ((np.floor, -1), (np.ceil, 1))
+        )
+        return first, last
 
 
 @dataclass(frozen=True)

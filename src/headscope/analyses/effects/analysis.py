@@ -27,8 +27,8 @@ ANALYSIS = Analysis(
         ),
         _stage(
             name="joint_effects",
-            measure="joint.compute:JointEffectsMeasurement",
-            tables="joint.tables:JOINT_TABLES",
+            measure="joint_compute:JointEffectsMeasurement",
+            tables="tables:JOINT_TABLES",
             options=(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "joint_inputs"),
             after=("norms", "explanation", "effects"),
             requested_as="effects",
@@ -37,8 +37,8 @@ ANALYSIS = Analysis(
         ),
         _stage(
             name="effect_kept",
-            measure="kept.compute:EffectKeptMeasurement",
-            tables="kept.tables:KEPT_TABLES",
+            measure="kept_compute:EffectKeptMeasurement",
+            tables="tables:KEPT_TABLES",
             options=(*TEXT_INPUTS, "loss", "labels", "effect_inputs"),
             after=("explanation",),
             needs=("explanation",),
@@ -61,7 +61,7 @@ ANALYSIS = Analysis(
             table="effects", by=("measure",), topic="What the model loses without it", labels="tables:HEAD_LABELS"
         ),
         HeadMeasures(
-            table="effect_kept", by=("measure",), topic="With its attention replaced", labels="kept.tables:HEAD_LABELS"
+            table="effect_kept", by=("measure",), topic="With its attention replaced", labels="tables:KEPT_LABELS"
         ),
     ),
 )

@@ -10,16 +10,15 @@ from headscope.analyses.effects.effects_text import FITS, EffectsText, documents
 from headscope.analyses.effects.estimates import chosen_heads, estimates_table
 from headscope.analyses.effects.sums import COMPENSATION, LOSS, SCORE, EffectResult, EffectsAccumulator, GateAccumulator
 from headscope.analyses.effects.tables import EFFECTS, NAMES
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.interventions.intervention import Heads
 from headscope.declarations.user_functions import check_score, name_of_score
 from headscope.prepare.loss_model import loss_of
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.inference.significance import false_discovery
-from headscope.statistics.tables.head_table import head_table
+from headscope.statistics.tables.frames import head_table
 
 
 class EffectsMeasurement(Measurement[ModelRun]):

@@ -14,7 +14,6 @@ from headscope.attention.interventions.outcome import MEASURES, HeadEffects
 from headscope.attention.interventions.replacement import Mean, Sink, Uniform, Zero
 from headscope.attention.interventions.resampled import Resample
 from headscope.attention.model.loss_source import LossCounts
-from headscope.counted import count
 from headscope.encoding import shards
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.segment import Segment
@@ -22,10 +21,11 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel
 from headscope.prepare.input_sizes import auto_batch_size, gradient_batch_size, gradient_fits
 from headscope.prepare.loss_model import ask_of_run, loss_model
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.progress import Watcher, note_early
 from headscope.scans.scan_declaration import ScanCorpus
-from headscope.statistics.inference.worth_saying import LEAST_LOSS
+from headscope.statistics.inference.significance import LEAST_LOSS
+from headscope.visible import count
 
 _NUMBERS_AT_ONCE = 1 << 27  # four copies of a batch's token scores: 512 MiB of float32
 FITS: Mapping[str, Fit] = {

@@ -24,8 +24,7 @@ from headscope.analyses.effects.tables import (
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.intervention import Heads
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, ends_of, ratio_interval
-from headscope.statistics.inference.significance import SIGNIFICANT
-from headscope.statistics.inference.worth_saying import LEAST_LOSS
+from headscope.statistics.inference.significance import LEAST_LOSS, SIGNIFICANT
 
 _LARGEST = 10
 """One head in this many counts as having a large effect."""

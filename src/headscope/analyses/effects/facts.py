@@ -11,27 +11,34 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headscope.analyses.effects import joint_facts as joint
+from headscope.analyses.effects import kept_facts as kept
 from headscope.analyses.effects.estimates import Judged, judged_of
 from headscope.analyses.effects.figures import FIGURES
-from headscope.analyses.effects.head_effects import HeadEffect, added_losses, effect_lines
-from headscope.analyses.effects.joint import facts as joint
-from headscope.analyses.effects.kept import facts as kept
-from headscope.analyses.effects.ranks import Agreement, RankedApart, agreements, measured_heads, ranked_apart
+from headscope.analyses.effects.head_effects import (
+    Agreement,
+    HeadEffect,
+    RankedApart,
+    added_losses,
+    agreements,
+    effect_lines,
+    measured_heads,
+    ranked_apart,
+)
 from headscope.analyses.effects.sums import ATTRIBUTION, COMPENSATION, GATE, LOGIT
 from headscope.analyses.effects.tables import NAMES, OVERLOOKED, SLOPE, WRONG_SIGNS
 from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.present.blocks import Row
+from headscope.present.cells import Cell, cell_of, number, records, rows_by_head
+from headscope.present.claim_rules import above, below, leading, turned
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import HeadRef, Shades, numbered
+from headscope.present.numbers import q_words
 from headscope.present.page import Page
-from headscope.report_kit.claim_rules import above, below, leading, turned
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import HeadRef, numbered
-from headscope.report_kit.numbers import q_words
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Shades
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records, rows_by_head
-from headscope.statistics.inference.worth_saying import LEAST_CORRELATION
-from headscope.statistics.inference.worth_saying import LEAST_LOSS as LEAST_LOSS
+from headscope.present.report_parts import Context
+from headscope.statistics.inference.significance import LEAST_CORRELATION
+from headscope.statistics.inference.significance import LEAST_LOSS as LEAST_LOSS
 
 Effects = dict[tuple[int, int], dict[str, Cell]]
 """The effects of each head on logits, by measure."""

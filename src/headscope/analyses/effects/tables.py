@@ -1,12 +1,25 @@
-"""The tables of effects, and of first-order estimates compared with them."""
+"""The tables of effects, of their estimates, of heads removed together, and of effects that explanations keep."""
 
 from headscope.analyses.effects.sums import ATTRIBUTION, COMPENSATION, DIVERGENCE, GATE, LOGIT, LOSS, OV_COPYING
 from headscope.attention.interventions.direct_effect import DIRECT
-from headscope.declarations.head_measures import MeasureLabel
+from headscope.declarations.head_measures import SHARE, MeasureLabel
 from headscope.encoding.choices import INTERVENTIONS
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LEAST_LOSS
-from headscope.statistics.tables.columns import FEW, FROM_ONE, HEAD, KIND, LAYER, Q_VALUE, count, ends, number, text
+from headscope.statistics.inference.significance import LEAST_LOSS
+from headscope.statistics.tables.columns import (
+    FEW,
+    FROM_ONE,
+    HEAD,
+    KIND,
+    LAYER,
+    POSITIVE,
+    Q_VALUE,
+    count,
+    ends,
+    estimate,
+    number,
+    text,
+)
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _UNIT = "nats, units of a logit, a ratio, or that of a user's score"
@@ -93,3 +106,112 @@ EFFECT_ESTIMATES = TableSchema(
 )
 
 TABLES = (EFFECTS, EFFECT_ESTIMATES)
+
+
+EFFECT, RANDOM = "effect", "random"
+ORDERS = (EFFECT, *ESTIMATES, "output_norm", "explained", "non_sink", RANDOM)
+"""Orders in which heads are removed, the smallest value first; random orders are matched to the first order."""
+AREA, LESS_RANDOM = "area", "less_random"
+JOINT, TOTAL, R2_TOTAL, R2_LINEAR = SUMS = ("joint", "total", "r2_total", "r2_linear")
+_UNKNOWN = "all sets cost the same, or effects of some heads are not known"
+
+_ORDER = (
+    text(
+        "order",
+        "by what heads go, the smallest first: `effect` on the loss, `attribution` and `gate` of the half of the "
+        "documents that is not measured, `output_norm`, `explained` (its share) and `non_sink` of the text; `random`: "
+        "heads of the same layers as `effect` takes",
+        choices=ORDERS,
+    ),
+    Column(
+        "draw",
+        "which random order, from 1",
+        "Int64",
+        missing="an order that is not random, or the mean of all random ones",
+        bounds=FROM_ONE,
+    ),
+)
+JOINT_CURVES = TableSchema(
+    name="joint_curves",
+    meaning="How much loss is added as more and more heads are changed at once, in several orders.",
+    columns=(
+        *_ORDER,
+        Column("n_removed", "how many heads are changed", "int64", unit="heads", bounds=POSITIVE),
+        *estimate("value", "loss added, the mean over an input's targets, then over inputs", unit="nats"),
+        count("n_inputs", "inputs"),
+    ),
+    key=("order", "draw", "n_removed"),
+)
+JOINT_AREAS = TableSchema(
+    name="joint_areas",
+    meaning="The area below each curve of added loss, over the share of the heads from 0 to 1.",
+    columns=(
+        *_ORDER,
+        text(
+            "measure",
+            f"`{AREA}`; `{LESS_RANDOM}`: the area less that of the mean of the random orders",
+            choices=(AREA, LESS_RANDOM),
+        ),
+        *estimate("value", "the area, or the difference of areas", unit="nats"),
+        count("n_inputs", "inputs"),
+    ),
+    key=("order", "draw", "measure"),
+)
+JOINT_SUMS = TableSchema(
+    name="joint_sums",
+    meaning="How far the effects of single heads add up to what random sets of heads cost.",
+    columns=(
+        text(
+            "measure",
+            f"`{JOINT}`: the loss that a set adds, `{TOTAL}`: the sum of the effects of its heads, each the mean over "
+            f"sets; `{R2_TOTAL}`: the share of the variance between sets that this sum tells, `{R2_LINEAR}`: the same "
+            "of a linear model, of sets that it was not fitted to; at most 1, below 0 where the mean of all tells more",
+            choices=SUMS,
+        ),
+        number("value", "the mean over sets, or the share", unit="nats or share", missing=_UNKNOWN),
+        *ends("value", unit="nats or share", missing=f"{FEW}, {_UNKNOWN}"),
+        Column("n_removed", "how many heads a set has", "int64", unit="heads", bounds=POSITIVE),
+        count("n_sets", "sets of heads"),
+        count("n_inputs", "inputs"),
+    ),
+    key=("measure",),
+)
+JOINT_TABLES = (JOINT_CURVES, JOINT_AREAS, JOINT_SUMS)
+
+
+UNIFORM, EXPLAINED, POSITIONS = ADDED = ("added_uniform", "added_explained", "added_positions")
+"""The added loss with uniform attention, with the explanation, and with the explanation from positions alone."""
+KEPT, OVER_POSITIONS = SHARES = ("kept", "over_positions")
+"""The share of the added loss of uniform attention, and of positions alone, that explanations avoid."""
+_UNSURE = "the interval of the divisor is not above 0"
+
+EFFECT_KEPT = TableSchema(
+    name="effect_kept",
+    meaning="What is lost when attention is replaced while values stay: of a head, of all heads of a layer, and "
+    "of all heads of the model, as fitted to the half of the documents that an input is not in.",
+    columns=(
+        Column("kind", KIND.meaning, "text", missing="all heads of the model", choices=KIND.choices),
+        Column("layer", "layer within its kind, from 1", "Int64", missing="all heads of the model", bounds=FROM_ONE),
+        Column("head", "head in its layer, from 1", "Int64", missing="all heads of the layer", bounds=FROM_ONE),
+        text(
+            "measure",
+            "`added_uniform`, `added_explained`, `added_positions`: the loss added with uniform attention, with "
+            "the prediction of the explanation, by positions alone; `kept`: (added_uniform - added_explained) / "
+            "added_uniform; `over_positions`: the same with positions alone in place of uniform attention",
+            choices=(*ADDED, *SHARES),
+        ),
+        number("value", "mean over an input's targets, then over inputs", unit="nats or share", missing=_UNSURE),
+        *ends("value", unit="nats or share", missing=f"{FEW}, or {_UNSURE}"),
+        count("n_inputs", "inputs"),
+    ),
+    key=("kind", "layer", "head", "measure"),
+)
+KEPT_TABLES = (EFFECT_KEPT,)
+
+KEPT_LABELS = {
+    (UNIFORM,): MeasureLabel(label="effect of its attention on the loss", unit="nats"),
+    (EXPLAINED,): MeasureLabel(label="loss added by its explanation", unit="nats"),
+    (POSITIONS,): MeasureLabel(label="loss added by positions alone", unit="nats"),
+    (KEPT,): MeasureLabel(label="effect kept by its explanation", unit=SHARE),
+    (OVER_POSITIONS,): MeasureLabel(label="effect kept over positions alone", unit=SHARE),
+}

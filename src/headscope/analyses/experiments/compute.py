@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.analyses.behaviors.catalog import delimiters_of_run
 from headscope.analyses.behaviors.compute import model_tables, norm_notes
-from headscope.analyses.behaviors.delimiters import delimiters_of_run
 from headscope.analyses.behaviors.sums import NormBehaviorAccumulator
 from headscope.analyses.experiments.inputs import (
     FEWEST_SEQUENCES,
@@ -21,13 +21,12 @@ from headscope.analyses.experiments.inputs import (
 )
 from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.experiments.tables import EXPERIMENTS, EXPERIMENTS_BEST, EXPERIMENTS_TABLE
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.encoding.packing.frame import Frame
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
+from headscope.encoding.encoder import Frame
 from headscope.encoding.segment import Segment
 from headscope.models.loading.load_model import longest_input
 from headscope.prepare.drawn_inputs import DrawnInputs
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.sums.groups import group_of
 

@@ -12,10 +12,10 @@ from headscope.analyses.behaviors.facts import ROWS, Absent, ChosenAttention, No
 from headscope.analyses.behaviors.grids import grid_figure
 from headscope.analyses.experiments.tables import EXPERIMENTS, HEAD_LABELS, Experiment
 from headscope.present.facts import Fact
+from headscope.present.head_functions import FunctionScores, HeadFunction
 from headscope.present.page import Page
-from headscope.report_kit.head_functions import FunctionScores, HeadFunction
-from headscope.report_kit.report_parts import Context
-from headscope.study.study import Study
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
 
 
 def experiment_facts(about: Context) -> Iterator[Fact]:

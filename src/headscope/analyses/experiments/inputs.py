@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.corpora.document import Document
-from headscope.encoding.packing.frame import Frame
+from headscope.encoding.encoder import Frame
 from headscope.encoding.segment import Segment
 
 STRETCH = 64

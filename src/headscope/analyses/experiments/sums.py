@@ -12,8 +12,7 @@ from headscope.analyses.behaviors.sums import NormBehaviorAccumulator
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
-from headscope.encoding.segment import SegmentInfo
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import SegmentInfo, sent
 
 _RETRIEVAL = NAMES.index("retrieval")
 
@@ -111,7 +110,7 @@ class RetrievalAccumulator(CopyAccumulator):
         hits = copy_rows.over_rows(copy_rows.hits(weights).double())
         uniform = copy_rows.over_rows(copy_rows.share)
         sums = _as_retrieval(torch.cat([hits, uniform[:, None]], dim=1))
-        self.add_to_layer(tile, sums, _as_retrieval(copy_rows.number))
+        self.segment_sums.add(tile, weight=sums, rows=_as_retrieval(copy_rows.number))
         if tile.written is None:
             return
         # The value of a padded key may be anything; its weight is 0.
@@ -119,11 +118,11 @@ class RetrievalAccumulator(CopyAccumulator):
         lengths = lengths[copy_rows.item] if lengths.ndim == 3 else lengths[copy_rows.item, :, copy_rows.row]
         written = weights * torch.where(tile.keys.valid[copy_rows.item, None], lengths.double(), 0.0)
         some = (written > 0).any(-1)
-        self.add_norm_sums(
+        self.segment_sums.add(
             tile,
-            _as_retrieval(copy_rows.over_rows((copy_rows.hits(written) & some).double())),
-            _as_retrieval(copy_rows.over_rows(some.long())),
-            copy_rows.over_rows((~some).long()),
+            norm=_as_retrieval(copy_rows.over_rows((copy_rows.hits(written) & some).double())),
+            norm_rows=_as_retrieval(copy_rows.over_rows(some.long())),
+            left_out=copy_rows.over_rows((~some).long()),
         )
 
     def _rows_of_copy(self, tile: AttentionTile) -> CopyRows:

@@ -7,28 +7,21 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.features import (
-    Feature,
-    Floats,
-    Group,
-    annotated,
-    copies,
-    key_class,
-    pair_feature,
-    position,
-    word_structure,
-    words,
-)
+from headscope.analyses.explanation import annotated, features, words
+from headscope.analyses.explanation.features import Feature, Floats, Group, pair_feature
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.declarations.user_functions import TextFeature
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import OptionError
 
-_MODULES = (position, key_class, copies, word_structure, annotated)
+_MODULES = (features, words, annotated)
 
 FEATURES: Mapping[str, Feature] = {feature.name: feature for module in _MODULES for feature in module.FEATURES}
 """Every feature by its name."""
-GROUPS: Mapping[str, Group] = {group.name: group for module in (*_MODULES, words) for group in module.GROUPS}
+GROUPS: Mapping[str, Group] = {
+    group.name: group
+    for groups in (*(module.GROUPS for module in _MODULES), words.KIND_GROUPS) for group in groups
+}  # fmt: skip
 """Every group by its name, in the order of tables and legends."""
 
 

@@ -9,8 +9,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.features import ATTENDING, SINK_LOGIT, TOKENS, Feature, words
-from headscope.analyses.explanation.features.position import OFFSETS
+from headscope.analyses.explanation import words
+from headscope.analyses.explanation.features import ATTENDING, OFFSETS, SINK_LOGIT, TOKENS, Feature
 from headscope.analyses.explanation.row_block import Product
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.vocabulary_facts import COMPONENTS

@@ -13,11 +13,10 @@ from headscope.analyses.explanation.sums import MOST_ROWS, RowSampleAccumulator
 from headscope.analyses.explanation.table_rows import Rows, example_records, explanation_tables, head_rows
 from headscope.analyses.explanation.tables import CONTROL, COREFERENCE, MEASURES, TEXT, TRAINED, TREEBANK, WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.measurement import Measurement, StageResult
 from headscope.encoding.segment import Segment
 from headscope.prepare.drawn_inputs import DrawnInputs
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.prepare.trees import TreesCorpus, trees_of
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS

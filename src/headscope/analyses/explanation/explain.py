@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.divergences import HeadExplanation, measure_fit, measure_steps
-from headscope.analyses.explanation.fit import Pair, Problem, curvature, fit
+from headscope.analyses.explanation.fit import RIDGE, Pair, Problem, curvature, fit
 from headscope.analyses.explanation.order import Step, order_groups
 from headscope.analyses.explanation.row_block import Floats, RowBlock
 from headscope.analyses.explanation.sample import Flags, RowSample
@@ -22,8 +22,6 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 ORDERED = (WEIGHT, NON_SINK)
 """Measures whose groups are put in order."""
-RIDGE = 1.0
-"""Penalty on squared coefficients, in rows."""
 _FEWER_ROWS = 300
 """Most rows of each half to which measures other than the weights are fitted, starting from the fit to the weights; the
 fit to the weights begins with the same number of rows."""
@@ -121,7 +119,7 @@ def _explain_part(
             fewer = _problem(_spread_rows(blocks, _FEWER_ROWS, parts=8), attention)
             if starts:
                 start = np.stack([start.coefficients[parity] for start in starts], axis=1)
-                problem, coefficients = fewer, fit(fewer, np.full(heads, RIDGE), start=start, steps=_FIRST_STEPS)
+                problem, coefficients = fewer, fit(fewer, RIDGE, start=start, steps=_FIRST_STEPS)
             else:
                 problem = _problem(blocks, attention)
                 coefficients = _fit_in_two(problem, fewer, RIDGE)
@@ -133,14 +131,14 @@ def _explain_part(
             if products is not None:
                 few = _spread_rows(sample.part(parity, False, counted), _ORDERING_ROWS)
                 choosing = _spread_rows(sample.part(parity, True, counted), _CHOOSING_ROWS)
-                orders = order_groups(few, choosing, attention, sample.columns.groups, products, RIDGE)
+                orders = order_groups(few, choosing, attention, sample.columns.groups, products)
                 _add_steps(results, orders, fewer)
                 measure_steps(sample, results, orders, measuring, targets)
         measure_fit(sample, results, coefficients, measuring, targets, of_layer, examples=examples and enough)
     if not enough and products is not None:
         # There are too few documents to measure gains on held-out documents.
         few = _spread_rows([*sample.half(0, counted), *sample.half(1, counted)], _ORDERING_ROWS)
-        orders = order_groups(few, few, attention, sample.columns.groups, products, RIDGE)
+        orders = order_groups(few, few, attention, sample.columns.groups, products)
         _add_steps(results, orders, _problem(few, attention))
     return results
 
@@ -160,12 +158,11 @@ def _add_steps(results: Sequence[HeadExplanation], orders: Sequence[Sequence[Ste
 
 def _fit_in_two(problem: Problem, fewer: Problem, penalty: float) -> Floats:
     """Fit the coefficients of all heads to fewer rows and then, in a few steps, to all rows."""
-    ridge = np.full(problem.heads, penalty)
     if fewer.rows >= problem.rows:
-        return fit(problem, ridge)
+        return fit(problem, penalty)
     second, memory = curvature(fewer), list[Pair]()
-    start = fit(fewer, ridge, steps=_FIRST_STEPS, second=second, memory=memory)
-    return fit(problem, ridge, start=start, steps=_LAST_STEPS, second=second, memory=memory)
+    start = fit(fewer, penalty, steps=_FIRST_STEPS, second=second, memory=memory)
+    return fit(problem, penalty, start=start, steps=_LAST_STEPS, second=second, memory=memory)
 
 
 def _problem(blocks: Sequence[RowBlock], attention: NDArray[np.float32]) -> Problem:

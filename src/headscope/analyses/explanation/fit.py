@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from headscope.analyses.explanation.row_block import Floats, RowBlock
 
+RIDGE = 1.0
+"""Penalty on squared coefficients, in rows."""
 STEPS = 12
 """Most steps; beyond 12 steps the explained share of the median head changes by less than 0.0005."""
 _MEMORY, _HALVINGS, _ARMIJO = 8, 10, 1e-4
@@ -84,14 +86,14 @@ def curvature(problem: Problem) -> NDArray[np.float64]:
 
 
 def fit(
-    problem: Problem, ridge: Floats, *, start: Floats | None = None, steps: int = STEPS, tolerance: float = 1e-4,
-    second: NDArray[np.float64] | None = None, memory: list[Pair] | None = None,
+    problem: Problem, ridge: Floats | float, *, start: Floats | None = None, steps: int = STEPS,
+    tolerance: float = 1e-4, second: NDArray[np.float64] | None = None, memory: list[Pair] | None = None,
 ) -> Floats:  # fmt: skip
     """Fit the coefficients that predict the attention of each head, `[column, head]`.
 
     Args:
         problem: rows and attention.
-        ridge: penalty of each head on the square of a coefficient, in rows, `[head]`.
+        ridge: penalty on the square of a coefficient, in rows, one for all heads or `[head]`.
         start: coefficients to start from; 0 if not given.
         steps: largest number of steps.
         tolerance: the fit ends when no head's mean divergence falls by this much in a step, in nats.

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.fit import Problem, curvature, fit
+from headscope.analyses.explanation.fit import RIDGE, Problem, curvature, fit
 from headscope.analyses.explanation.row_block import Floats, RowBlock
 
 LEAST_GAIN = 0.01
@@ -136,7 +136,7 @@ class _Rows:
 
 def order_groups(
     fitting: Sequence[RowBlock], choosing: Sequence[RowBlock], attention: Floats, groups: Mapping[str, slice],
-    products: frozenset[str], ridge: float,
+    products: frozenset[str],
 ) -> list[list[Step]]:  # fmt: skip
     """Select the groups of each head, in order.
 
@@ -146,7 +146,6 @@ def order_groups(
         attention: `[head, cell]`.
         groups: columns of each group.
         products: groups that are tried after all others.
-        ridge: penalty on squared coefficients, in rows.
     """
     heads = len(attention)
     fits, compares = _Rows.of(fitting, attention), _Rows.of(choosing, attention)
@@ -176,7 +175,7 @@ def order_groups(
                     continue
                 columns = groups[name]
                 problem = fits.problem(columns, wanted)
-                estimates = fit(problem, np.full(len(wanted), ridge), steps=_STEPS, tolerance=1e-4)
+                estimates = fit(problem, RIDGE, steps=_STEPS)
                 gained = now[wanted] - compares.divergence(wanted, columns, estimates)
                 for index, head in enumerate(wanted.tolist()):
                     gains[head][name] = (float(gained[index]), estimates[:, index])

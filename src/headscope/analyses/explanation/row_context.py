@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from headscope.analyses.behaviors.catalog import Delimiter
 from headscope.analyses.coref.mentions import FIELD, Mentions
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
-from headscope.corpora.trees.universal_tags import universal_tag
-from headscope.encoding.packing.sentence_packing import arcs_of_fields, tags_of_fields
+from headscope.corpora.trees.tree import universal_tag
+from headscope.encoding.sentence_packing import arcs_of_fields, tags_of_fields
 from headscope.encoding.vocabulary import KeyClass
 
 _ENDS = (".", "!", "?", "…", "。")
@@ -214,10 +214,6 @@ class RowContext:
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts.values()))}
         of_keys = [numbers.get(texts.get(word, ""), -1) for word in self.keys.word_ids.tolist()]
         return np.array(of_keys, dtype=np.int64)
-
-    def of_keys(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Repeat the values of the keys for every row, `[row, key]`."""
-        return np.repeat(values.astype(np.float64)[None, :], len(self.rows), axis=0)
 
     def of_text(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return the values of the keys, `[key]`; special tokens, which have groups of their own, get the mean."""

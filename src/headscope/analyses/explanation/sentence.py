@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.analyses.explanation import words
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.columns import Integers
-from headscope.analyses.explanation.features import ATTENDING, TOKENS, words
+from headscope.analyses.explanation.features import ATTENDING, TOKENS
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
-from headscope.report_kit.numbers import percent
-from headscope.report_kit.words import capital, either, join
+from headscope.present.numbers import percent
+from headscope.present.words import capital, either, join
 from headscope.statistics.statistic import Special
 
 FEWEST, MOST = 3, 8

@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.row_context import Tokens, kept_fields
+from headscope.attention.output_norms import norm_shares
 from headscope.attention.tile import AttentionTile
-from headscope.attention.vectors.output_norms import norm_shares
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import KindLayout

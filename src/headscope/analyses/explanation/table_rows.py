@@ -21,7 +21,7 @@ from headscope.analyses.explanation.sums import SampledRows
 from headscope.analyses.explanation.tables import TABLES
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, ends_of, ratio_interval
-from headscope.statistics.inference.worth_saying import LEAST_DIVERGENCE, shown
+from headscope.statistics.inference.significance import LEAST_DIVERGENCE, shown
 from headscope.statistics.statistic import Special
 
 Rows = list[dict[str, Any]]

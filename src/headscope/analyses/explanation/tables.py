@@ -1,7 +1,7 @@
 """The tables of explanations."""
 
 from headscope.declarations.head_measures import SHARE, MeasureLabel
-from headscope.statistics.inference.worth_saying import LEAST_DIVERGENCE
+from headscope.statistics.inference.significance import LEAST_DIVERGENCE
 from headscope.statistics.tables.columns import (
     FEW,
     FROM_ONE,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.behaviors.delimiters import delimiters_of
+from headscope.analyses.behaviors.catalog import delimiters_of
 from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 
 COMPONENTS = 24

@@ -7,19 +7,18 @@ import pandas as pd
 
 from headscope.analyses.importance.sums import GATE, KEY_CLASSES, MEASURES, ImportanceAccumulator, ImportanceResult
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.loss_source import LossCounts
-from headscope.encoding.questions.loss_questions import GivenLabels
+from headscope.encoding.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import OptionError
 from headscope.prepare.input_sizes import gradient_batch_size
 from headscope.prepare.loss_model import ask_of_run, loss_model, loss_of
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.inference.confidence import mapped, too_few
-from headscope.statistics.tables.head_table import head_table, interval_arrays
+from headscope.statistics.tables.frames import head_table, interval_arrays
 
 Labels = Callable[[Segment], Sequence[int]]
 

@@ -17,16 +17,15 @@ import pandas as pd
 from headscope.analyses.importance.figure import FIGURE, class_names, class_series, importance_panels
 from headscope.analyses.importance.sums import GATE, KEY_CLASSES, MEASURES
 from headscope.present.blocks import Row
+from headscope.present.cells import Cell, cell_of, records
+from headscope.present.claim_rules import Comparison, Verdict, layers_standing_out, target, verdicts
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import Bars
+from headscope.present.numbers import thousandths
 from headscope.present.page import Page
-from headscope.report_kit.claim_rules import layers_standing_out, target
-from headscope.report_kit.comparing import Comparison, Verdict, verdicts
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.numbers import thousandths
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Bars
-from headscope.report_kit.tables.cells import Cell, cell_of, records
-from headscope.statistics.inference.worth_saying import LEAST_RATIO
+from headscope.present.report_parts import Context
+from headscope.statistics.inference.significance import LEAST_RATIO
 
 SINKS = KEY_CLASSES[:-1]
 

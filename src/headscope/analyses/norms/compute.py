@@ -1,20 +1,156 @@
-"""The stage of output norms: a scan of the text, and its table."""
+"""The stage of output norms: how much every head writes, and the value norms by class of key."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.norms.sums import KEY_CLASSES, NormAccumulator, NormResult
-from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, VALUE
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
+from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, INACTIVE_BELOW, KEY_CLASSES, NORMS, OUTPUT, VALUE
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
+from headscope.encoding.segment import SegmentInfo
+from headscope.encoding.vocabulary import KeyClass
 from headscope.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
-from headscope.statistics.inference.confidence import Interval
-from headscope.statistics.tables.head_table import head_table, interval_arrays
+from headscope.statistics.inference.confidence import Interval, ratio_interval
+from headscope.statistics.inference.significance import passing
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.groups import with_layer_means
+from headscope.statistics.sums.kept import Declared, counted, summed
+from headscope.statistics.sums.segment_means import segment_means
+from headscope.statistics.tables.frames import head_table, interval_arrays
+
+_OF_ROWS = ("output", "in_stream")
+
+
+@dataclass(frozen=True)
+class NormResult:
+    """The output norms of the heads of one kind of attention; NaN in layers with an unknown output projection.
+
+    Attributes:
+        kind: `encoder`, `decoder` or `cross`.
+        output: mean over rows of `|sum_j a_ij f_ij|`, `[layer, head]`; the heads are followed by the layer's mean.
+        in_layer: the same divided by the layer's mean over heads, `[layer, head]`.
+        inactive: True if `in_layer` is below `INACTIVE_BELOW`, corrected over the heads, `[layer, head]`; None where
+            it was not tested.
+        in_stream: mean over rows of the output norm divided by the norm of the layer's input at that row, as `output`.
+        value: mean of `|f_ij|` by class of key, each key once, with its mean over the rows that see it, `[layer, head,
+            KEY_CLASSES]`, also followed by the layer's mean.
+        n: number of segments, `[layer]`.
+        n_stream: number of segments where the stream is known, `[layer]`.
+        n_value: number of segments that have such a key, `[layer, KEY_CLASSES]`.
+    """
+
+    kind: str
+    output: Interval
+    in_layer: Interval
+    inactive: NDArray[np.object_]
+    in_stream: Interval
+    value: Interval
+    n: NDArray[np.int64]
+    n_stream: NDArray[np.int64]
+    n_value: NDArray[np.int64]
+
+
+class NormAccumulator(Accumulator):
+    """Sums every head's output norms by group of documents.
+
+    Args:
+        layout: the kinds of attention and their sizes.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"written"})
+
+    def declare(self) -> Declared:
+        """Declare sums of segment means, and the number of segments in each."""
+        declared: Declared = {name: summed("layer", "head") for name in _OF_ROWS}
+        value = {"value": summed("layer", "head", len(KeyClass)), "n_value": counted("layer", len(KeyClass))}
+        return {**declared, **{f"n_{name}": counted("layer") for name in _OF_ROWS}, **value}
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        super().begin(batch)
+        self._keys: dict[str, SegmentInfo] = {}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Add the norms of a tile's outputs, by row, and of its values, by key."""
+        written = tile.written
+        if written is None:
+            return
+        valid, lengths = tile.row_valid[:, None], tile.queries.lengths[:, None].double()
+        outputs = torch.where(valid, written.outputs.double(), 0.0)
+        self.segment_sums.add(tile, output=outputs.sum(-1) / lengths)
+        if written.stream is not None:
+            relative = outputs / torch.where(tile.row_valid, written.stream.double(), 1.0)[:, None]
+            self.segment_sums.add(tile, in_stream=relative.sum(-1) / lengths)
+        visible = tile.visibility.visible & tile.row_valid[..., None] & tile.keys.valid[:, None]
+        self.segment_sums.add(tile, by_key=written.over_rows(visible), n_by_key=visible.sum(1))
+        self._keys[tile.kind] = tile.keys.on_host
+
+    def end(self, batch: Batch) -> None:
+        """Add the batch's segment means to their documents."""
+        for name in _OF_ROWS:
+            for kind, layers, (means,) in self.segment_sums.by_kind(name):
+                self.add_segments(batch, kind, layers, **{name: means, f"n_{name}": 1})
+        for kind, layers, (sums, rows) in self.segment_sums.by_kind("by_key", "n_by_key"):
+            value, some = _by_class(sums, rows, self._keys[kind].classes.numpy())
+            self.add_segments(batch, kind, layers, value=value, n_value=some)
+
+    def compute(self) -> tuple[NormResult, ...]:
+        """Return each kind's values with their intervals over documents."""
+        # Without any known output projection no document was added; a single empty document is used instead.
+        stacked = {
+            name: sums if len(sums) else np.zeros((1, *sums.shape[1:])) for name, sums in self.sums.stacked().items()
+        }
+        return tuple(_result(part.kind, stacked) for part in self.layout)
+
+
+def _by_class(
+    sums: NDArray[np.float64], rows: NDArray[np.int64], classes: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Average over the keys of each class, after each key has been averaged over the rows that see it.
+
+    Args:
+        sums: over rows, `[batch, layer, head, key]`.
+        rows: number of rows that see each key, `[batch, layer, key]`.
+        classes: `KeyClass` of each key, `[batch, key]`.
+
+    Returns:
+        The means `[batch, layer, head, KeyClass]`, and True where they exist, `[batch, layer, KeyClass]`.
+    """
+    of_class = np.eye(len(KeyClass))[classes][:, None] * (rows > 0)[..., None]
+    key_means, _ = segment_means(sums, rows[:, :, None])
+    means, some = segment_means(key_means @ of_class, of_class.sum(2)[:, :, None])
+    return means, some[:, :, 0]
+
+
+def _result(kind: str, stacked: Mapping[str, NDArray[np.float64]]) -> NormResult:
+    """Compute the means of one kind of attention from sums `[group, layer, ...]`."""
+    output, of_output = stacked[f"output.{kind}"], stacked[f"n_output.{kind}"][:, :, None]
+    stream, of_stream = stacked[f"in_stream.{kind}"], stacked[f"n_in_stream.{kind}"][:, :, None]
+    value, of_value = stacked[f"value.{kind}"], stacked[f"n_value.{kind}"]
+    mean = output.mean(2, keepdims=True)
+
+    def in_layer(confidence: float = 0.95) -> Interval:
+        return ratio_interval(output, mean, scale="positive", confidence=confidence)
+
+    return NormResult(
+        kind=kind,
+        output=ratio_interval(with_layer_means(output), of_output, scale="positive"),
+        in_layer=in_layer(),
+        inactive=passing(in_layer, lambda interval: interval.high < INACTIVE_BELOW),
+        in_stream=ratio_interval(with_layer_means(stream), of_stream, scale="positive"),
+        value=ratio_interval(with_layer_means(value), of_value[:, :, None], scale="positive"),
+        n=of_output[..., 0].sum(0).astype(np.int64),
+        n_stream=of_stream[..., 0].sum(0).astype(np.int64),
+        n_value=of_value.sum(0).astype(np.int64),
+    )
+
 
 UNKNOWN = (
     "what heads write is not measured in {layers} of {kind} attention: no linear map takes the attention's output, "

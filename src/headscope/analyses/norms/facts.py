@@ -8,15 +8,14 @@ from math import isnan, nan
 
 import pandas as pd
 
-from headscope.analyses.norms.sums import INACTIVE_BELOW
-from headscope.analyses.norms.tables import IN_LAYER
+from headscope.analyses.norms.tables import IN_LAYER, INACTIVE_BELOW
 from headscope.present.blocks import Row
+from headscope.present.cells import Cell, cell_of, records, rows_by_head
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import HeadRef, numbered
 from headscope.present.page import Page
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import HeadRef, numbered
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell, cell_of, records, rows_by_head
+from headscope.present.report_parts import Context
 
 SINK_SHARE = 0.5
 """A head attends to the sink if more than this share of its weight is on the first token, separators, a sink logit."""

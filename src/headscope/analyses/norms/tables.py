@@ -2,11 +2,14 @@
 
 import pandas as pd
 
-from headscope.analyses.norms.sums import INACTIVE_BELOW, KEY_CLASSES
 from headscope.declarations.head_measures import MeasureLabel
+from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.tables.columns import HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, estimate, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
+INACTIVE_BELOW = 0.25
+"""A head is inactive if the interval of its output norm is below this share of that of the layer's mean head."""
+KEY_CLASSES = tuple(key_class.name.lower() for key_class in KeyClass)
 OUTPUT, IN_LAYER, IN_STREAM, VALUE = STATISTICS = (
     "output_norm",
     "output_norm_in_layer",

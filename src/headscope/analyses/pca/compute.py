@@ -8,16 +8,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.distribution.row_tokens import PADDING
-from headscope.analyses.measurement import Measurement
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.analyses.pca.sums import BEFORE, PcaAccumulator, PcaResult, SampledTokens
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE, SHARE_NAMES, TOKENS
-from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
-from headscope.statistics.tables.head_table import head_table
+from headscope.statistics.tables.frames import head_table
 
 UNKNOWN = "the model hands out its weights alone, so that queries, keys and outputs are not known"
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from headscope.analyses.pca.sums import KEY, ROW
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
 from headscope.present.blocks import Row
+from headscope.present.cells import number, rows_by_head
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import numbered
 from headscope.present.page import Page
-from headscope.report_kit.card_words import CardWords
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import numbered
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import number, rows_by_head
-from headscope.study.study import Study
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.words import CardWords
 
 ORDER = ("output", "query", "key")
 """The order of the sides on a card."""

@@ -5,22 +5,21 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.probes.data.map_cache import MapCache, cache_folder, cache_limit
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
+from headscope.analyses.probes.map_cache import MapCache, cache_folder, cache_limit
 from headscope.analyses.probes.score_rows import distance_rows, probe_differences, probe_rows, relation_rows
 from headscope.analyses.probes.structural.measure import TRAINING, StructuralTables, Teller, measure_structural
 from headscope.analyses.probes.trained_parsers import OVER_MODEL, WITHOUT_ATTENTION, ProbeStage
 from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeTreebank
-from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.attention.vectors.hidden import word_states
-from headscope.counted import count
+from headscope.attention.word_rows import word_states
 from headscope.encoding.batching import length_buckets
 from headscope.prepare.input_sizes import auto_batch_size
-from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import overlap_facts, overlap_line
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.progress import Progress, Watcher
 from headscope.scans.scan_declaration import ScanSums
 from headscope.statistics.inference.confidence import too_few
+from headscope.visible import count
 
 
 class ProbesMeasurement(Measurement[ModelRun]):

@@ -5,31 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from headscope.analyses.probes.catalog import OVER_ATTENTION
 from headscope.analyses.probes.figures import FIGURES, weight_grids
 from headscope.analyses.probes.page_rows import MOST_WEIGHTS as MOST_WEIGHTS
 from headscope.analyses.probes.page_rows import SCORES_BY_SYSTEM as SCORES_BY_SYSTEM
 from headscope.analyses.probes.page_rows import (
     ProbeLine,
-    distance_rows,
+    class_rows,
     layer_rows,
     overlap_said,
     probe_lines,
     probe_rows,
-    relation_rows,
     weight_rows,
 )
-from headscope.analyses.probes.tables import STRUCTURAL
+from headscope.analyses.probes.tables import OVER_ATTENTION, STRUCTURAL
+from headscope.present.cells import Cell, cell_of, number, records
+from headscope.present.claim_rules import Comparison, Verdict, compared, verdicts
 from headscope.present.facts import Fact
+from headscope.present.linked_sentences import MOST_LISTED, Bars, HeadRef
+from headscope.present.numbers import percent
 from headscope.present.page import Page
-from headscope.report_kit.comparing import Comparison, Verdict, compared, verdicts
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef
-from headscope.report_kit.numbers import percent
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Bars
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records
+from headscope.present.report_parts import Context
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LEAST_SHARE
+from headscope.statistics.inference.significance import LEAST_SHARE
 
 Lines = Mapping[tuple[str, str], ProbeLine]
 
@@ -204,7 +201,7 @@ def _embeddings(about: Context) -> Iterator[EmbeddingsAlone]:
 
 PAGE = Page(
     __name__, probe_facts,
-    uses=(overlap_said, probe_rows, distance_rows, relation_rows, weight_grids, weight_rows, layer_rows),
+    uses=(overlap_said, probe_rows, class_rows, weight_grids, weight_rows, layer_rows),
     figures=FIGURES,
 )  # fmt: skip
 PARTS = PAGE.parts(group="syntax", explained=("probes",))

@@ -12,15 +12,28 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawn
 from matplotlib.patches import Rectangle
 
-from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.page_rows import TITLES, paper_of, probe_lines
+from headscope.analyses.probes.tables import SYSTEMS
 from headscope.attention.head_id import head_anchor
 from headscope.figures.axes import distance_axis, grid_axes, interval_bars, name_ends, say_absent, whole_axis
-from headscope.figures.paper import LEAST_POINTS, across, narrow, panel_inches
-from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, label, new_figure, role_color, role_outline
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.report_parts import Context, Drawing, Figure
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.figures.style import (
+    INK,
+    LEAST_POINTS,
+    LINE,
+    SOFT,
+    across,
+    figure_of,
+    house_style,
+    label,
+    narrow,
+    new_figure,
+    panel_inches,
+    role_color,
+    role_outline,
+)
+from headscope.present.kinds import Kind
+from headscope.present.report_parts import Context, Drawing, Figure
+from headscope.statistics.tables.frames import DISTANCES
 
 MEASURES = {"UUAS": "syntax", "Spearman": "next"}
 POSITIVE, NEGATIVE = "syntax", "sep"

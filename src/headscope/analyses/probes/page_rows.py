@@ -9,18 +9,17 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.probes.catalog import OVER_ATTENTION, SYSTEMS
 from headscope.analyses.probes.parsers.learner import System
+from headscope.analyses.probes.tables import OVER_ATTENTION, SYSTEMS
 from headscope.prepare.overlap import overlap_line
 from headscope.present.blocks import Row
-from headscope.report_kit.relation_names import short
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records
-from headscope.report_kit.tables.paper_columns import count_column, interval_columns, percent_column, words_column
-from headscope.report_kit.words import capital, plain
+from headscope.present.cells import Cell, cell_of, number, records
+from headscope.present.numbers import count_column, interval_columns, percent_column, words_column
+from headscope.present.paper_table import PaperColumn, PaperTable, paper_numbers
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.words import capital, plain, short
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.study.paper_table import PaperColumn, PaperTable, paper_numbers
-from headscope.study.study import Study
 
 TITLES = {"dependent->head": "dependent → head word", "head->dependent": "head word → dependent"}
 MOST_WEIGHTS = 20
@@ -164,19 +163,10 @@ def probe_rows(about: Context) -> list[Row]:
     return sorted(rows, key=lambda row: str(row["group"]))
 
 
-def distance_rows(about: Context) -> list[Row]:
-    """Return the share of head words that each probe finds, by distance."""
-    return _class_rows(about, "probe_by_distance", "distance")
-
-
-def relation_rows(about: Context) -> list[Row]:
-    """Return the share of head words that each probe finds, by relation."""
-    return _class_rows(about, "probe_relations", "relation")
-
-
-def _class_rows(about: Context, table: str, column: str) -> list[Row]:
+def class_rows(about: Context, column: str) -> list[Row]:
+    """Return the share of head words that each probe finds, by `distance` or by `relation`."""
     rows: dict[str, dict[str, object]] = {}
-    for row in records(about.run.tables.get(table)):
+    for row in records(about.run.tables.get({"distance": "probe_by_distance"}.get(column, "probe_relations"))):
         name, cell = str(row[column]), cell_of(row, "value")
         shown = rows.setdefault(name, {column: (short(name) if column == "relation" else name, ""), "n": cell.n})
         shown[f"{row['probe']} {row['model']}"] = cell

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.probes.data.tree_sentences import TreeSentence, is_punctuation
 from headscope.analyses.probes.parsers.attention_probes import DIRECTIONS
 from headscope.analyses.probes.tables import (
     PROBE_BY_DISTANCE,
@@ -18,10 +17,11 @@ from headscope.analyses.probes.tables import (
     PROBE_WEIGHTS,
     PROBES,
 )
+from headscope.analyses.probes.tree_sentences import TreeSentence, is_punctuation
 from headscope.attention.head_id import HeadId
-from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
 from headscope.statistics.inference.confidence import difference_interval, ends_of, ratio_interval
 from headscope.statistics.sums.groups import group_numbers
+from headscope.statistics.tables.frames import DISTANCES, FEWEST_ARCS, distance_bins
 from headscope.statistics.tables.table_schema import TableSchema
 
 

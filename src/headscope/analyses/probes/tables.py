@@ -1,12 +1,33 @@
-"""The tables of probes."""
+"""The parsers of section 5, the rows of table 3, and the tables of probes.
 
-from headscope.analyses.probes.parsers.attention_probes import DIRECTIONS
-from headscope.statistics.arc_bins import DISTANCES
+A new parser is a class (`parsers.learner.ArcProbe`) and a place in `PARSERS`.
+"""
+
+from collections.abc import Mapping
+
+from headscope.analyses.probes.parsers.attention_probes import DIRECTIONS, AttentionProbe, AttentionWordsProbe
+from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
+from headscope.analyses.probes.parsers.learner import ArcProbe, System
 from headscope.statistics.tables.columns import PLACE, POSITIVE, count, difference, number, share, shares, text
+from headscope.statistics.tables.frames import DISTANCES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 RIGHT_BRANCHING, STRUCTURAL = "right-branching", "structural"
 """The names of the probes that are not parser classes."""
+PARSERS: tuple[type[ArcProbe], ...] = (AttentionProbe, AttentionWordsProbe, DistanceWordsProbe)
+OVER_ATTENTION = tuple(probe.name for probe in PARSERS if probe.reads_attention)
+SYSTEMS: Mapping[tuple[str, str], System] = {
+    (STRUCTURAL, "trained"): System(
+        name="Structural probe", measure="UUAS", role="broad", paper="structural probe (UUAS)"
+    ),
+    (RIGHT_BRANCHING, "trained"): System(name="Right-branching", role="mixed", paper="right-branching"),
+    # Probes without attention come first; probes on random weights come before those on the trained model.
+    **{(probe.name, "trained"): probe.system for probe in PARSERS if not probe.reads_attention},
+    **{(probe.name, "control"): probe.control for probe in PARSERS if probe.control is not None},
+    **{(probe.name, "trained"): probe.system for probe in PARSERS if probe.reads_attention},
+}
+"""The rows of table 3 by (probe, model), in the paper's order."""
+
 _WORDS = "words"
 _NONE = "nothing could be scored"
 _MEASURES = ("UAS", "UAS tree", "LAS", "control accuracy", "selectivity", "UUAS", "Spearman")

@@ -7,17 +7,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.probes.catalog import PROBES
-from headscope.analyses.probes.data.map_cache import WordMaps
-from headscope.analyses.probes.data.tree_sentences import numbered
-from headscope.analyses.probes.fitting.attention_fit import FitOptions, Fitted, fit_attention
-from headscope.analyses.probes.fitting.probe_training import Record, TrainingOptions, hold_out, train
+from headscope.analyses.probes.map_cache import WordMaps
+from headscope.analyses.probes.parsers.attention_fit import FitOptions, Fitted, fit_attention
 from headscope.analyses.probes.parsers.attention_probes import AttentionProbe
-from headscope.analyses.probes.parsers.decoding import ArcAnswers, answer, right_branching
-from headscope.analyses.probes.parsers.label_probe import LabelProbe, root_label
+from headscope.analyses.probes.parsers.decoding import ArcAnswers, LabelProbe, answer, right_branching, root_label
 from headscope.analyses.probes.parsers.learner import ArcProbe, Learner, ProbeInputs
+from headscope.analyses.probes.parsers.probe_training import Record, TrainingOptions, hold_out, train
 from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers, gold_arcs, weight_rows
-from headscope.analyses.probes.tables import RIGHT_BRANCHING
+from headscope.analyses.probes.tables import PARSERS, RIGHT_BRANCHING
+from headscope.analyses.probes.tree_sentences import numbered
 from headscope.analyses.probes.treebanks import ProbeBench
 from headscope.models.placement import device_of
 
@@ -101,7 +99,7 @@ class ProbeStage:
             vectors=self.bench.vectors.vectors,
             special=self.bench.run.encoder.special_tokens_single > 0,
         )
-        wanted = [probe for probe in PROBES if probe.reads_attention == attention]
+        wanted = [probe for probe in PARSERS if probe.reads_attention == attention]
         return [probe.of(inputs, tasks, seeds=seeds) for probe in wanted]
 
     def _labeller(self, probe: ArcProbe) -> LabelProbe:

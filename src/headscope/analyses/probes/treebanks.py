@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.probes.data.map_cache import MapCache, TableWriter, WordMaps
-from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.data.tree_sentences import (
+from headscope.analyses.probes.map_cache import MapCache, TableWriter, WordMaps
+from headscope.analyses.probes.probe_data import SPECIAL, ProbeData, WordMapCollector, bytes_of, heads_of
+from headscope.analyses.probes.tree_sentences import (
     TreeSentence,
     WordTable,
     control_targets,
@@ -17,16 +17,15 @@ from headscope.analyses.probes.data.tree_sentences import (
     numbered,
     tree_sentences,
 )
-from headscope.analyses.probes.data.word_maps import SPECIAL, WordMapCollector, bytes_of, heads_of
-from headscope.analyses.probes.data.word_vectors import WordVectors, input_embeddings, read_vectors
+from headscope.analyses.probes.word_vectors import WordVectors, input_embeddings, read_vectors
 from headscope.attention.scan import ScanCounts
-from headscope.encoding.packing.sentence_packing import SentencePacker
 from headscope.encoding.segment import Segment
+from headscope.encoding.sentence_packing import SentencePacker
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.prepare.annotated import AnnotatedCorpus
-from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import shared_files
+from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.short_memory import collect
 from headscope.storage.sealed import signature_id
 

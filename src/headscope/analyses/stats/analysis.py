@@ -58,5 +58,5 @@ ANALYSIS = Analysis(
     ),
     terminal="output:render_results",
     more_columns="norm_roles:norm_roles",
-    paper={"table-heads": "in_paper:heads_by_role", "table-layers": "in_paper:attention_by_layer"},
+    paper={"table-heads": "output:heads_by_role", "table-layers": "output:attention_by_layer"},
 )

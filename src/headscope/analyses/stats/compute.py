@@ -7,25 +7,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.excerpt_columns import excerpt_columns
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on, notes_on_left_out
+from headscope.analyses.measurement import Measurement, StageResult, notes_on, notes_on_left_out
 from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
 from headscope.analyses.stats.tables import STATS, STATS_DIFFERENCES
 from headscope.examples.collector import ExampleCollector, examples_table
-from headscope.examples.example_inputs import example_tokens
-from headscope.examples.example_tables import TOP_EXAMPLES
+from headscope.examples.example_tables import TOP_EXAMPLES, example_tokens
 from headscope.examples.excerpts import ExcerptCollector, inputs_to_read
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import difference_interval, ends_of
-from headscope.statistics.inference.head_means import HeadMeans
-from headscope.statistics.measures import WEIGHT, of_measure
+from headscope.statistics.inference.derived import HeadMeans
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
-from headscope.statistics.tables.head_table import head_table, interval_arrays
+from headscope.statistics.tables.frames import WEIGHT, head_table, interval_arrays, of_measure
 
 _WITHIN_LAYER = tuple((statistic.name, statistic.less) for statistic in STATISTICS.values() if statistic.less)
 _RANKED = tuple(statistic.name for statistic in STATISTICS.values() if statistic.ranked)
@@ -82,7 +78,9 @@ def top_examples_table(run: Run, top_examples: TopExampleAccumulator, named: pd.
     chosen = inputs_to_read(top_examples.compute(), named, lengths, tokens=room)
     segments = [top_examples.segments[key] for key in sorted(chosen)]
     excerpts = collect(lambda: run.again(segments), lambda: ExcerptCollector(named)).excerpts if segments else ()
-    return pd.DataFrame([excerpt_columns(run, excerpt) for excerpt in excerpts], columns=TOP_EXAMPLES.names)
+    return pd.DataFrame(
+        [excerpt.as_row(*run.excerpt_words(excerpt)) for excerpt in excerpts], columns=TOP_EXAMPLES.names
+    )
 
 
 def stats_table(results: Sequence[HeadMeans]) -> pd.DataFrame:

@@ -12,9 +12,11 @@ from typing import Any
 import pandas as pd
 from scipy.stats import hypergeom
 
-from headscope.analyses.stats.figures import FIGURES, PANELS, example_panels
 from headscope.analyses.stats.norm_roles import NormRoles, card_lines, norm_facts, norm_rows, norms_known
 from headscope.analyses.stats.page_rows import (
+    FIGURES,
+    PANELS,
+    example_panels,
     example_rows,
     is_papers_model,
     kinds_by_topic,
@@ -24,19 +26,25 @@ from headscope.analyses.stats.page_rows import (
     papers_source,
     role_rows,
 )
+from headscope.present.cells import Cell
+from headscope.present.claim_rules import (
+    Comparison,
+    Verdict,
+    above,
+    below,
+    comparisons,
+    layers_standing_out,
+    standing_out,
+    verdicts,
+)
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import MOST_LISTED, HeadRef, Shades, numbered, shades
 from headscope.present.page import Page
-from headscope.report_kit.claim_rules import above, below, layers_standing_out, standing_out
-from headscope.report_kit.comparing import Comparison, Verdict, comparisons, verdicts
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, numbered
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.small_figures import Shades, shades
-from headscope.report_kit.tables.cells import Cell
+from headscope.present.report_parts import Context
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
-from headscope.statistics.inference.significance import SIGNIFICANT
-from headscope.statistics.inference.worth_saying import LARGE_SHARE, LEAST_ENTROPY, LEAST_SHARE
-from headscope.statistics.role_catalog import BROAD_RATIO, OTHERWISE, SHOWN
+from headscope.statistics.inference.significance import LARGE_SHARE, LEAST_ENTROPY, LEAST_SHARE, SIGNIFICANT
+from headscope.statistics.roles import BROAD_RATIO, OTHERWISE, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS as STATISTICS
 
 BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")

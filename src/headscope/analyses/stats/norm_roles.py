@@ -12,19 +12,18 @@ from typing import Any
 import pandas as pd
 
 from headscope.present.blocks import Row
+from headscope.present.cells import records
 from headscope.present.facts import Fact
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import HeadRef, numbered
-from headscope.report_kit.numbers import amount
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import records
-from headscope.report_kit.words import capital, words_for
-from headscope.statistics.inference.worth_saying import LEAST_ENTROPY, LEAST_SHARE, apart
-from headscope.statistics.measures import NORM, WEIGHT, of_measure
-from headscope.statistics.role_catalog import OTHERWISE, ROLES
-from headscope.statistics.roles import roles
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import HeadRef, numbered
+from headscope.present.numbers import amount
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.words import capital, words_for
+from headscope.statistics.inference.significance import LEAST_ENTROPY, LEAST_SHARE, apart
+from headscope.statistics.roles import OTHERWISE, ROLES, roles
 from headscope.statistics.statistic_catalog import is_share
-from headscope.study.study import Study
+from headscope.statistics.tables.frames import NORM, WEIGHT, of_measure
 
 _HEAD = ["kind", "layer", "head"]
 _ENDS = {"value": "", "ci_low": "_low", "ci_high": "_high"}

@@ -1,23 +1,38 @@
-"""Statistics in a terminal, a row for each head, and the whole table in a file: CSV, JSON or Parquet."""
+"""Statistics as text: a row for each head in a terminal, the whole table in a file, and tables for a paper."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from headscope.analyses.stage_result import StageResult
+import pandas as pd
+
+from headscope.analyses.measurement import StageResult
 from headscope.analyses.stats.norm_roles import roles_by_norm
 from headscope.attention.head_id import head_label, kind_prefixes
-from headscope.counted import count
 from headscope.declarations.option import choose
-from headscope.report_kit.numbers import HYPHEN, table_number
-from headscope.report_kit.tables.terminal import Grid
-from headscope.statistics.measures import of_measure
-from headscope.statistics.roles import roles
+from headscope.present.kinds import Kind, kinds_of
+from headscope.present.numbers import (
+    HYPHEN,
+    count_column,
+    interval_columns,
+    number_column,
+    percent_column,
+    says_intervals,
+    table_number,
+    words_column,
+)
+from headscope.present.page_tables import Grid
+from headscope.present.paper_table import PaperTable
+from headscope.present.study import Study
+from headscope.present.words import Words, capital, words_for
+from headscope.statistics.roles import ROLES, SHOWN, roles
 from headscope.statistics.statistic import Rows, Unit
-from headscope.statistics.statistic_catalog import INSTALLED, STATISTICS
+from headscope.statistics.statistic_catalog import INSTALLED, STATISTICS, is_share
+from headscope.statistics.tables.frames import of_measure
 from headscope.storage.files import check_file_place, write_parquet, write_text
 from headscope.storage.lock import place_held
+from headscope.visible import count
 
 FORMATS = (".csv", ".json", ".parquet")
 
@@ -76,3 +91,74 @@ def write(results: Mapping[str, StageResult], out: Path) -> list[str]:
         else:
             write_parquet(out, stats)
     return [f"table: {out} ({count(len(stats), 'row')})"]
+
+
+_LAYER_STATISTICS = ("previous", "next", "cls", "sep", "punctuation", "entropy")
+
+
+def heads_by_role(run: Study) -> PaperTable | None:
+    """Return the number of heads of each role, with the strongest head; None where no text was measured."""
+    if "stats" not in run.tables:
+        return None
+    words, kinds = words_for(run.manifest), kinds_of(run)
+    frame = pd.DataFrame([row for kind in kinds for row in _role_rows(kind, words)])
+    columns = (
+        *((words_column("attention", "kind"),) if len(kinds) > 1 else ()),
+        words_column("role", "role"),
+        count_column("heads", "n_heads"),
+        words_column("strongest", "head"),
+        percent_column("its attention", "attention"),
+    )
+    caption = (
+        "Heads by role: the first whose share of attention, or entropy, lies above its threshold. Attention of the "
+        f"strongest head on what the role names, in percent{says_intervals(frame)}."
+    )
+    return PaperTable("table-heads", caption, frame, columns)
+
+
+def _role_rows(kind: Kind, words: Words) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for name in SHOWN:
+        heads = [divmod(index, kind.heads_per_layer) for index, role in enumerate(kind.roles) if role == name]
+        if not heads:
+            continue
+        statistic, strongest, cell = ROLES[name].statistic, None, None
+        if statistic and is_share(statistic):
+            cells = {(layer + 1, head + 1): kind.cell(statistic, layer + 1, head + 1) for layer, head in heads}
+            strongest, cell = max(cells.items(), key=lambda item: item[1].value)
+        rows.append(
+            {
+                "kind": kind.name,
+                "role": words.roles[name],
+                "n_heads": len(heads),
+                "head": None if strongest is None else kind.head_label(*strongest),
+                **interval_columns("attention", cell),
+            }
+        )
+    return rows
+
+
+def attention_by_layer(run: Study) -> PaperTable | None:
+    """Return the mean statistics of each layer's heads; None where no text was measured."""
+    if "stats" not in run.tables:
+        return None
+    words, kinds = words_for(run.manifest), kinds_of(run)
+    shown = [name for name in _LAYER_STATISTICS if any(kind.occurs(name) for kind in kinds)]
+    rows: list[dict[str, object]] = []
+    for kind in kinds:
+        for layer in range(1, kind.layers + 1):
+            rows.append({"kind": kind.name, "layer": kind.layer_name(layer)})
+            for name in shown:
+                rows[-1] |= interval_columns(name, kind.cell(name, layer))
+    frame = pd.DataFrame(rows)
+    titles = {name: capital(words.statistics[name]) for name in shown}
+    columns = (
+        *((words_column("attention", "kind"),) if len(kinds) > 1 else ()),
+        words_column("layer", "layer"),
+        *((percent_column if is_share(name) else number_column)(title, name) for name, title in titles.items()),
+    )
+    caption = (
+        "Where the heads of each layer look, on average: shares of attention in percent, and entropy in "
+        f"nats{says_intervals(frame)}."
+    )
+    return PaperTable("table-layers", caption, frame, columns)

@@ -14,16 +14,16 @@ from torch import Tensor
 from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import Scale
-from headscope.statistics.inference.head_means import HeadMeans
-from headscope.statistics.measures import NORM, WEIGHT
+from headscope.statistics.inference.derived import HeadMeans
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS, is_share
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed, total
 from headscope.statistics.sums.segment_means import segment_means
+from headscope.statistics.tables.frames import NORM, WEIGHT
 
 _SCALES: list[Scale] = ["share" if is_share(name) else "positive" for name in STATISTICS]
 

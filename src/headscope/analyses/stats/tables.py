@@ -5,7 +5,6 @@ from typing import Any
 
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.examples.example_tables import EXAMPLES, TOP_EXAMPLES
-from headscope.statistics.measures import MEASURES
 from headscope.statistics.statistic import Unit
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 from headscope.statistics.tables.columns import (
@@ -19,6 +18,7 @@ from headscope.statistics.tables.columns import (
     estimate,
     text,
 )
+from headscope.statistics.tables.frames import MEASURES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _UNIT = "share, or nats where entropy"

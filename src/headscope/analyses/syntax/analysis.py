@@ -36,8 +36,8 @@ ANALYSIS = Analysis(
     head_measures=(
         HeadMeasures(table="syntax", values=("accuracy",), by=("relation", "direction"), where={"model": "trained"}),
     ),
-    more_columns="best_relations:best_relations",
+    more_columns="relations:best_relations",
     chosen_heads=ChosenHeads(table="syntax_best", by="relation"),
     counts=(CorpusCount(corpus="treebank", number="sentences", unit="sentence", says="trees of {}"),),
-    paper={"table-1": "in_paper:table_1"},
+    paper={"table-1": "page_rows:table_1"},
 )

@@ -8,10 +8,7 @@ from math import isnan
 
 import pandas as pd
 
-from headscope.analyses.syntax.figures.files import BY_DISTANCE, BY_LAYER
-from headscope.analyses.syntax.figures.heat_table import heat_key, heat_table
-from headscope.analyses.syntax.figures.panels import distance_panels
-from headscope.analyses.syntax.head_functions import ROLE, UNIVERSAL, relation_scores
+from headscope.analyses.syntax.figures import BY_DISTANCE, BY_LAYER, distance_panels
 from headscope.analyses.syntax.noop import Noop, NoopUntested, noop_facts, noop_tokens
 from headscope.analyses.syntax.page_rows import (
     distance_rows,
@@ -22,20 +19,29 @@ from headscope.analyses.syntax.page_rows import (
     paper_rows,
     same_data_rows,
 )
-from headscope.analyses.syntax.relations import Best, Choice, Relation, choices, relations_of
+from headscope.analyses.syntax.relation_layers import heat_key, heat_table
+from headscope.analyses.syntax.relations import (
+    ROLE,
+    UNIVERSAL,
+    Best,
+    Choice,
+    Relation,
+    choices,
+    relation_scores,
+    relations_of,
+)
+from headscope.present.cells import Cell, cell_of, number, records
+from headscope.present.claim_rules import comparisons, verdicts
 from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import MOST_LISTED, Bars, HeadRef, Shades
+from headscope.present.numbers import percent
 from headscope.present.page import Page
-from headscope.report_kit.comparing import comparisons, verdicts
-from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef
-from headscope.report_kit.numbers import percent
-from headscope.report_kit.relation_names import OVERALL, short
-from headscope.report_kit.report_parts import Context, corpus_line
-from headscope.report_kit.small_figures import Bars, Shades
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records
-from headscope.statistics.arc_bins import FEWEST_ARCS as FEWEST_ARCS
+from headscope.present.report_parts import Context, corpus_line
+from headscope.present.words import OVERALL, short
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
-from headscope.statistics.inference.worth_saying import LEAST_SHARE
+from headscope.statistics.inference.significance import LEAST_SHARE
+from headscope.statistics.tables.frames import FEWEST_ARCS as FEWEST_ARCS
 from headscope.views.markup import Html
 
 

@@ -1,4 +1,4 @@
-"""The stage of section 4.2: which head finds which dependency relation."""
+"""The stage of section 4.2: which head finds which dependency relation, with the questions of its examples."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -6,24 +6,22 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
-from headscope.analyses.syntax.arcs.sums import DependencyOptions
-from headscope.analyses.syntax.best_heads import DependencyResult
-from headscope.analyses.syntax.detail_tables import distance_table, noop_table
-from headscope.analyses.syntax.questions import syntax_questions
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import ArcTable, DependencyOptions
+from headscope.analyses.syntax.result_tables import DependencyResult, distance_table, noop_table
 from headscope.analyses.syntax.tables import SYNTAX_DIFFERENCES
-from headscope.counted import count
+from headscope.encoding.segment import Segment
+from headscope.encoding.sentence_packing import arcs_of_fields
 from headscope.errors import InputError
-from headscope.examples.arc_examples import ArcExamples, wanted_heads
+from headscope.examples.arc_examples import ArcExamples, ArcQuestion, Ask, WantedHead, wanted_heads
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.trees import Trees, TreesCorpus, trees_of
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.kept import in_single_precision
+from headscope.visible import count
 
 
 class SyntaxMeasurement(Measurement[Run]):
@@ -150,3 +148,23 @@ def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
         else None,
         too_few(facts["documents"], here="it has"),
     )
+
+
+_ANY = ArcTable(("root", "punct", "other"))  # to find the attending word: the clitic for a possessor
+
+
+def syntax_questions(*, folded: bool = False) -> Ask:
+    """Return a function that asks for the head of each dependent of a relation; `folded` ignores label sub-types."""
+
+    def ask(wanted: WantedHead, segment: Segment) -> list[ArcQuestion]:
+        origin = f"segment {segment.index + 1} of document {segment.document}"
+        heads, relations = arcs_of_fields(segment.fields, len(segment.words), origin)
+        labels = [relation.partition(":")[0] if folded else relation for relation in relations]
+        arcs = _ANY.arcs(segment.words, heads, labels)
+        return [
+            ArcQuestion(int(dependent), (int(head),))
+            for dependent, head, relation in zip(arcs.dependents, arcs.heads, labels, strict=True)
+            if relation == wanted.relation and head >= 0
+        ]
+
+    return ask

@@ -9,15 +9,14 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.syntax.relations import choices, relations_of
+from headscope.present.cells import Cell, number, records
+from headscope.present.claim_rules import above, below
 from headscope.present.facts import Fact
-from headscope.report_kit.claim_rules import above, below
-from headscope.report_kit.linked_sentences import HeadRef
-from headscope.report_kit.relation_names import attending
-from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell, number, records
-from headscope.report_kit.words import Words
-from headscope.statistics.inference.worth_saying import LEAST_SHARE
-from headscope.study.study import Study
+from headscope.present.linked_sentences import HeadRef
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.words import Words, attending
+from headscope.statistics.inference.significance import LEAST_SHARE
 
 LEAST_ATTENTION = 0.05
 """A special token with less attention than this from the other words, on average, is not an attention sink."""

@@ -1,18 +1,21 @@
-"""The best head of each relation, from `syntax_best`: held-out, on the same data, and the controls."""
+"""The best head of each relation, read from the tables: for pages, for head functions and for `study.heads`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from headscope.report_kit.relation_names import OVERALL
-from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
-from headscope.statistics.inference.significance import SIGNIFICANT
-from headscope.statistics.inference.worth_saying import LEAST_SHARE
-from headscope.study.once_a_study import once_a_study
-from headscope.study.study import Study
+import pandas as pd
+
+from headscope.present.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
+from headscope.present.head_functions import DIRECTIONS, BestHead, FunctionScores, HeadFunction
+from headscope.present.study import Study
+from headscope.present.values import once_a_study
+from headscope.present.words import OVERALL, RELATIONS, gloss, short, terms
+from headscope.statistics.inference.significance import LEAST_SHARE, SIGNIFICANT
+from headscope.statistics.tables.frames import TOTALS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,3 +136,76 @@ def best_offsets(run: Study) -> dict[str, float]:
         return {}
     offsets = table[table["baseline"] == "offset"].dropna(subset="accuracy")
     return {str(name): float(value) for name, value in offsets.groupby("relation")["accuracy"].max().items()}
+
+
+ROLE = "syntax"
+_SEARCHED = {name: known["search_words"] for name, known in RELATIONS.items() if "search_words" in known}
+
+
+def relation(name: str) -> HeadFunction:
+    """Return the names of a relation; a sub-type has its base's search words if it has no terms of its own."""
+    known = terms(name)
+    base = name.split(":", 1)[0]
+    known_as = _SEARCHED.get(name, _SEARCHED.get(base, ()) if known == terms(base) else ())
+    words = (name, *known_as, *(known[:1] if known else ()))
+    return HeadFunction(
+        name=name, label=short(name), description=gloss(name), search_words=words, role=ROLE, is_relation=True
+    )
+
+
+UNIVERSAL = tuple(relation(name) for name in _SEARCHED if name not in ("dobj", "poss"))
+
+
+def relation_scores(run: Study) -> list[FunctionScores]:
+    """Return the relations of a run, in the order of its tables; empty where it has no treebank."""
+    chosen, offsets = {relation.name: relation for relation in relations_of(run)}, best_offsets(run)
+    table = run.tables.get("syntax")
+    rows: dict[str, pd.DataFrame] = {}
+    if table is not None:
+        trained = table[(table["model"] == "trained") & table["direction"].isin(DIRECTIONS)]
+        trained = trained.rename(columns={"accuracy": "value"})
+        rows = {str(name): accuracies for name, accuracies in trained.groupby("relation", sort=False)}
+    scores = []
+    for name in dict.fromkeys([*rows, *chosen]):
+        accuracies = rows.get(name)
+        best = chosen[name].held_out if name in chosen else None
+        scores.append(
+            FunctionScores(
+                function=relation(name),
+                n_cases=chosen[name].n if accuracies is None else int(accuracies["n_arcs"].max()),
+                baseline=offsets.get(name, float("nan")),
+                best={} if best is None else {best.kind: _best_head(best)},
+                heads=accuracies,
+                overall=name in OVERALL,
+            )
+        )
+    return scores
+
+
+def _best_head(best: Best) -> BestHead:
+    return BestHead(layer=best.layer, head=best.head, value=best.accuracy, tested=best.tested, passes=best.beats)
+
+
+_HEAD = ["kind", "layer", "head"]
+
+
+def best_relations(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | None:
+    """Return the relation at which each head exceeds the best fixed offset by most, and the margin.
+
+    Columns `best_relation`, with its direction, and `best_relation_margin`, a share; on all documents, so the best of
+    many is an optimistic number: the column `finds` has the relations that are established.
+    """
+    heads, baselines = read("syntax"), read("syntax_baselines")
+    if heads is None or baselines is None:
+        return None
+    offsets = baselines[baselines["baseline"] == "offset"].groupby("relation")["accuracy"].max()
+    rows = heads[(heads["model"] == "trained") & ~heads["relation"].isin(TOTALS)]
+    rows = rows.assign(margin=rows["accuracy"] - rows["relation"].map(offsets).astype("float64")).dropna(
+        subset="margin"
+    )
+    if rows.empty:
+        return None
+    best = rows.loc[rows.groupby(_HEAD)["margin"].idxmax()].set_index(_HEAD)
+    return pd.DataFrame(
+        {"best_relation": best["relation"] + " " + best["direction"], "best_relation_margin": best["margin"]}
+    )

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS
-from headscope.analyses.syntax.arcs.sums import DIRECTIONS, NOOP_CLASSES
+from headscope.analyses.syntax.gold_arcs import DIRECTIONS, NOOP_CLASSES, OFFSETS
 from headscope.examples.example_tables import ARC_EXAMPLES
-from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.tables.columns import PLACE, Q_VALUE, count, difference, on_all_documents, share, shares, text
+from headscope.statistics.tables.frames import DISTANCES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _N_ARCS = count("n_arcs", "arcs")

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from headscope.app import typed as o
+from headscope.app.beside_run import FORCE, RUN
 from headscope.app.cli.printing import say
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import FORCE, RUN
-from headscope.counted import count
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.storage.places import check_place
+from headscope.visible import count
 
 if TYPE_CHECKING:
     from headscope.corpora.annotation import AnnotatedDocument
@@ -110,8 +110,7 @@ def _to_treebank(source: Path, out: Path, *, replace: bool) -> None:
     if out.is_dir():
         raise OutputError(f"{out} is a folder; expected a place for a file")
 
-    from headscope.corpora.trees.treebank import read_treebank
-    from headscope.corpora.trees.writer import fit_word, lost_in, treebank_text
+    from headscope.corpora.trees.treebank import fit_word, lost_in, read_treebank, treebank_text
     from headscope.storage.lock import placed
 
     lost: Counter[str] = Counter()

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from headscope.app import typed as o
+from headscope.app.beside_run import QUIET, TABLES
 from headscope.app.cli.printing import say, show
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import QUIET, TABLES
-from headscope.app.options.taken import WantedFiles, in_order, options_taken, pop_files, write_files
+from headscope.app.run_arguments import WantedFiles, in_order, options_taken, pop_files, write_files
 from headscope.declarations.analysis import Analysis, Command
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
@@ -104,8 +104,8 @@ def _results_as_text(analysis: Analysis, results: Sequence[Any], run: Any, shown
     if analysis.terminal is None:
         return ()
     from headscope.present.page import Page
+    from headscope.present.study import Study
     from headscope.running.stages import manifest_of
-    from headscope.study.study import Study
 
     terminal = analysis.load(analysis.terminal)
     if not isinstance(terminal, Page):

@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headscope.errors import OutputError
-from headscope.report_kit.tables.terminal import Grid
 from headscope.visible import printable, shorten
+
+if TYPE_CHECKING:
+    from headscope.present.page_tables import Grid
 
 # Columns of a table that is written to a pipe, which gets whole lines whatever the width of the console.
 _WIDTH_OF_A_PIPE = 140
@@ -32,7 +34,7 @@ def say_beside(line: str) -> None:
             sys.stderr.flush()
 
 
-def show_table(grid: Grid) -> None:
+def show_table(grid: "Grid") -> None:
     """Print a table on standard output, as wide as the terminal; no cell is interpreted as markup.
 
     Raises:

@@ -1,19 +1,25 @@
-"""The command line: commands of analyses by their list, one file for each other; commands import heavy modules."""
+"""The command line: the commands of analyses, and the other commands, whose functions import heavy modules."""
 
 import sys
 from collections.abc import Iterator, Sequence
 
 import typer
 
-from headscope.app.cli import atlas, convert, explore, export, extract, merge, prune, report, segments, view
+from headscope.app.cli import convert, explore, preprocess, prune, publish, report, view
 from headscope.app.cli.measuring import command_of
 from headscope.app.cli.printing import fit_output, say, say_beside
-from headscope.app.cli.program_commands import HEADINGS, ProgramCommand, commands_of_packages
-from headscope.app.cli.usage import GroupedCommand, GroupedProgram, run
+from headscope.app.cli.program_commands import (
+    HEADINGS,
+    GroupedCommand,
+    GroupedProgram,
+    ProgramCommand,
+    commands_of_packages,
+    run,
+)
 from headscope.app.stopping import STOPPED, Stoppable
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import HeadscopeError
-from headscope.version import __version__
+from headscope.installing import __version__
 
 app = typer.Typer(
     name="headscope",
@@ -25,16 +31,16 @@ app = typer.Typer(
     cls=GroupedProgram,
 )
 _OTHERS = (
-    ProgramCommand(name="report", heading="Start", function=report.command),
+    ProgramCommand(name="report", heading="Start", function=report.report),
     ProgramCommand(name="view", heading="Start", function=view.command),
     ProgramCommand(name="explore", heading="Start", function=explore.command),
     ProgramCommand(name="prune", heading="Compare", function=prune.command),
-    ProgramCommand(name="merge", heading="Scale", function=merge.command),
-    ProgramCommand(name="segments", heading="Scale", function=segments.command),
-    ProgramCommand(name="extract", heading="Scale", function=extract.command),
+    ProgramCommand(name="merge", heading="Scale", function=report.merge),
+    ProgramCommand(name="segments", heading="Scale", function=preprocess.segments),
+    ProgramCommand(name="extract", heading="Scale", function=preprocess.extract),
     ProgramCommand(name="convert", heading="Scale", function=convert.command),
-    ProgramCommand(name="export", heading="Publish", function=export.command),
-    ProgramCommand(name="atlas", heading="Publish", function=atlas.command),
+    ProgramCommand(name="export", heading="Publish", function=publish.export),
+    ProgramCommand(name="atlas", heading="Publish", function=publish.atlas),
 )
 
 

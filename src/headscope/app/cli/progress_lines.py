@@ -8,11 +8,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headscope.app.cli.printing import say_beside
-from headscope.counted import count, duration
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
-from headscope.embedded import EMBEDDED
-from headscope.visible import printable
+from headscope.installing import EMBEDDED
+from headscope.visible import count, duration, printable
 
 if TYPE_CHECKING:
     from headscope.scans.progress import Progress

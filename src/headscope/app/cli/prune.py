@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from headscope.app import typed as o
+from headscope.app.beside_run import FORCE, OUT_FOLDER, REMOVAL, RUN
 from headscope.app.cli.printing import say
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import FORCE, OUT_FOLDER, REMOVAL, RUN
-from headscope.counted import count
 from headscope.declarations.option import Option
+from headscope.visible import count
 
 _OUT = replace(OUT_FOLDER, kind=Path, required=True, help="Folder of the new checkpoint: new or empty.")
 _HEADS = Option(

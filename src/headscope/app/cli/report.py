@@ -1,21 +1,22 @@
-"""`headscope report`: read corpora and write a run directory with a page on every head."""
+"""`headscope report` and `headscope merge`: read corpora, or join parts of a run, and write a page on every head."""
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from headscope.app import typed as o
+from headscope.app.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
 from headscope.app.cli.printing import say
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
-from headscope.app.options.taken import in_order
+from headscope.app.run_arguments import in_order
 from headscope.declarations.option import Option, options_of, switch
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.running.cluster.cluster_options import ClusterOptions
+from headscope.running.ray_connection import ClusterOptions
 
 if TYPE_CHECKING:
-    from headscope.study.study import Study
+    from headscope.present.study import Study
 
 _FIRST = ("text", "model", "revision", "treebank", "treebank_train", "coref", "loss", "maps", "strict_input")
 
@@ -36,6 +37,10 @@ _DRY_RUN = switch(
     "dry_run", "Only say what the run would take: passes, time from a timed batch, memory.", group="machine"
 )
 _CLUSTER = options_of(ClusterOptions)
+_DEVICE = replace(
+    RUN["device"], kind=str | None, default=None, help="Device of the model here; the parts' device when not given."
+)
+_MERGED = replace(OUT_FOLDER, kind=Path, required=True, help="Folder of the run: new, empty, or of the same run.")
 
 
 @o.takes(
@@ -44,7 +49,7 @@ _CLUSTER = options_of(ClusterOptions)
     QUIET,
     files=True,
 )
-def command(
+def report(
     *, out: Path | None, bundle: bool, dry_run: bool, shard: str | None, engine: str | None, quiet: bool, **values: Any
 ) -> None:
     """Run a model over text and write a report on every head.
@@ -66,13 +71,13 @@ def command(
     from headscope.app.cli.progress_lines import ProgressPrinter
 
     with ProgressPrinter(quiet=quiet, options=options) as watch, cluster as running:
-        from headscope.atlas.atlas_files import run_report
+        from headscope.reporting.atlas_files import run_report
 
         study = run_report(options, out=out, watch=watch, engine=running)
-    say_study(study, noted=watch.noted)
+    _say_study(study, noted=watch.noted)
     if out is None:
         say(f"folder: {study.path} (--out names another)")
-    say_pages(study, bundle=bundle)
+    _say_pages(study, bundle=bundle)
 
 
 def _cluster(
@@ -95,7 +100,7 @@ def _cluster(
         raise OptionError(
             "--engine ray is for a model that reads text; saved maps are read at once: leave one of the two out"
         )
-    from headscope.running.cluster.ray_engine import RayEngine
+    from headscope.running.ray_engine import RayEngine
 
     return RayEngine(ClusterOptions(**set_options))
 
@@ -118,9 +123,9 @@ def _say_cost(options: RunOptions, *, quiet: bool) -> None:
 def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool) -> None:
     """Scan one part of a run."""
     from headscope.app.cli.progress_lines import ProgressPrinter
-    from headscope.counted import count
     from headscope.prepare.prepared_run import prepare_model_run
     from headscope.running.parts import check_options, read_part_number, write_part
+    from headscope.visible import count
 
     part = read_part_number(shard)
     check_options(options)
@@ -133,14 +138,43 @@ def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool
     say("when all parts are finished: headscope merge DIR ... --out REPORT, with the folders of all of them")
 
 
-def say_study(study: "Study", *, noted: Collection[str] = ()) -> None:
+@o.takes(_MERGED, BUNDLE, _DEVICE, QUIET)
+def merge(
+    parts: Annotated[
+        list[Path], o.argument("DIR ...", "Folders that headscope report --shard wrote, all of them.", group="corpora")
+    ],
+    *,
+    out: Path,
+    bundle: bool,
+    device: str | None,
+    quiet: bool,
+) -> None:
+    """Join the parts of a report that several machines scanned.
+
+    Text and model must still be at the same place: the sums are joined, and the model reads only the sentences on which
+    heads are shown. Probes are trained here.
+    """
+    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.running.parts import read_parts
+
+    read = read_parts(parts)
+    options = read[0].options if device is None else replace(read[0].options, device=device)
+    with ProgressPrinter(quiet=quiet, options=options) as watch:
+        from headscope.reporting.atlas_files import run_report
+
+        study = run_report(options, out=out, watch=watch, parts=read)
+    _say_study(study, noted=watch.noted)
+    _say_pages(study, bundle=bundle)
+
+
+def _say_study(study: "Study", *, noted: Collection[str] = ()) -> None:
     """Print the findings of a study, and the notes that the user should see.
 
     Args:
         study: the finished run.
         noted: notes that were shown before, which are not repeated.
     """
-    from headscope.reporting.every_finding import first_findings
+    from headscope.reporting.story import first_findings
 
     say(study.summary())
     for finding in first_findings(study):
@@ -150,14 +184,14 @@ def say_study(study: "Study", *, noted: Collection[str] = ()) -> None:
             say(f"note: {note}")
 
 
-def say_pages(study: "Study", *, bundle: bool) -> None:
+def _say_pages(study: "Study", *, bundle: bool) -> None:
     """Print the paths of the pages, and bundle them if requested."""
-    from headscope.atlas.atlas_files import ATLAS
+    from headscope.reporting.atlas_files import ATLAS
 
     say(f"atlas: {study.path / ATLAS / 'index.html'}")
     say(f"report: {study.report_path}")
     if bundle:
-        from headscope.atlas.bundle import write_bundle
+        from headscope.reporting.atlas_files import write_bundle
 
         packed = write_bundle(study)
         say(f"to send: {packed} ({packed.stat().st_size / 1e6:.1f} MB; unpack it, then open report.html)")

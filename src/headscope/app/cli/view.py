@@ -9,18 +9,17 @@ from typing import Annotated, Any, overload
 
 import typer
 
+from headscope.app import typed as o
+from headscope.app.beside_run import OUT_FOLDER, RUN, VIEW
 from headscope.app.cli.printing import say
-from headscope.app.options import typed as o
-from headscope.app.options.beside_run import OUT_FOLDER, RUN, VIEW
 from headscope.corpora.document import Document
 from headscope.corpora.files import SUFFIXES
 from headscope.corpora.opening import missing
 from headscope.corpora.reading import read_corpus
 from headscope.declarations.option import Option, choose, switch
-from headscope.errors import OptionError
-from headscope.models.loading.load_choices import LOADING
+from headscope.encoding.choices import LOADING
+from headscope.errors import OptionError, nearest
 from headscope.storage.files import check_file_place
-from headscope.suggestion import nearest
 from headscope.views.view_catalog import needs_neuron, view_names
 from headscope.visible import shorten
 
@@ -151,9 +150,8 @@ def command(
     check_names(model=model)
     from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page
-    from headscope.views.figure_call import figure_call
     from headscope.views.snapshot.snapshot_of import take_snapshot
-    from headscope.views.state import opening
+    from headscope.views.state import figure_call, opening
 
     view = take_snapshot(model, read, text_b, neuron=needs_neuron(which) or None, **reading)
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
@@ -220,7 +218,7 @@ def check_overwriting(out: Path) -> None:
     Raises:
         OptionError: the file must not be overwritten.
     """
-    from headscope.views.html_page import is_page
+    from headscope.views.markup import is_page
 
     if not out.is_file():
         return
@@ -241,6 +239,6 @@ def on_terminal() -> bool:
 
 def demonstration() -> str:
     """Return a sentence of the demonstration text."""
-    from headscope.corpora.demo import demo_text
+    from headscope.installing import demo_text
 
     return demo_text().read_text(encoding="utf-8").split("\n", 1)[0]

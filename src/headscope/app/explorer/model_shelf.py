@@ -9,13 +9,13 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.explorer.http_answers import Refusal, busy
-from headscope.embedded import EMBEDDED
+from headscope.app.explorer.request import Refusal, busy
 from headscope.errors import HeadscopeError, ModelError, OptionError
+from headscope.installing import EMBEDDED
 from headscope.visible import titled
 
 if TYPE_CHECKING:
-    from headscope.study.study import Study
+    from headscope.present.study import Study
     from headscope.views.snapshot.capture import AttentionReader
 
 WAITING, LOADING, READY, FAILED = "waiting", "loading", "ready", "failed"
@@ -140,7 +140,7 @@ def _state_of(reader: AttentionReader, named: NamedModel) -> State:
     anatomy = reader.anatomy
     message = ""
     if named.weights is not None:
-        from headscope.models.loading.hashing import weights_hash
+        from headscope.models.identity import weights_hash
 
         if weights_hash(reader.loaded) != named.weights:
             message = f"{named.name} has other weights here than those that the study measured."

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
 from cachetools import LRUCache
 
-from headscope.app.explorer.http_answers import Limits, Refusal
-from headscope.app.explorer.request import LookRequest
+from headscope.app.explorer.request import Limits, LookRequest, Refusal
 from headscope.errors import HeadscopeError
 
 if TYPE_CHECKING:
@@ -110,8 +109,8 @@ def take_look(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Look:
     Raises:
         Refusal: 422 if the text does not suit the model, 413 if it is too long for the explorer.
     """
-    from headscope.views.figure_call import figure_call
     from headscope.views.markup import json_text
+    from headscope.views.state import figure_call
     from headscope.views.view_payload import layers_of, payload
 
     named = shelf.named[request.model]

@@ -16,9 +16,13 @@ Layers are labels, from 1. `/api` requires the token in the header X-Headscope-T
 
 from __future__ import annotations
 
+import asyncio
+import queue
 import re
+import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -28,13 +32,62 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from headscope.app.explorer.guard import Guard, page_response
-from headscope.app.explorer.http_answers import Limits, Refusal, internal_error
 from headscope.app.explorer.model_shelf import Shelf
-from headscope.app.explorer.page import closed_door, explorer_page
-from headscope.app.explorer.request import LookRequest, read_request
+from headscope.app.explorer.page import Guard, closed_door, explorer_page, page_response
+from headscope.app.explorer.request import Limits, LookRequest, Refusal, busy, internal_error, read_request
 from headscope.app.explorer.served_snapshot import Kept, Look, Neuron, Recent, take_look, take_neuron
-from headscope.app.explorer.worker import Worker
+
+Answer = TypeVar("Answer")
+
+
+class Worker:
+    """A daemon thread with a queue: a server that stops does not wait for its current job, as an executor would.
+
+    Args:
+        name: name of the thread.
+        waiting: maximum number of waiting jobs; further ones are refused.
+    """
+
+    def __init__(self, name: str, *, waiting: int) -> None:
+        self.waiting = waiting
+        self._jobs: queue.Queue[tuple[Future[Any], Callable[[], Any]]] = queue.Queue(waiting)
+        threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    async def run(self, job: Callable[[], Answer]) -> Answer:
+        """Run a job in the thread and return its result.
+
+        Raises:
+            Refusal: 503 if too many jobs wait.
+            Exception: any error of the job.
+        """
+        future: Future[Answer] = Future()
+        try:
+            self._jobs.put_nowait((future, job))
+        except queue.Full:
+            raise busy(f"{self.waiting} sentences wait for the model already; ask again in a moment") from None
+        return await asyncio.wrap_future(future)
+
+    def _work(self) -> None:
+        while True:
+            future, job = self._jobs.get()
+            # The client may have disconnected.
+            if future.set_running_or_notify_cancel():
+                _run(job, future)
+
+
+def _run(job: Callable[[], Any], future: Future[Any]) -> None:
+    try:
+        result = job()
+    except BaseException as error:
+        # A panic in a tokenizer's Rust code is not an Exception, and must not end the thread. A future does not accept
+        # StopIteration.
+        if not isinstance(error, Exception) or isinstance(error, StopIteration):
+            plain_error = RuntimeError(f"{type(error).__name__}: {error}")
+            error = plain_error.with_traceback(error.__traceback__)
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
 
 NEURON_HEADER = "X-Headscope-Neuron"
 _ID = re.compile(r"[0-9a-f]{32}")

@@ -14,18 +14,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headscope.attention.fused.block_products import BlockScores, WidenedParts, emptied, store
+from headscope.attention.fused.block_products import BlockScores, FusedLayer, FusedResult, WidenedParts, emptied, store
 from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, BlockSize, Reach, cut_in_blocks, reach_of
-from headscope.attention.fused.fused_layer import FusedLayer, FusedResult
 from headscope.attention.fused.statistics_pass import StatisticsPass
 from headscope.attention.model.learned_sink import known_sink
 from headscope.attention.model.tap import AttentionCall
 from headscope.encoding.segment import SegmentInfo
-
-
-def fusible(call: AttentionCall) -> bool:
-    """Return True if a call is plain scaled attention."""
-    return why_not_fusible(call) is None
 
 
 def why_not_fusible(call: AttentionCall) -> str | None:

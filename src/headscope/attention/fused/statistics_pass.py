@@ -1,18 +1,142 @@
-"""Row statistics computed along with the softmax, block by block, without storing the normalized weights."""
+"""Row statistics, also norm-weighted, computed along with the softmax without storing the normalized weights."""
 
 from functools import partial
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from headscope.attention.fused.block_products import CarriedColumns, aligned, emptied, store, underflow
+from headscope.attention.fused.block_products import (
+    CarriedColumns,
+    FusedLayer,
+    FusedResult,
+    aligned,
+    emptied,
+    store,
+    underflow,
+)
 from headscope.attention.fused.blocks import Block
-from headscope.attention.fused.fused_layer import FusedLayer, FusedResult
-from headscope.attention.fused.norms import FusedNorms, write_band
-from headscope.attention.row_quantities import BY_CLASS, CLASSES, ROW_STATISTICS, RowQuantity
-from headscope.attention.row_statistics import class_indicators, finish_entropy
+from headscope.attention.row_quantities import BY_CLASS, CLASSES, OFFSETS, ROW_STATISTICS, RowQuantity
+from headscope.attention.row_statistics import class_indicators, finish_entropy, write_positions
 from headscope.encoding.segment import SegmentInfo
+
+# The main diagonal and its two neighbors.
+BAND = slice(RowQuantity.PREVIOUS, RowQuantity.NEXT + 1)
+BEYOND = [quantity for quantity in OFFSETS if quantity not in range(BAND.start, BAND.stop)]
+_TOTAL, _LOGARITHMS = len(CLASSES), len(CLASSES) + 1
+
+
+def write_band(statistics: Tensor, spare: Tensor, e: Tensor, *, start: int, square: bool) -> None:
+    """Write the same as `write_positions`, in a few calls per block.
+
+    Args:
+        statistics: statistics of the block's rows, to be written, `[item, head, row, ROW_STATISTICS]`.
+        spare: memory of `e` with one element before it and one after it.
+        e: unnormalized weights of the block, `[item, head, row, key]`, contiguous.
+        start: position of the first row among the block's keys.
+        square: whether queries and keys are the same tokens.
+    """
+    heads, rows, keys = e.shape[1:]
+    if not (square and 0 <= start <= keys - rows):
+        write_positions(statistics, e, start=start, square=square)
+        return
+    strides = heads * rows * keys, rows * keys, keys + 1, 1
+    statistics[..., BAND] = spare[start:].as_strided((*e.shape[:3], 3), strides)
+    if BEYOND:
+        write_positions(statistics, e, start=start, square=True, quantities=BEYOND)
+    if start == 0:
+        statistics[:, :, 0, RowQuantity.PREVIOUS] = 0.0  # the first token has no previous token
+    if start + rows == keys:
+        statistics[:, :, -1, RowQuantity.NEXT] = 0.0  # the last row has no next token among the keys that it reads
+
+
+def times_norms(band: Tensor, norms: Tensor, *, start: int) -> Tensor:
+    """Return the band of weights times the norms of their keys, `[batch, head, row, 3]`.
+
+    Args:
+        band: band of statistics that `write_band` wrote, 0 where there is no key, `[batch, head, row, 3]`.
+        norms: norms of the keys, `[batch, head, key]`.
+        start: position of the first row.
+    """
+    rows, keys = band.shape[2], norms.shape[2]
+    position = torch.arange(start, start + rows, device=norms.device)
+    key = (position[:, None] + torch.arange(-1, 2, device=norms.device)).clamp(0, keys - 1)
+    return band * norms[:, :, key]
+
+
+class FusedNorms:
+    """The statistics of `norm_row_statistics`, block by block, from the parts of the softmax.
+
+    With e the unnormalized weights, s their logarithms and t = e |f|: shares by class and the normalizer S = sum t
+    come from a product of e with `columns`, which are added to those of the values; the entropy is
+    `ln S - (sum e s |f| + sum e |f| ln |f|) / S`.
+
+    Args:
+        norms: `|f_j|`, `[batch, head, key]`.
+        classes: `KeyClass` of each key, `[batch, key]`.
+        rows: number of rows.
+        most: number of scores of the largest block.
+        start: position of the first row on the query axis.
+        square: whether queries and keys are the same tokens.
+
+    Attributes:
+        columns: columns to multiply e with, `[batch, head, key, column]`.
+        statistics: `[batch, head, row, ROW_STATISTICS]`, once `finish` was called.
+    """
+
+    def __init__(
+        self,
+        norms: Float[Tensor, "batch head key"],
+        classes: Int[Tensor, "batch key"],
+        *,
+        rows: int,
+        most: int,
+        start: int,
+        square: bool,
+    ) -> None:
+        self.norms, self.start, self.square = norms, start, square
+        batch, heads, keys = norms.shape
+        self.columns = norms.new_empty((batch, heads, keys, len(CLASSES) + 2))
+        of_class = class_indicators(classes, dtype=norms.dtype)[:, None]
+        torch.mul(norms[..., None], of_class, out=self.columns[..., :_TOTAL])
+        self.columns[..., _TOTAL] = norms
+        self.columns[..., _LOGARITHMS] = torch.xlogy(norms, norms)
+        self.statistics = norms.new_empty((batch, heads, rows, len(ROW_STATISTICS)))
+        self.statistics[..., RowQuantity.SINK_LOGIT] = 0.0  # a learned sink has nothing to write
+        self._memory = norms.new_empty(most)
+
+    def weigh(self, block: Block, e: Float[Tensor, "item head row key"]) -> None:
+        """Add a block's unnormalized weights."""
+        statistics = self.statistics[block.items, block.heads, block.rows]
+        t = self._memory[: e.numel()].view(e.shape)
+        torch.mul(e, self.norms[block.items, block.heads, None, block.keys], out=t)
+        if BEYOND:
+            start = self.start + block.rows.start - block.keys.start
+            write_positions(statistics, t, start=start, square=self.square, quantities=BEYOND)
+        torch.amax(t, dim=-1, out=statistics[..., RowQuantity.MAX_WEIGHT])
+
+    def weigh_logarithms(self, block: Block, es: Float[Tensor, "item head row key"]) -> None:
+        """Add a block's unnormalized weights, each times its logarithm."""
+        norms = self.norms[block.items, block.heads, block.keys]
+        statistics = self.statistics[block.items, block.heads, block.rows]
+        statistics[..., RowQuantity.ENTROPY] = (es @ norms[..., None])[..., 0]
+
+    def finish(
+        self, sums: Float[Tensor, "batch head row column"], *, positions: Float[Tensor, "batch head row quantity"]
+    ) -> None:
+        """Divide by each row's sum; a row that writes nothing becomes NaN.
+
+        Args:
+            sums: e times `columns`.
+            positions: unnormalized statistics of e, from which the band is read.
+        """
+        self.statistics[..., BAND] = times_norms(positions[..., BAND], self.norms, start=self.start)
+        self.statistics[..., BY_CLASS] = sums[..., :_TOTAL]
+        weighted = self.statistics[..., RowQuantity.ENTROPY]
+        weighted += sums[..., _LOGARITHMS]
+        totals = torch.where(sums[..., _TOTAL] > 0, sums[..., _TOTAL], torch.nan)
+        self.statistics /= totals[..., None]
+        finish_entropy(weighted, torch.log(totals))
 
 
 class StatisticsPass:

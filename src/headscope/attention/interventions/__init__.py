@@ -1,1 +1,1 @@
-"""Changes of attention heads while a model runs, and their effect on its predictions."""
+"""Changes of attention heads while a model runs (zero, mean and resample ablation), and their effect on predictions."""

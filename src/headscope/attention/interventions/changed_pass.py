@@ -9,9 +9,8 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headscope.attention.interventions.block_plan import BlockPlan, Layer
-from headscope.attention.interventions.block_replay import BlockReplay
-from headscope.attention.model.learned_sink import Attended, attended
+from headscope.attention.interventions.block_plan import BlockPlan, BlockReplay, Layer
+from headscope.attention.model.learned_sink import EagerOutput, attended
 from headscope.attention.model.model_pass import ModelPass
 from headscope.attention.model.projections import Projections
 from headscope.attention.model.tap import AttentionCall, Tap, values_by_head
@@ -40,7 +39,7 @@ class LayerRows:
 
 OutputChange = Callable[[LayerRows, Float[Tensor, "batch row head width"]], Tensor | None]
 """From the input of a layer's output projection to its replacement; None for no change."""
-WeightChange = Callable[[LayerRows, Attended], tuple[list[int], Float[Tensor, "batch head row key"]]]
+WeightChange = Callable[[LayerRows, EagerOutput], tuple[list[int], Float[Tensor, "batch head row key"]]]
 """From the attention of a layer to the heads with changed weights, from 0, and their weights."""
 _NOTHING: Mapping[Layer, Any] = MappingProxyType({})
 

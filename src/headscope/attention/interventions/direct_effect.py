@@ -11,12 +11,12 @@ from torch.utils.hooks import RemovableHandle
 
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.changed_pass import Changes, LayerRows
-from headscope.attention.model.learned_sink import Attended
+from headscope.attention.model.learned_sink import EagerOutput
 from headscope.attention.model.output_path import Projection
 from headscope.attention.model.ov_circuit import ov_copying
 from headscope.attention.model.projections import Projections
 from headscope.attention.model.unembedding import Unembedding, find_unembedding
-from headscope.encoding.questions.loss_questions import NO_TARGET
+from headscope.encoding.loss_questions import NO_TARGET
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
 from headscope.models.anatomy import Anatomy
 
@@ -26,7 +26,7 @@ _SINKS = (int(KeyClass.CLS), int(KeyClass.SEP))
 
 
 class DirectEffects:
-    """Listen to the unchanged pass of a batch, then compute what each head adds to logits by itself.
+    """Record a batch's unchanged pass, then compute each head's direct contribution to the logits.
 
     A head that adds f to the stream adds `(W_U[y] - mean W_U) . norm(f)` to the logit, with the scale that the norm
     has for the whole stream of the row.
@@ -48,7 +48,7 @@ class DirectEffects:
         self._scale: Tensor | None = None
 
     @property
-    def looks(self) -> Changes:
+    def hooks(self) -> Changes:
         """Hooks on each layer of the pass that read its values and change nothing."""
         layers = self._projections.layers
         return Changes(
@@ -85,7 +85,7 @@ class DirectEffects:
         self._outputs[rows.layer] = outputs[self._has_target]
 
     @torch.no_grad()
-    def _keep_strongest(self, rows: LayerRows, answer: Attended) -> tuple[list[int], Tensor]:
+    def _keep_strongest(self, rows: LayerRows, answer: EagerOutput) -> tuple[list[int], Tensor]:
         """Keep each head's most attended token outside of sinks; change no head."""
         keys = rows.keys
         is_sink = torch.isin(keys.classes, torch.tensor(_SINKS, device=keys.classes.device))
@@ -132,7 +132,7 @@ def _added(projection: Projection, alone: Tensor, every: Tensor) -> Float[Tensor
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LogitPath:
-    """The path from heads to logits; if nobody looked for it, it has neither an unembedding nor reasons.
+    """The path from heads to logits. Before `find_logit_path` has run it has neither an unembedding nor reasons.
 
     Attributes:
         unembedding: map from the stream to the logits; None if it is not known.
@@ -171,8 +171,8 @@ def find_logit_path(
     unembedding = find_unembedding(model, anatomy, vocabulary, blocks)
     if isinstance(unembedding, str):
         return LogitPath(no_direct=unembedding, no_ov=unembedding)
-    if projections.lost:
-        return LogitPath(no_direct=projections.lost, no_ov=projections.lost)
+    if projections.unknown_reason:
+        return LogitPath(no_direct=projections.unknown_reason, no_ov=projections.unknown_reason)
     scores = ov_copying(model, anatomy, vocabulary, projections, unembedding)
     if isinstance(scores, str):
         return LogitPath(unembedding=unembedding, no_ov=scores)

@@ -14,14 +14,13 @@ from headscope.attention.head_id import head_label
 from headscope.attention.interventions.block_plan import Layer, find_blocks
 from headscope.attention.interventions.changed_pass import ChangedPasses
 from headscope.attention.interventions.direct_effect import LogitPath, find_logit_path
-from headscope.attention.interventions.input_scores import input_scores
 from headscope.attention.interventions.intervention import Fit, Heads, Intervention, NoTiles, fit_interventions
-from headscope.attention.interventions.outcome import MEASURES, HeadEffects, Predictions
+from headscope.attention.interventions.outcome import MEASURES, HeadEffects, Predictions, input_scores
 from headscope.attention.interventions.unchanged_pass import FirstOrder, missing_gradient, unchanged_outputs
 from headscope.attention.model.loss_source import LossSource, question_batch
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
 from headscope.attention.model.projections import find_projections
-from headscope.encoding.questions.loss_questions import NO_TARGET, Question
+from headscope.encoding.loss_questions import NO_TARGET, Question
 from headscope.encoding.segment import Segment
 from headscope.errors import AttentionError
 from headscope.models.losses import asked_logits, frozen

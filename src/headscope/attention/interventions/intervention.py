@@ -13,11 +13,11 @@ from torch import Tensor
 
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.changed_pass import ChangedPasses, Changes, LayerRows
-from headscope.attention.model.learned_sink import Attended
+from headscope.attention.model.learned_sink import EagerOutput
 from headscope.attention.model.loss_source import lists_together, question_batch
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
-from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
+from headscope.encoding.loss_questions import NO_TARGET, Ask, Question
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import InputError, ModelError
@@ -82,7 +82,7 @@ class WeightIntervention(Intervention):
         return Changes(weights={layer: partial(self._change, list(numbers)) for layer, numbers in heads.items()})
 
     @abstractmethod
-    def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Float[Tensor, "batch head row key"]:
+    def weights(self, heads: list[int], rows: LayerRows, answer: EagerOutput) -> Float[Tensor, "batch head row key"]:
         """Return the replacement attention weights of some heads; rows sum to 1 minus the weight of a learned sink.
 
         Args:
@@ -91,7 +91,7 @@ class WeightIntervention(Intervention):
             answer: attention of the unchanged heads.
         """
 
-    def _change(self, heads: list[int], rows: LayerRows, answer: Attended) -> tuple[list[int], Tensor]:
+    def _change(self, heads: list[int], rows: LayerRows, answer: EagerOutput) -> tuple[list[int], Tensor]:
         return heads, self.weights(heads, rows, answer)
 
 

@@ -1,12 +1,16 @@
-"""The predictions of a model with heads unchanged and changed, compared at the same targets."""
+"""The predictions of a model with heads unchanged and changed, compared at the same targets or by a user's score."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
-from headscope.encoding.questions.loss_questions import NO_TARGET
+from headscope.encoding.loss_questions import NO_TARGET
+from headscope.encoding.segment import Segment
+from headscope.errors import OptionError
 
 MEASURES = ("loss", "kl", "logit")
 """The change of the loss and KL(p || p changed), both in nats, and the drop of the right token's logit above the mean
@@ -95,3 +99,32 @@ class Predictions:
     def _means(self, values: Float[Tensor, " asked"]) -> Float[Tensor, " batch"]:
         sums = values.new_zeros(len(self._number), dtype=torch.float64).index_add(0, self._owner, values.double())
         return sums / self._number.clamp(min=1)
+
+
+def input_scores(
+    score: Callable[[Any, Any], Any], segments: Sequence[Segment], outputs: Any
+) -> Float64[Tensor, " batch"]:
+    """Return a user's score of each input.
+
+    Args:
+        score: function from the model's output and the inputs, in the order of the batch, to a number for each input.
+        segments: the inputs.
+        outputs: output of the model for the batch.
+
+    Raises:
+        OptionError: the function returned something other than a finite number for each input.
+    """
+    with torch.no_grad():
+        answer = score(outputs, tuple(segments))
+    number = len(segments)
+    expected = f"expected a finite number for each of the {number} inputs of a batch, [{number}]"
+    try:
+        scores = torch.as_tensor(answer).detach().double()
+    except (TypeError, ValueError, RuntimeError):
+        raise OptionError(f"score returned a {type(answer).__name__}; {expected}") from None
+    if scores.shape != (number,):
+        raise OptionError(f"score returned numbers of shape {list(scores.shape)}; {expected}")
+    if not torch.isfinite(scores).all():
+        document = segments[int((~torch.isfinite(scores)).nonzero()[0])].document
+        raise OptionError(f"score is NaN or infinite on an input of document {document}; {expected}")
+    return scores

@@ -1,4 +1,4 @@
-"""Interventions that replace head outputs (by zero or a mean) or attention weights (by uniform weights or a sink)."""
+"""Zero and mean ablation of head outputs, and interventions that replace weights (by uniform weights or a sink)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +16,7 @@ from headscope.attention.interventions.intervention import (
     check_several,
     halves_of,
 )
-from headscope.attention.model.learned_sink import Attended
+from headscope.attention.model.learned_sink import EagerOutput
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
 
@@ -115,7 +115,7 @@ class Uniform(WeightIntervention):
 
     name: ClassVar[str] = "uniform"
 
-    def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Tensor:
+    def weights(self, heads: list[int], rows: LayerRows, answer: EagerOutput) -> Tensor:
         """Return the replacement weights of some heads of a layer."""
         weights = uniform_weights(rows, sink=answer.sink is not None, dtype=answer.weights.dtype)
         return weights.expand(-1, len(heads), -1, -1)
@@ -129,7 +129,7 @@ class Sink(WeightIntervention):
 
     name: ClassVar[str] = "sink"
 
-    def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Tensor:
+    def weights(self, heads: list[int], rows: LayerRows, answer: EagerOutput) -> Tensor:
         """Return the replacement weights of some heads of a layer."""
         weights = answer.weights[:, heads]
         is_sink = torch.isin(rows.keys.classes, torch.tensor(_SINKS, device=weights.device))

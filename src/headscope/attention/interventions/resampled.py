@@ -16,7 +16,7 @@ from headscope.attention.interventions.changed_pass import LayerRows
 from headscope.attention.interventions.intervention import FittingInputs, OutputIntervention, check_several
 from headscope.attention.interventions.replacement import ROW_CLASSES, row_classes
 from headscope.encoding.batching import collate
-from headscope.encoding.questions.loss_questions import Question
+from headscope.encoding.loss_questions import Question
 from headscope.encoding.segment import Segment, SegmentInfo
 
 DONORS = 64

@@ -13,13 +13,12 @@ import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor, nn
 
-from headscope.attention.interventions.block_plan import Layer
-from headscope.attention.interventions.block_replay import without_graph
+from headscope.attention.interventions.block_plan import Layer, without_graph
 from headscope.attention.interventions.changed_pass import UNCHANGED, ChangedPasses, Changes, LayerRows, OutputChange
 from headscope.attention.interventions.direct_effect import DirectEffects
 from headscope.attention.interventions.intervention import Intervention, OutputIntervention
 from headscope.attention.interventions.replacement import Zero
-from headscope.encoding.questions.loss_questions import NO_TARGET
+from headscope.encoding.loss_questions import NO_TARGET
 from headscope.models.forward_inputs import short_segment
 from headscope.models.losses import frozen, segment_losses
 from headscope.models.placement import is_offloaded
@@ -46,12 +45,12 @@ class FirstOrder:
         self.ends: list[Layer] = []
 
     @property
-    def looks(self) -> Changes:
+    def hooks(self) -> Changes:
         """Functions that watch each layer of the pass, and change nothing."""
         return Changes(outputs=dict.fromkeys(self._layers, self._watch))
 
     def gate(self, layer: Layer) -> Float64[Tensor, "batch head"]:
-        """Return the gradient of each segment's loss by a gate of 1 on each head's output, nats."""
+        """Return the gradient of each segment's loss with respect to a gate of 1 on each head's output, in nats."""
         return -self._added[layer][..., 0]
 
     def attribution(self, layer: Layer) -> Float64[Tensor, "batch head intervention"] | None:
@@ -84,10 +83,10 @@ class FirstOrder:
 
 
 def missing_gradient(passes: ChangedPasses) -> str:
-    """Return the reason why a model gives no gradient by its head outputs; empty if it gives one.
+    """Return the reason why the loss has no gradient with respect to the head outputs; empty if it has one.
 
     A synthetic input of a few tokens is run. A kernel without a backward pass, as quantized layers may have, either
-    fails or interrupts the gradient, which then lacks a part.
+    fails or silently drops part of the gradient.
 
     Args:
         passes: passes of the model.
@@ -96,7 +95,7 @@ def missing_gradient(passes: ChangedPasses) -> str:
     for (kind, layer), why in projections.missing.items():
         return f"{kind} layer {layer + 1}: {why}"
     if is_offloaded(shared.model):
-        return "its weights are fetched for each part in turn, and a gradient needs all of them at once"
+        return "its weights are offloaded and loaded one module at a time, but a gradient needs all of them at once"
     first_order = FirstOrder((), projections.layers)
     try:
         with (
@@ -106,11 +105,11 @@ def missing_gradient(passes: ChangedPasses) -> str:
             torch.enable_grad(),
             shared.batch([short_segment(shared.vocabulary)]) as inputs,
         ):
-            scores: Tensor = passes.unchanged(inputs, changes=first_order.looks)[0]
+            scores: Tensor = passes.unchanged(inputs, changes=first_order.hooks)[0]
             scores.float().square().sum().backward()  # type: ignore[no-untyped-call]
     except Exception as error:  # the model's own code may raise anything
         first_line, _, _ = str(error).strip().partition("\n")
-        return f"no gradient of it can be taken ({first_line})"
+        return f"its backward pass failed ({first_line})"
     for part in cuts:
         return f"no gradient passes through its {part}"
     for kind, layer in first_order.ends:
@@ -153,15 +152,15 @@ def unchanged_outputs(
         first_order: takes the gradient; the model's parameters are frozen.
     """
     with ExitStack() as stack:
-        looks = UNCHANGED
+        hooks = UNCHANGED
         if direct is not None:
             stack.enter_context(direct.listening())
-            looks = direct.looks
+            hooks = direct.hooks
         if first_order is None:
             stack.enter_context(torch.inference_mode())
-            return passes.unchanged(inputs, changes=looks)
+            return passes.unchanged(inputs, changes=hooks)
         stack.enter_context(torch.enable_grad())
-        outputs = passes.unchanged(inputs, changes=_both(looks, first_order.looks))
+        outputs = passes.unchanged(inputs, changes=_both(hooks, first_order.hooks))
         logits = outputs.logits
         scores = logits if logits.ndim == 2 else logits[targets != NO_TARGET]
         segment_losses(scores, targets).sum().backward()  # type: ignore[no-untyped-call]

@@ -15,7 +15,7 @@ from headscope.attention.model.learned_sink import attended
 from headscope.attention.model.loss_source import LossSource, question_batch
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
 from headscope.attention.model.tap import AttentionCall, output_of, values_by_head
-from headscope.encoding.questions.loss_questions import NO_TARGET, Question
+from headscope.encoding.loss_questions import NO_TARGET, Question
 from headscope.errors import ModelError
 from headscope.models.anatomy import CallSite
 from headscope.models.losses import asked_logits, frozen, segment_losses

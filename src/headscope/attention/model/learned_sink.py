@@ -16,12 +16,12 @@ _OPTIONS = ("s_aux", "sinks")
 
 
 @dataclass(frozen=True)
-class Attended:
+class EagerOutput:
     """The result of a call of the model's own eager function.
 
     Attributes:
         output: `[batch, row, head, width]`.
-        weights: weights of the tokens, `[batch, head, row, key]`; multiplied by the values they give the output.
+        weights: weights of the tokens, `[batch, head, row, key]`; their product with the values is the output.
         sink: weight of the learned sink, `[batch, head, row]`; None if there is none.
     """
 
@@ -58,11 +58,11 @@ def sink_logits(call: AttentionCall, rows: slice = slice(None)) -> Tensor | None
     return sink[..., 0] if sink.shape[2] == 1 else sink[:, :, rows, 0]
 
 
-def attended(call: AttentionCall, rows: slice | None = None) -> Attended:
-    """Call the model's own eager function, for all rows or some; see `Attended`."""
+def attended(call: AttentionCall, rows: slice | None = None) -> EagerOutput:
+    """Call the model's own eager function, for all rows or some; see `EagerOutput`."""
     if sink_of(call) is None:
-        return Attended(*call.eager(rows), None)
-    # With values of 1, the output is the part of a row that the sink leaves, however the model computes it: GPT-OSS
+        return EagerOutput(*call.eager(rows), None)
+    # With values of 1, the output is the total weight of the tokens, however the model computes it: GPT-OSS
     # drops the sink's column from its weights; Granite returns weights without it, and scales the output instead.
     ones = call.value.new_ones((*call.value.shape[:-1], 1))
     output, weights = replace(call, value=torch.cat([call.value, ones], dim=-1)).eager(rows)
@@ -70,10 +70,10 @@ def attended(call: AttentionCall, rows: slice | None = None) -> Attended:
     rounding = 16 * torch.finfo(weights.dtype).eps
     scaled = ((left - total).abs() > rounding) & (total > 0)
     weights = weights * torch.where(scaled, left / total, 1.0)[..., None]
-    return Attended(output[..., :-1].contiguous(), weights, sink_beside(weights))
+    return EagerOutput(output[..., :-1].contiguous(), weights, sink_weight(weights))
 
 
-def sink_beside(weights: Tensor) -> Tensor:
+def sink_weight(weights: Tensor) -> Tensor:
     """Return the weight that the tokens leave to a sink, `[..., row]`: 1 minus the sum of their weights."""
     exact = torch.promote_types(weights.dtype, torch.float32)
     return (1 - weights.sum(-1, dtype=exact)).clamp(min=0)

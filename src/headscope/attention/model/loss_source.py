@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from headscope.attention.model.model_pass import ModelPass
 from headscope.attention.model.segment_source import SegmentSource
 from headscope.encoding.batching import of_one_length
-from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
+from headscope.encoding.loss_questions import NO_TARGET, Ask, Question
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import InputError, ModelError

@@ -19,8 +19,7 @@ from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility, visibility_of
 from headscope.encoding.batching import Batch
-from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo, sent
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import MemoryShortError, ModelError
 from headscope.models.anatomy import Anatomy, CallSite

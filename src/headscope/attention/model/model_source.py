@@ -9,22 +9,21 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from headscope.attention.fused.fused_layer import FusedResult
-from headscope.attention.fused.single_pass import fused_attention, fusible
-from headscope.attention.model.learned_sink import attended, sink_beside, sink_logits
+from headscope.attention.fused.block_products import FusedResult
+from headscope.attention.fused.single_pass import fused_attention, why_not_fusible
+from headscope.attention.model.learned_sink import attended, sink_logits, sink_weight
 from headscope.attention.model.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.model.output_path import Projection
 from headscope.attention.model.projections import find_projections
 from headscope.attention.model.segment_source import SegmentSource
 from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
+from headscope.attention.output_norms import key_norms
 from headscope.attention.tile import vectors_of
-from headscope.attention.vectors.output_norms import key_norms
-from headscope.attention.vectors.writing import Writing
-from headscope.encoding.ahead import ahead
-from headscope.encoding.batching import of_one_length
+from headscope.attention.writing import Writing
+from headscope.encoding.batching import ahead, of_one_length
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import CallSite, KindLayout
-from headscope.models.returned_weights import fallback_weights
+from headscope.models.forward_inputs import fallback_weights
 from headscope.models.temporary_changes import eager_evaluation
 
 
@@ -108,7 +107,7 @@ class _Forward:
             masks: list[Tensor] = []
             for site, weights in fallback_weights(shared.model, shared.anatomy, inputs):
                 mask = _seen(weights, masks)
-                sink = sink_beside(weights) if site.sink else None
+                sink = sink_weight(weights) if site.sink else None
                 for rows in shared.cuts(site, weights[:, :, 0].numel(), limit=self.source.tile_limit):
                     beside = None if sink is None else sink[:, :, rows]
                     visibility = shared.visibility(site, rows, mask, sink=site.sink)
@@ -175,7 +174,7 @@ class _Forward:
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
 
     def _fuses(self, call: AttentionCall) -> bool:
-        return self.shared.anatomy.path == "fused" and fusible(call)
+        return self.shared.anatomy.path == "fused" and why_not_fusible(call) is None
 
     def _fused(
         self, call: AttentionCall, site: CallSite, rows: slice, need_weights: bool = False, norms: Tensor | None = None

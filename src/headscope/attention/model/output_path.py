@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headscope.attention.model.frozen_norms import FrozenNorm, frozen_norm
-from headscope.models.adaptation import is_quantized
+from headscope.attention.model.unembedding import FrozenNorm, frozen_norm
+from headscope.models.identity import is_quantized
 
 Gate = Literal["none", "head", "channel"]
 _TOLERANCE = 1e-3  # of the map's own output; in half precision, `_ROUNDINGS` roundings

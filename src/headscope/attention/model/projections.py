@@ -8,21 +8,74 @@ This shows which value is added, and that nothing else happens to it on the way.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from headscope.attention.model.output_path import OutputPath, Projection
 from headscope.attention.model.tap import AttentionCall, Tap
-from headscope.attention.stream import StreamNorms
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.adaptation import is_adapted
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import short_inputs
+from headscope.models.identity import is_adapted
 from headscope.models.temporary_changes import hooked
+
+
+class StreamNorms:
+    """Norms of the stream vectors that each layer of a model reads, in the current forward pass.
+
+    A block is the innermost element of a list of modules around the attention module (`encoder.layer.3`). Its input is
+    its first argument, one vector per token.
+
+    Args:
+        model: a transformers model.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._block: dict[nn.Module, nn.Module] = {}
+        for part in model.modules():  # outer lists come before those inside
+            if isinstance(part, nn.ModuleList):
+                for element in part:
+                    # The element itself is excluded: LongCat's list of two attention modules is not a list of blocks.
+                    self._block.update({inner: element for inner in element.modules() if inner is not element})
+        self._vectors: dict[nn.Module, tuple[Tensor, int]] = {}
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Watch the inputs of the blocks inside the `with` block."""
+        blocks = dict.fromkeys(self._block.values())
+        try:
+            with hooked(block.register_forward_pre_hook(self._keep, with_kwargs=True) for block in blocks):
+                yield
+        finally:
+            self._vectors.clear()
+
+    def of(self, module: nn.Module) -> Float[Tensor, "batch row"] | None:
+        """Return the norm of the latest input of an attention module's block at each row; None if it is not known."""
+        return self._read(module)[0]
+
+    def width(self, module: nn.Module) -> int:
+        """Return the width of the latest input vectors of an attention module's block; 0 if it is not known."""
+        return self._read(module)[1]
+
+    def _read(self, module: nn.Module) -> tuple[Tensor | None, int]:
+        block = self._block.get(module)
+        return (None, 0) if block is None else self._vectors.get(block, (None, 0))
+
+    def _keep(self, block: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        self._vectors.pop(block, None)
+        numbers = (
+            each for each in (*arguments, *named.values()) if isinstance(each, Tensor) and each.is_floating_point()
+        )
+        # Only the first tensor: if it is not one vector per token (Gemma 3n's stream is four), a later one is not the
+        # stream.
+        if (first := next(numbers, None)) is not None and first.ndim == 3:
+            self._vectors[block] = torch.linalg.vector_norm(first.detach().float(), dim=-1), first.shape[-1]
 
 
 @dataclass(frozen=True)
@@ -38,16 +91,19 @@ class Projections:
     missing: Mapping[tuple[str, int], str]
 
     @property
-    def lost(self) -> str:
+    def unknown_reason(self) -> str:
         """Reason why the contribution of each head to the stream is not known for some layer; empty if it is known."""
         for (_, layer), why in self.missing.items():
             return f"layer {layer + 1}: {why}"
         for (_, layer), projection in self.layers.items():
             before = projection.before
             if not projection.in_stream:
-                return f"layer {layer + 1}: what its output projection makes is not added to the stream as it is"
+                return (
+                    f"layer {layer + 1}: the output of its output projection is changed before it is added to the "
+                    "residual stream"
+                )
             if before is not None and (before.centered or bool(before.bias.any())):
-                return f"layer {layer + 1}: a norm before its output projection mixes what its heads write"
+                return f"layer {layer + 1}: a norm before its output projection mixes the outputs of its heads"
         return ""
 
 
@@ -61,7 +117,7 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
     """
     sites = [(part.kind, layer) for part in anatomy.layout for layer in range(part.layers)]
     if anatomy.path == "fallback":
-        why = f"{type(model).__name__} does not ask transformers' attention interface"
+        why = f"{type(model).__name__} does not use transformers' attention interface"
         return Projections(layers={}, missing=dict.fromkeys(sites, why))
     number = 1 + len(sites)
     watch = _Watch(anatomy, StreamNorms(model), number=number)
@@ -100,7 +156,7 @@ class _Watch:
         self.generator = torch.Generator().manual_seed(0)
 
     def listen(self, call: AttentionCall) -> Tensor:
-        """Answer as eager attention does, except in the layer's copy."""
+        """Return eager attention's output, with noise added in the layer's own copy of the input."""
         site = self.calls[call.order]
         output = call.eager()[0].contiguous()
         if site is not None:

@@ -17,11 +17,11 @@ from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
-from headscope.models.folder.shown import shown
 from headscope.models.forward_inputs import made_up_segment
 from headscope.models.loading.refusals import WORKING_FAMILIES
 from headscope.models.placement import device_of
 from headscope.models.temporary_changes import eager_evaluation
+from headscope.visible import shown
 
 ROW_TOLERANCE = 0.02  # for half precision
 LENGTHS = (11, 8)

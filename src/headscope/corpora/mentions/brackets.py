@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from headscope.corpora.annotation import Mention, Unmatched
-from headscope.corpora.mentions.unmatched import UnmatchedBrackets
+from headscope.corpora.annotation import Mention, Unmatched, UnmatchedBrackets
 from headscope.errors import InputError
 
 MAX_MENTIONS = 1_000_000  # per document; a line of 16 MiB can hold eight times as many

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import Literal
 
-from headscope.corpora.document import document_id
+from headscope.corpora.document import distinct, document_id
 from headscope.corpora.files import Paths, expand, open_lines
-from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.brackets import printable
 from headscope.corpora.opening import source_name
 from headscope.errors import InputError

@@ -4,10 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from headscope.corpora.document import Document
-from headscope.corpora.files import EXPECTED_TEXT, Paths, expand, open_lines, split_lines
+from headscope.corpora.files import EXPECTED_TEXT, split_lines
 from headscope.corpora.formats import TextFormat
-from headscope.corpora.identity import distinct
-from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 
 NumberedTexts = Iterable[tuple[int, str, Mapping[str, Any]]]
@@ -15,29 +13,13 @@ NumberedTexts = Iterable[tuple[int, str, Mapping[str, Any]]]
 MAX_DOCUMENT = 64_000_000  # characters: a document is held in memory whole, and is the unit of every interval
 
 
-def read_text(paths: Paths) -> Iterator[Document]:
-    """Yield the documents of plain text files.
-
-    A document is a run of lines that are not blank; each is stripped, and white space inside it becomes one space. A
-    line of white space is blank. Every file begins a new document, and the last document of a file counts with or
-    without a blank line after it. A file without blank lines is one document, however many lines it has: its intervals
-    are then null, because they need documents to resample.
-
-    Args:
-        paths: files, directories, or `-`, as in `files.expand`.
-
-    Raises:
-        InputError: a file cannot be read (`files.open_text`), has only blank lines, or has a document of more than 64
-            million characters.
-    """
-    files = expand(paths)
-    yield from distinct(
-        document for path in files for document in text_documents(open_lines(path), name=source_name(path))
-    )
-
-
 def text_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
     """Yield the documents of one file's lines; `name` is the name of the file in errors and `Document.origin`.
+
+    A document is a run of lines that are not blank; each is stripped, and white space inside it becomes one space. A
+    line of white space is blank. The last document counts with or without a blank line after it. A file without blank
+    lines is one document, however many lines it has: its intervals are then null, because they need documents to
+    resample.
 
     Raises:
         InputError: there are only blank lines, or a document has more than 64 million characters.

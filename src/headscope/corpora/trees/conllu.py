@@ -9,52 +9,42 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention, Unmatched
-from headscope.corpora.files import InputFile, Paths, expand, open_text, split_lines
+from headscope.corpora.files import InputFile, open_text, split_lines
 from headscope.corpora.formats import TreeFormat
-from headscope.corpora.identity import distinct
 from headscope.corpora.opening import source_name
 from headscope.corpora.trees.conllu_rows import ConlluSentence, conllu_blocks, read_block
 from headscope.errors import InputError
 
 EXPECTED_CONLLU = "CoNLL-U: a word a line in 10 columns with tabs between them, a blank line between sentences"
 
-GIVE_CONLLU = "give a .conllu file, a directory of them, or - for standard input"
 
-
-def read_conllu(paths: Paths, *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
-    """Yield the documents of CoNLL-U files, with one in memory at a time.
-
-    Words are the syntactic words (`à` `le`), and ranges such as `3-4` give their written form (`au`). Empty nodes such
-    as `5.1` are left out, and so are the enhanced columns. `SpaceAfter=No`, or else the original text, shows where
-    words follow one another without white space. `# newdoc` begins a document; before a file's first one, and in a file
-    without any, each sentence is a separate document. Every file begins a new document. A tag is the universal one, or
-    the treebank's own if that is missing. A line of white space is blank; the last sentence counts with or without a
-    blank line after it. `Entity=` in the last column gives mentions; an unmatched bracket there is listed in a
-    document's `unmatched`.
-
-    Args:
-        paths: files, directories (their `*.conllu`), or `-`, as in `files.expand`.
-        left_out: counter of left-out parts, by name, filled as the documents are drawn.
-
-    Raises:
-        InputError: a file cannot be read (`files.open_text`) or has no sentence, a line is not a row of CoNLL-U, heads
-            are not a tree (`tree.check_tree`), or `Entity=` is not made of brackets (`brackets.mentions_of`).
-    """
-    files = expand(paths, suffixes=(".conllu",), what="CoNLL-U file", give=GIVE_CONLLU)
-    yield from distinct(document for path in files for document in conllu_file(path, left_out=left_out))
-
-
-def conllu_file(path: InputFile, *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
-    """Yield the documents of one file, equal ones with equal ids; otherwise like `read_conllu`."""
+def conllu_file(path: InputFile) -> Iterator[AnnotatedDocument]:
+    """Yield the documents of one file, equal ones with equal ids; errors as in `files.open_text` and below."""
     name = source_name(path)
-    lines = split_lines(open_text(path, expected=EXPECTED_CONLLU), name=name)
-    yield from conllu_documents(lines, name=name, left_out=left_out)
+    return conllu_documents(split_lines(open_text(path, expected=EXPECTED_CONLLU), name=name), name=name)
 
 
 def conllu_documents(
     lines: Iterable[str], *, name: str, left_out: Counter[str] | None = None
 ) -> Iterator[AnnotatedDocument]:
-    """Yield the documents of one file's lines; `name` is the file's name in errors. Otherwise like `read_conllu`."""
+    """Yield the documents of a file's lines, with one in memory at a time.
+
+    Words are the syntactic words (`à` `le`), and ranges such as `3-4` give their written form (`au`). Empty nodes such
+    as `5.1` are left out, and so are the enhanced columns. `SpaceAfter=No`, or else the original text, shows where
+    words follow one another without white space. `# newdoc` begins a document; before a file's first one, and in a file
+    without any, each sentence is a separate document. A tag is the universal one, or the treebank's own if that is
+    missing. A line of white space is blank; the last sentence counts with or without a blank line after it. `Entity=`
+    in the last column gives mentions; an unmatched bracket there is listed in a document's `unmatched`.
+
+    Args:
+        lines: lines of the file.
+        name: name of the file in errors.
+        left_out: counter of left-out parts, by name, filled as the documents are drawn.
+
+    Raises:
+        InputError: there is no sentence, a line is not a row of CoNLL-U, heads are not a tree (`tree.check_tree`), or
+            `Entity=` is not made of brackets (`brackets.mentions_of`).
+    """
     sentences: list[ConlluSentence] = []
     marked = False  # whether a `# newdoc` was read
     left_out = Counter() if left_out is None else left_out

@@ -1,4 +1,4 @@
-"""Rules for every dependency tree, whatever its format."""
+"""Rules for every dependency tree, whatever its format, and the universal parts of speech."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,30 @@ from headscope.errors import InputError
 
 MAX_ROWS = 100_000  # lines of a sentence: a file without blank lines would be read into memory whole
 _SHOWN = 8  # number of words of a cycle that an error lists
+TAGS = (
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
+    *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
+)
+"""The universal parts of speech (UPOS)."""
+_PENN = {
+    "ADJ": ("JJ", "JJR", "JJS"),
+    "ADP": ("IN", "RP"),
+    "ADV": ("RB", "RBR", "RBS", "WRB"),
+    "AUX": ("MD",),
+    "CCONJ": ("CC",),
+    "DET": ("DT", "PDT", "WDT"),
+    "INTJ": ("UH",),
+    "NOUN": ("NN", "NNS"),
+    "NUM": ("CD",),
+    "PART": ("POS", "TO"),
+    "PRON": ("EX", "PRP", "PRP$", "WP", "WP$"),
+    "PROPN": ("NNP", "NNPS"),
+    "PUNCT": (".", ",", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP"),
+    "SYM": ("#", "$", "SYM"),
+    "VERB": ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"),
+    "X": ("ADD", "AFX", "FW", "GW", "LS", "XX"),
+}
+_UNIVERSAL = {**{tag: tag for tag in TAGS}, **{penn: tag for tag, penn_tags in _PENN.items() for penn in penn_tags}}
 
 
 def check_tree(words: Sequence[str], heads: Sequence[int], *, origins: Sequence[str]) -> None:
@@ -143,3 +167,12 @@ def shown(text: str) -> str:
 
 def _named(words: Sequence[str], position: int) -> str:
     return f"word {position + 1} ({shown(words[position])})"
+
+
+def universal_tag(tag: str) -> str:
+    """Return the universal part of speech of a universal or Penn tag; empty if it is neither.
+
+    Penn tags are less specific: `IN` is mapped to a preposition, though it may be a subordinating conjunction, and `VB`
+    to a verb, though it may be an auxiliary.
+    """
+    return _UNIVERSAL.get(tag, "")

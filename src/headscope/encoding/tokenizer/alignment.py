@@ -1,4 +1,4 @@
-"""The word of each piece, from character offsets, for any fast tokenizer."""
+"""The word of each piece, from character offsets, for any fast tokenizer; and counts of words by number of pieces."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.encoding.segment import NO_WORD
+from headscope.encoding.segment import NO_WORD, shared_words
 
 
 @dataclass(frozen=True)
@@ -95,3 +95,32 @@ def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]
 def between_spaces(text: str) -> list[tuple[int, int]]:
     """Return first character and end of each stretch between spaces."""
     return [word.span() for word in re.finditer(r"\S+", text)]
+
+
+@dataclass(kw_only=True)
+class WordCounts:
+    """Counts of the words of a corpus with given words.
+
+    Attributes:
+        words: all words.
+        words_split: words split into several pieces.
+        words_dropped: words without a piece.
+        words_merged: words that share a piece with another word, and have none of their own.
+        words_shared: words that share the pieces of the previous word, as in a multi-word token (`au`).
+    """
+
+    words: int = 0
+    words_split: int = 0
+    words_dropped: int = 0
+    words_merged: int = 0
+    words_shared: int = 0
+
+    def count_words(self, alignment: Alignment, forms: Sequence[str]) -> None:
+        """Count the words of an input by their written forms; they are the first of the aligned words."""
+        words = len(forms)
+        self.words += words
+        shared = shared_words(forms)
+        self.words_shared += len(shared)
+        for kind in ("split", "dropped", "merged"):
+            number = sum(word < words and word not in shared for word in getattr(alignment, kind))
+            setattr(self, f"words_{kind}", getattr(self, f"words_{kind}") + number)

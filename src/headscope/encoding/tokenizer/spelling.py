@@ -1,28 +1,30 @@
-"""Character offsets of the pieces of a text, found by spelling: for tokenizers that do not return them.
+"""The spelling of pieces: character offsets for tokenizers that do not return them, and copies that keep the case.
 
 The concatenated pieces equal the text, except for white space, marks, and changes that the tokenizer makes to every
 character (case, accents, compatibility forms). If they match character by character, the characters of each piece are
 known; if they do not, no offsets are returned.
 """
 
+import copy
+import json
 import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from tokenizers import Tokenizer
 
 _BLOCK = "\u2581"  # SentencePiece's space
-
-
-def _nothing(token: str) -> str:
-    return token.replace(_BLOCK, " ")
-
-
 # How tokenizers mark continuations, and the text of a piece without the mark.
 _MARKS: dict[str, Callable[[str], str]] = {
     "@@": lambda token: token.removesuffix("@@"),
     "</w>": lambda token: token.removesuffix("</w>"),
     "##": lambda token: token.removeprefix("##"),
 }
+
+
+def _nothing(token: str) -> str:
+    return token.replace(_BLOCK, " ")
 
 
 def without_marks(vocabulary: Sequence[str]) -> Callable[[str], str]:
@@ -131,3 +133,34 @@ _READINGS = (
     *(_Reading(fold, fold, str.isspace) for fold in (_plain, _compatible, _caseless, _bare)),
     _Reading(_bytes, _plain, _ascii_space),
 )
+
+
+def keep_case(tokenizer: Any) -> Any:
+    """Return a copy of a fast tokenizer that does not lower-case (the original code's `--cased`).
+
+    BERT's normalizer, which strips accents when it lower-cases, keeps accents, too; a `Lowercase` step is
+    removed. A tokenizer that keeps case already, or has no fast backend, is returned unchanged.
+    """
+    if not getattr(tokenizer, "is_fast", False):
+        return tokenizer
+    definition = json.loads(tokenizer.backend_tokenizer.to_str())
+    kept = _cased(definition["normalizer"])
+    if kept == definition["normalizer"]:
+        return tokenizer
+    definition["normalizer"] = kept
+    cased = copy.deepcopy(tokenizer)
+    # Parts of a backend can only be replaced one by one: copy the normalizer from a whole tokenizer.
+    cased.backend_tokenizer.normalizer = Tokenizer.from_str(json.dumps(definition)).normalizer
+    return cased
+
+
+def _cased(step: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a normalizer's definition without the steps that change case."""
+    if step is None or step["type"] == "Lowercase":
+        return None
+    if step["type"] == "BertNormalizer" and step["lowercase"]:
+        return {**step, "lowercase": False, "strip_accents": None}
+    if step["type"] == "Sequence":
+        steps = [kept for each in step["normalizers"] if (kept := _cased(each)) is not None]
+        return {**step, "normalizers": steps}
+    return step

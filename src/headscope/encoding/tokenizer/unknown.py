@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headscope.counted import count
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError
+from headscope.visible import count
 
 if TYPE_CHECKING:
     from headscope.encoding.encoder import Encoder

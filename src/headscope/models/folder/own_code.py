@@ -1,13 +1,20 @@
-"""Models that come with their own code: refused, since no such code is ever run."""
+"""Refuse models that come with their own code, and prevent downloads while a folder is loaded: no such code is run."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
 from typing import Any
 
 from headscope.errors import ModelError
-from headscope.models.folder.shown import shown
+from headscope.visible import shown
 
 # Options that select an implementation; `org/name` is one that transformers fetches from the hub and runs.
 _PROGRAMS = ("attn_implementation", "experts_implementation")
+_LOADING: ContextVar[bool] = ContextVar("loading", default=False)
+_LOCK = Lock()
+_inside = 0
+_offline: Any = None
 
 
 def refuse_own_code(config: Mapping[str, Any], tokenizer: Mapping[str, Any], *, name: str) -> None:
@@ -120,3 +127,28 @@ def _programs(value: Any) -> Iterator[tuple[str, str]]:
             yield from ((key, each) for each in named if isinstance(each, str) and "/" in each)
         elif isinstance(inner, dict):
             yield from _programs(inner)
+
+
+@contextmanager
+def nothing_fetched() -> Iterator[None]:
+    """Make the hub unreachable for this thread, as in offline mode; other threads fetch as before."""
+    global _inside, _offline
+    from huggingface_hub import constants
+
+    with _LOCK:
+        if not _inside:
+            _offline, constants.is_offline_mode = constants.is_offline_mode, _offline_here
+        _inside += 1
+    loading = _LOADING.set(True)
+    try:
+        yield
+    finally:
+        _LOADING.reset(loading)
+        with _LOCK:
+            _inside -= 1
+            if not _inside:
+                constants.is_offline_mode = _offline
+
+
+def _offline_here() -> bool:
+    return _LOADING.get() or _offline()

@@ -1,19 +1,25 @@
-"""A model that is already in memory, with its tokenizer, for a run, which does not change the model."""
+"""Models in memory: given in Python with a tokenizer, read without a head, or with random weights."""
 
+import copy
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
 from typing import Any
 
+import torch
 from torch import nn
 
 from headscope.errors import ModelError, OptionError
-from headscope.models.adaptation import without_wrappers
-from headscope.models.folder.shown import short_name
-from headscope.models.loading.load_model import LoadedModel
+from headscope.models.identity import without_wrappers
+from headscope.models.loading.load_model import LoadedModel, load_tokenizer
 from headscope.models.loading.refusals import check_ids, check_reads_text
-from headscope.models.placement import precision_of
+from headscope.models.placement import choose_device, device_of, named_weights, precision_of
+from headscope.visible import short_name
 
 ORIGIN = "memory"
+_EMBEDDING = re.compile(r"embed|^wte$|^wpe$|^shared$")
 
 
 def model_in_memory(model: Any, tokenizer: Any) -> LoadedModel:
@@ -68,3 +74,86 @@ def without_head(loaded: LoadedModel) -> LoadedModel:
 def dtype_of(loaded: LoadedModel) -> str:
     """Return the precision that a model computes in, such as `float32`."""
     return str(precision_of(loaded.model)).removeprefix("torch.")
+
+
+def with_random_weights(model: nn.Module, *, seed: int = 0) -> nn.Module:
+    """Return a model of the same configuration from its own initializer; embeddings and their norm are copied.
+
+    Any behavior of the heads of such a model comes from positions, token identities and chance alone.
+
+    Args:
+        model: a transformers model; it is not changed, and shares nothing with the new one.
+        seed: seed of the initializer; torch's own random state does not change.
+    """
+    cls: Any = type(model)
+    config: Any = model.config
+    device = device_of(model)
+    dtype = precision_of(model)
+    # Made on the final device and in its precision: 7 billion parameters in single precision take 28 GB.
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), device, _default(dtype):
+        torch.default_generator.manual_seed(seed)
+        if device.type == "cuda":
+            torch.cuda.default_generators[device.index or 0].manual_seed(seed)
+        twin: nn.Module = cls(copy.deepcopy(config))
+    twin.to(device=device, dtype=dtype)
+    theirs = dict(twin.named_modules())
+    with torch.no_grad():
+        for name, module in model.named_modules():
+            if is_embedding(name, module):
+                theirs[name].load_state_dict(dict(named_weights(module)))
+    return twin.eval()
+
+
+@contextmanager
+def _default(dtype: torch.dtype) -> Iterator[None]:
+    """Set torch's default dtype while the block runs."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def is_embedding(name: str, module: nn.Module) -> bool:
+    """Return True if a module is part of the embeddings: a table of them, or their norm; never inside a layer."""
+    path = name.split(".")
+    if any(part.isdigit() for part in path) or not any(_EMBEDDING.search(part) for part in path):
+        return False
+    kind = type(module).__name__
+    return isinstance(module, nn.Embedding) or "Norm" in kind or kind.endswith("Embedding")
+
+
+def load_debug_model(name: str | None = None, *, revision: str | None = None, device: str = "auto") -> LoadedModel:
+    """Make a random BERT of 3 layers x 12 heads, 144 wide as in the original's `--debug`, for a model's tokenizer.
+
+    The weights are always the same; the real model's weights are not read.
+
+    Args:
+        name: model whose tokenizer is used, as in `load_model`.
+        revision: branch, tag or commit on the hub.
+        device: `auto` or a torch device.
+
+    Raises:
+        ModelError: the tokenizer cannot be loaded.
+        OptionError: an unknown device.
+    """
+    target = choose_device(device)
+    tokenizer, label = load_tokenizer(name, revision=revision)
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(
+        vocab_size=max(tokenizer.get_vocab().values()) + 1,
+        num_hidden_layers=3,
+        num_attention_heads=12,
+        hidden_size=144,
+        intermediate_size=576,
+        max_position_embeddings=4096,
+        pad_token_id=tokenizer.pad_token_id or 0,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model: Any = BertModel(config)
+    return LoadedModel(
+        model=model.to(target).eval(), tokenizer=tokenizer, name=f"debug ({label}'s tokenizer)", revision=revision
+    )

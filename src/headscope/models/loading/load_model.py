@@ -1,24 +1,24 @@
 """Load a model and its tokenizer from a folder or from the hub; an error gives the reason of a refusal."""
 
+import copy
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
+from headscope.encoding.choices import DTYPE_CHOICES
 from headscope.encoding.tokenizer.bounds import within_time
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
-from headscope.models.folder.implied_size import check_implied, read_config
-from headscope.models.folder.missing_packages import missing_package
-from headscope.models.folder.named_files import without_paths
-from headscope.models.loading.computed_tables import computed_tables
-from headscope.models.loading.load_choices import DTYPE_CHOICES
+from headscope.models.folder.files import without_paths
+from headscope.models.folder.weight_files import check_implied, read_config
 from headscope.models.loading.locating import locate, origin_of
-from headscope.models.loading.quiet import quiet_libraries
-from headscope.models.loading.refusals import check_complete, check_ids, check_reads_text, in_words
+from headscope.models.loading.refusals import check_complete, check_ids, check_reads_text, in_words, missing_package
 from headscope.models.placement import Offloading, choose_device
-from headscope.storage.environment import environment
+from headscope.models.temporary_changes import environment, quiet_libraries
 
 _NO_CACHE = {
     "TIKTOKEN_CACHE_DIR": ""
@@ -186,3 +186,32 @@ def positions_of(config: Any) -> int:
     """Return the number of positions of a model; XLNet's -1, like a missing number, means no limit."""
     positions = getattr(config, "max_position_embeddings", None) or -1
     return int(positions) if positions > 0 else 1 << 30
+
+
+def computed_tables(model: Any, missing: Collection[str]) -> frozenset[str]:
+    """Return the missing weights that the model's own initializer computes, so that none of them is random.
+
+    transformers declares such tables in `_keys_to_ignore_on_save`, but only on the class with a head, so that the base
+    model reports them as missing.
+
+    Args:
+        model: a transformers model that was just loaded.
+        missing: the names of the weights that its checkpoint lacks.
+    """
+    modules = {f"{name}.weight": module for name, module in model.named_modules()}
+    return frozenset(name for name in missing if name in modules and _is_computed(model, modules[name]))
+
+
+@torch.no_grad()
+def _is_computed(model: Any, module: nn.Module) -> bool:
+    """Return True if a table gets the same numbers each time it is initialized, and they differ from row to row."""
+    if not isinstance(module, nn.Embedding):
+        return False
+    draws = []
+    with torch.random.fork_rng(devices=[]):
+        for _ in range(2):
+            table = copy.deepcopy(module).to_empty(device="cpu")
+            table.weight.fill_(float("nan"))  # stays NaN if the initializer does not compute it
+            model._init_weights(table)
+            draws.append(table.weight)
+    return torch.equal(*draws) and not torch.equal(draws[0][:1].expand_as(draws[0]), draws[0])

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from headscope.corpora.fetch.hub_trouble import Trouble, trouble_of
-from headscope.embedded import EMBEDDED, EMBEDDED_MODELS, embedded_package
+from headscope.corpora.hub_names import Trouble, trouble_of
 from headscope.errors import ModelError
-from headscope.installing import how_to_install, how_to_install_companion
+from headscope.installing import EMBEDDED, EMBEDDED_MODELS, embedded_package, how_to_install, how_to_install_companion
 from headscope.models.folder.check import check_folder
-from headscope.models.folder.shown import shown
 from headscope.models.folder.weight_files import WeightFiles
+from headscope.visible import shown
 
 _TOKENIZER_FILES = ["*.json", "*.txt", "*.model", "*.spm", "bpe.codes", "prophetnet.tokenizer"]
 _WEIGHTS = ["*.safetensors"]

@@ -1,6 +1,7 @@
 """Sampling error of an estimate over documents: its standard error, and the degrees of freedom of that error.
 
-The influence of each document on a ratio gives its error whatever the documents' sizes. The degrees of freedom say how
+The influence of each document on a ratio (the linearized jackknife, with the HC2 correction) gives its error whatever
+the documents' sizes. The degrees of freedom say how
 well the error itself is known: their number less one with documents of equal size, few where a few large documents
 dominate the sum. Intervals and tests use Student's t with these degrees of freedom (Bell and McCaffrey 2002).
 """

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.statistics.inference.confidence import Interval, doubted, ends_of, interval_of, mapped, ratio_interval
-from headscope.statistics.inference.cross_fitted import cross_fitted, cross_fitted_difference
+from headscope.statistics.inference.derived import cross_fitted, cross_fitted_difference
 from headscope.statistics.inference.estimate import Estimate, averaged, ratio
 
 SPLITS = 20

@@ -1,6 +1,6 @@
-"""Tests of differences and thresholds: p-values, permutation tests, and Benjamini and Hochberg's (1995) correction."""
+"""Tests of significance, corrected for the number of tests, and the effects that are worth saying."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,23 @@ _LEAST_SKEW = 0.5
 """Assumed share of the other values' skewness; the smallest that keeps the level in simulation."""
 _WARM_UP = 5
 """The first 1/5 of the documents is used only for choosing."""
+Numbers = Sequence[float] | NDArray[np.float64]
+LEAST_LOSS = 0.01
+"""Nats of loss, or of a logit. A smaller effect is negligible."""
+LEAST_DIVERGENCE = 0.01
+"""Nats between two distributions of attention."""
+LEAST_ENTROPY = 0.1
+"""Nats of entropy: a spread over one tenth more tokens."""
+LEAST_SHARE = 0.01
+"""Share of attention, of right answers, or of explained variation: one point."""
+LEAST_RATIO = 1.1
+"""Ratio of two sizes without a common unit, such as two gradients."""
+LEAST_CORRELATION = 0.3
+"""Correlation of two measures over heads."""
+LEAST_RANKS = 0.5
+"""Share of all heads: distance between two ranks of a head that a sentence names."""
+LARGE_SHARE, TIMES_UNIFORM = 0.25, 2.0
+"""A share of attention stands out if it exceeds both: 0.25, and 2 times the share under uniform attention."""
 
 
 def p_above(estimate: Estimate) -> NDArray[np.float64]:
@@ -169,3 +186,57 @@ def passing(
     passed = np.full(tested.shape, None, dtype=object)
     passed[tested] = passes[tested]
     return passed
+
+
+def shown(
+    value: Numbers,
+    low: Numbers,
+    high: Numbers,
+    *,
+    least: float = 0.0,
+    above: bool = False,
+    documents: int = FEWEST_DOCUMENTS,
+) -> NDArray[np.bool_]:
+    """Return True for each claim of one kind that gets a sentence: significantly not 0, and at least `least` in size.
+
+    Args:
+        value: the number of each claim; its sign is the direction of the claim.
+        low: lower end of its 95% interval; NaN if nothing was tested, and then the claim gets no sentence.
+        high: upper end.
+        least: the smallest size, one of the constants of this module.
+        above: True if only numbers above 0 are claimed; otherwise numbers on either side.
+        documents: smallest number of documents behind the intervals.
+    """
+    p = p_of_interval(value, low, high, documents=documents)
+    if above:
+        # A number below 0 is not a discovery, and must not let other numbers pass.
+        p = np.where(~np.isnan(p) & (np.asarray(value) <= 0), 1.0, p)
+    return np.asarray((false_discovery(p) < SIGNIFICANT) & (np.abs(value) >= least))
+
+
+def p_of_interval(
+    value: Numbers, low: Numbers, high: Numbers, *, documents: int = FEWEST_DOCUMENTS
+) -> NDArray[np.float64]:
+    """Return the two-sided p that each true value is 0, from its 95% interval; NaN if there is no interval.
+
+    It is below 5% if the interval excludes 0, and falls further out as Student's t does. Its degrees of freedom are
+    half the number of documents, because documents differ in size, and at least those of the smallest number of
+    documents that an interval needs.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    value, low, high = (np.asarray(each, dtype=np.float64) for each in (value, low, high))
+    freedom = max(FEWEST_DOCUMENTS - 1, documents // 2)
+    reach = np.where(value > 0, value - low, high - value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = np.where(reach > 0, np.abs(value) / reach, np.where(value == 0, 0.0, np.inf))
+    p = 2 * stdtr(freedom, -stdtrit(freedom, 0.975) * times)
+    return np.where(np.isnan(low) | np.isnan(high) | np.isnan(value), np.nan, p)
+
+
+def apart(value: float, low: float, other: float, other_high: float, *, least: float) -> bool:
+    """Return True if a number lies above another by at least `least` and their intervals do not overlap.
+
+    If intervals do not overlap, the two numbers differ whatever their correlation.
+    """
+    return low > other_high and value - other >= least

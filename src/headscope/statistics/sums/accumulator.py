@@ -94,7 +94,7 @@ class Accumulator(ABC):
     def declare(self) -> Declared:
         """Return the declaration of the state, by name: `summed`, `counted`, `total` and `largest` arrays, and stores.
 
-        `statistics.kept` documents these declarations. `layout` and the options are set before this method is called.
+        `sums.kept` documents these declarations. `layout` and the options are set before this method is called.
         """
 
     def begin(self, batch: Batch) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums import row_selection
 from headscope.statistics.sums.hash_sample import SAMPLED, HashSample, Sampled, SegmentName

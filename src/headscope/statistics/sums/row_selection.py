@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.attention.head_id import KINDS
-from headscope.encoding.sending import sent
+from headscope.encoding.segment import sent
 from headscope.statistics.sums.hash_sample import SAMPLED, smallest_hashes
 
 # The increments of two sequences: odd, with as many ones as zeros.

@@ -1,7 +1,7 @@
 """Schemas of tables: columns with type, unit and meaning, and the columns that identify a row.
 
-A schema determines the order of a table's columns, the check when it is written (`table_check`), the page of tables in
-the docs, and the tables that tests construct.
+A schema determines the order of a table's columns, the check when it is written (`frames.check_table`), the page of
+tables in the docs, and the tables that tests construct.
 """
 
 from __future__ import annotations

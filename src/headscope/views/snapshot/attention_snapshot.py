@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.distributions import wrong_row
 from headscope.attention.head_id import KINDS, head_label
 from headscope.attention.model.score_parts import NeuronLayer
+from headscope.attention.row_checks import wrong_row
 from headscope.errors import AttentionError, InputError
 from headscope.views.snapshot.kept_layers import WrittenNorms
 

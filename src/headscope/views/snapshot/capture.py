@@ -12,19 +12,18 @@ import torch
 from torch import Tensor, nn
 
 from headscope.attention.model.examination import examine
-from headscope.attention.model.learned_sink import attended, sink_beside
+from headscope.attention.model.learned_sink import attended, sink_weight
 from headscope.attention.model.projections import Projections, find_projections
 from headscope.attention.model.tap import AttentionCall, Tap
-from headscope.attention.vectors.writing import Writing
+from headscope.attention.writing import Writing
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.tokenizer.target_side import target_note, target_tokenizer
+from headscope.encoding.tokenizer.pieces import target_note, target_tokenizer
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy, KindLayout
-from headscope.models.forward_inputs import no_cache
+from headscope.models.forward_inputs import fallback_weights, no_cache
 from headscope.models.loading.in_memory import without_head
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.placement import device_of
-from headscope.models.returned_weights import fallback_weights
 from headscope.models.temporary_changes import eager_evaluation
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
 from headscope.views.snapshot.kept_layers import DIFFERENT, WITH_SINK, KeptLayers, WrittenNorms
@@ -136,7 +135,7 @@ class AttentionReader:
         if self.anatomy.path == "fallback":
             with eager_evaluation(model), torch.inference_mode():
                 for site, weights in fallback_weights(model, self.anatomy, inputs):
-                    kept.keep(site, weights, sink_beside(weights) if site.sink else None)
+                    kept.keep(site, weights, sink_weight(weights) if site.sink else None)
             return kept
 
         # Output norms are read for decoders only, where one layer builds on information that another has moved.

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from headscope.attention.model.score_parts import NeuronLayer
 from headscope.attention.model.tap import AttentionCall, scaling_of
-from headscope.attention.vectors.output_norms import OutputNorms
-from headscope.attention.vectors.writing import Writing
+from headscope.attention.output_norms import OutputNorms
+from headscope.attention.writing import Writing
 from headscope.models.anatomy import CallSite
 
 # Largest accepted difference between the softmax of the displayed scores and the weights that the model computed.

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headscope.encoding.choices import LOADING
 from headscope.errors import ModelError, OptionError
-from headscope.models.folder.shown import short_name
-from headscope.models.loading.load_choices import LOADING
+from headscope.visible import short_name
 
 if TYPE_CHECKING:
     from headscope.views.snapshot.attention_snapshot import AttentionSnapshot

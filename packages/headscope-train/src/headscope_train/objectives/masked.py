@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.line_packing import Packer
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope_train.batches import TargetBatch, masked_batch
 from headscope_train.packed_corpus import PackedInputs, pack_inputs

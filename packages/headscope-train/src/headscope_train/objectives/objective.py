@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.tokenizer.unknown import KnownPieces
-from headscope.entry_points import load
+from headscope.installing import load
 from headscope_train.batches import TargetBatch
 from headscope_train.packed_corpus import PackedInputs
 from headscope_train.start import Start

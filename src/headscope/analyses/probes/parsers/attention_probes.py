@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.analyses.probes.data.probe_batches import ProbeBatch
 from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs, System
+from headscope.analyses.probes.probe_data import ProbeBatch
 
 DIRECTIONS = ("head->dependent", "dependent->head")
 

@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.analyses.probes.data.probe_batches import ProbeBatch
 from headscope.analyses.probes.parsers.attention_probes import glorot
 from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs, System
+from headscope.analyses.probes.probe_data import ProbeBatch
 
 HIDDEN = 256
 NEAR = 5  # distances up to this have an indicator each, ahead and behind

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.analyses.probes.data.probe_batches import ProbeBatch
+from headscope.analyses.probes.probe_data import ProbeBatch
 
 
 @dataclass(frozen=True, eq=False)

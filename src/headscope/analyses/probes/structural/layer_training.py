@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.probes.fitting.plateau import Falling, Plateau
+from headscope.analyses.probes.parsers.probe_training import Falling, Plateau
 from headscope.analyses.probes.structural.state_store import StateStore, StoredSentence
 from headscope.analyses.probes.structural.tree_scores import tree_distances
 

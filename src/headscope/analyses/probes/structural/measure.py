@@ -22,11 +22,11 @@ from headscope.analyses.probes.structural.layer_training import (
 from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
 from headscope.analyses.probes.structural.tree_scores import MEASURES, Scores, StructuralScorer, structural_scores
 from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES, STRUCTURAL
-from headscope.attention.vectors.hidden import WordStates
+from headscope.attention.word_rows import WordStates
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OutputError
 from headscope.statistics.inference.confidence import difference_interval, ends_of
-from headscope.storage.scratch import scratch
+from headscope.storage.lock import scratch
 
 MOST_BYTES = 4 << 30
 TRAINING = "structural probe"
@@ -79,7 +79,7 @@ def measure_structural(
     if train needs more than `most_bytes` or half of the free space, a seeded sample of its sentences is used.
 
     Args:
-        read: function that returns segments' vectors, as `attention.vectors.hidden.word_states` does.
+        read: function that returns segments' vectors, as `attention.word_rows.word_states` does.
         train: sentences with `heads` and `relns` among their fields.
         dev: other sentences, to score on.
         words: approximate number of words in train.

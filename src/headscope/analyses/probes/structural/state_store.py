@@ -9,9 +9,9 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.probes.data.tree_sentences import is_punctuation
-from headscope.attention.vectors.hidden import WordStates
-from headscope.encoding.packing.sentence_packing import arcs_of_fields
+from headscope.analyses.probes.tree_sentences import is_punctuation
+from headscope.attention.word_rows import WordStates
+from headscope.encoding.sentence_packing import arcs_of_fields
 
 _LARGEST = 65504.0  # of float16
 

@@ -1,1 +1,0 @@
-"""The loss when several heads are removed at once, and its prediction from the effects of single heads."""

@@ -1,1 +1,0 @@
-"""Is the explanation of a head the cause of its effect?"""

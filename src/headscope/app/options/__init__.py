@@ -1,1 +1,0 @@
-"""Options: one declaration for keyword arguments in Python and for the command line."""

@@ -1,1 +1,0 @@
-"""From attention between pieces to attention between words."""

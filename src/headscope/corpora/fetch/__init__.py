@@ -1,1 +1,0 @@
-"""Corpora given by name, downloaded from the hub and converted to plain files."""

@@ -1,1 +1,0 @@
-"""Packing of lines, sentences and documents into model inputs."""

@@ -1,1 +1,0 @@
-"""The predictions for which a model's loss is computed."""

@@ -1,1 +1,0 @@
-"""Building blocks of the report's sections: numbers in words, sentences, tables, links."""

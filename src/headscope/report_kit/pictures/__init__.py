@@ -1,1 +1,0 @@
-"""Matplotlib figures and small SVG pictures as parts of a page."""

@@ -1,1 +1,0 @@
-"""Computation of a run's shards on a cluster."""

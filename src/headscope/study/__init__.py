@@ -1,1 +1,0 @@
-"""Access to one run's folder: manifest, tables, labeled arrays."""
