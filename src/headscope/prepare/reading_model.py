@@ -18,6 +18,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.shards import BatchLimit, Inputs, ShardedBatches
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
+from headscope.installing import __version__
 from headscope.models.anatomy import Anatomy
 from headscope.models.identity import adaptation_facts, configuration_hash, weights_hash
 from headscope.models.loading.in_memory import dtype_of, with_random_weights, without_head
