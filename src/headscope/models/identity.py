@@ -25,7 +25,6 @@ _WITHOUT_EFFECT = frozenset(
         *("id2label", "label2id", "problem_type", "tie_word_embeddings"),
     }
 )
-"""The field of a configuration: `{"heads": ["1-1", "2-8"], "share": 0.2}`, with the share in the first steps."""
 
 
 def weights_hash(loaded: LoadedModel) -> str:
