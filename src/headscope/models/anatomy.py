@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 GUIDED = "guided_heads"
-"""The field of a configuration: `{"heads": ["1-1", "2-8"], "share": 0.2}`; they were guided for this first share of training."""
+"""The field of a configuration: `{"heads": ["1-1", "2-8"], "share": 0.2}`, guided in this first share."""
 _HEAD = re.compile(r"[1-9]\d{0,5}-[1-9]\d{0,5}")
 Path = Literal["fused", "eager", "fallback"]
 Together = Literal["padded", "equal", "alone"]
