@@ -27,10 +27,8 @@ def cost_of(tool, tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             # The stand-in counts on a CPU, whose blocks are smaller than those of the device that it stands in for.
             patch.setattr(divergence, "_CPU_BLOCK", divergence._ACCELERATOR_BLOCK)
-            return measured(folder, changes)
-
-    def measured(folder, changes):
-        both = [tool.default_cost(tool.bert_run(folder, layers=layers, **{**SHAPE, **changes})) for layers in LAYERS]
+            shape = {**SHAPE, **changes}
+            both = [tool.default_cost(tool.bert_run(folder, layers=layers, **shape)) for layers in LAYERS]
         return tool.layer_cost(*both, layers=LAYERS)
 
     return cost
