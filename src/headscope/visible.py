@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 LONGEST_TITLE = 200
@@ -134,6 +134,11 @@ def count(number: int, noun: str, many: str = "") -> str:
         many: plural noun; by default the noun with an s.
     """
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def with_reasons(numbers: Mapping[str, int]) -> str:
+    """Return numbers by reason, `too long: 1,024; no words: 3`, sorted by reason; empty if there are none."""
+    return "; ".join(f"{reason}: {number:,}" for reason, number in sorted(numbers.items()))
 
 
 def duration(seconds: float) -> str:

@@ -10,7 +10,7 @@ import pytest
 from headscope.analyses.behaviors.catalog import NATURAL
 from headscope.analyses.for_report import functions_of
 from headscope.reporting.atlas_page import atlas_blocks
-from headscope.reporting.functions import behaviors_block
+from headscope.reporting.functions import _columns, behaviors_block
 from headscope.reporting.payload import data_block
 from headscope.statistics.tables.frames import of_measure
 from headscope.views.markup import json_text

@@ -28,7 +28,7 @@ def test_what_is_found_is_what_the_model_multiplies_by(family):
     assert set(found.layers) | set(found.missing) == everywhere
     if anatomy.path == "fallback":
         assert not found.layers
-        assert "does not ask transformers' attention interface" in next(iter(found.missing.values()))
+        assert "does not use transformers' attention interface" in next(iter(found.missing.values()))
         return
     assert not found.missing
     # A hook on the module of that name sees what went in and came out, head by head.

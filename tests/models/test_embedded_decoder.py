@@ -18,7 +18,7 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
 from headscope.installing import demo_text
-from headscope.models.identity import GUIDED
+from headscope.models.anatomy import GUIDED
 from headscope.statistics.inference.significance import LARGE_SHARE
 from headscope.statistics.statistic_catalog import STATISTICS
 

@@ -16,6 +16,7 @@ from headscope.running import writing
 from headscope.running.stages import measure, measure_stage, measurement_of, scan_runner, text_scan
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
+from headscope.scans.shard_checkpoint import SHARDS
 from soak.tasks import answers
 from support.scanning import shards_of
 from support.small_runs import sharded_options

@@ -8,7 +8,7 @@ import pytest
 from headscope.analyses.coref.tables import COREF
 from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.present.head_columns import finders
-from headscope.statistics.roles import ROLES, role_of
+from headscope.statistics.roles import ROLES, role_of, strongest
 from support.stand_ins import stand_in
 
 UNIFORM = math.log(128)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from headscope.errors import OptionError
-from headscope.models.identity import guided_heads
+from headscope.models.anatomy import guided_heads
 from headscope_train.guided_heads import STRENGTH, guiding_loss, strength_at
 from headscope_train.training_options import TrainOptions
 from headscope_train.training_run import train

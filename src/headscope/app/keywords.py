@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar, get_args, get_origin
 
 from headscope.declarations.option import Option, choose
 from headscope.errors import OptionError, did_you_mean
+from headscope.storage.places import exists
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Paths = str | Path | Sequence[str | Path] | None
@@ -154,7 +155,7 @@ def check_model(model: Any) -> None:
     Raises:
         OptionError: a text was given; the message says where to give it.
     """
-    if isinstance(model, str) and (len(model.split()) > 1 or "\n" in model) and not _is_there(model):
+    if isinstance(model, str) and (len(model.split()) > 1 or "\n" in model) and not exists(model):
         raise OptionError(
             f"model is {short(model)}, which reads like a text; expected a hub name, a folder, or a model; give "
             "the text as text="
@@ -181,13 +182,6 @@ def short(value: Any) -> str:
     """Return a value as it would be typed, shortened if it is long."""
     text = repr(value) if not isinstance(value, str) else f"'{' '.join(value.split())}'"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
-def _is_there(name: str) -> bool:
-    try:
-        return Path(name).exists()
-    except (OSError, ValueError):
-        return False
 
 
 def _refuse(option: Option, value: Any, expected: str) -> NoReturn:

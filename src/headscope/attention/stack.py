@@ -59,8 +59,7 @@ class RowDraw:
         """Return the number of rows that are read of `rows` rows: at least two, so that their spread can be estimated.
 
         Comparisons grow with the square of the number of heads: with 1,024 heads, 16 rows of a segment are read.
-            Samples
-        of more than 16 rows are a multiple of 16, because 16 rows are compared at once.
+        Samples of more than 16 rows are a multiple of 16, because 16 rows are compared at once.
         """
         heads = next(part.layers * part.heads for part in self.layout if part.kind == kind)
         fitting = max(2, self.limit // (4 * heads * keys))

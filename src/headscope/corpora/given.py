@@ -17,6 +17,7 @@ from headscope.corpora.files import text_lines
 from headscope.corpora.formats import TEXT
 from headscope.corpora.text.plain import text_documents, whole_documents
 from headscope.errors import InputError, OptionError
+from headscope.storage.places import exists
 
 EXPECTED = (
     "expected a text, a list of texts, a column of a data frame, a dataset with a column `text`, or the path of a file "
@@ -92,7 +93,7 @@ def _kind(text: str | Path) -> str:
     named = len(words) == 1 and (Path(text).suffix.lower() in (*TEXT, ".gz") or "/" in text or "\\" in text)
     if text == "-" or is_remote(text):
         return "file"
-    if "\n" not in text and len(text) <= _LONGEST_NAME and words and _exists(text):
+    if "\n" not in text and len(text) <= _LONGEST_NAME and words and exists(text):
         if len(words) > 1 and not Path(text).suffix:
             raise OptionError(
                 f'text {_short(text)} is also the name of a file or folder here; give Path("{text}") to read that, '
@@ -100,13 +101,6 @@ def _kind(text: str | Path) -> str:
             )
         return "file"
     return "name" if named else "text"
-
-
-def _exists(name: str) -> bool:
-    try:
-        return Path(name).exists()
-    except (OSError, ValueError):  # longer than names may be, or with characters that names cannot have
-        return False
 
 
 def _texts(text: Any, column: str | None) -> Iterator[Any]:

@@ -1,9 +1,13 @@
 """The structure of a model's attention: its kinds, layers and heads, and the layer of each call in a forward pass."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+GUIDED = "guided_heads"
+"""The field of a configuration: `{"heads": ["1-1", "2-8"], "share": 0.2}`, guided in this first share."""
+_HEAD = re.compile(r"[1-9]\d{0,5}-[1-9]\d{0,5}")
 Path = Literal["fused", "eager", "fallback"]
 Together = Literal["padded", "equal", "alone"]
 
@@ -86,3 +90,17 @@ class Anatomy:
     def shift_start(self) -> int | None:
         """The id that is put before a decoder's text when it is shifted right; None for the text's last token."""
         return None if self.decoder_wraps else self.decoder_start
+
+
+def guided_heads(config: Any) -> dict[str, Any] | None:
+    """Return the field if it is present and valid; a configuration may come from anywhere.
+
+    Args:
+        config: configuration of a transformers model.
+    """
+    field = getattr(config, GUIDED, None)
+    heads, share = (field.get("heads"), field.get("share")) if isinstance(field, dict) else (None, None)
+    if not isinstance(heads, list) or not isinstance(share, float) or not 0 < share <= 1:
+        return None
+    named = [head for head in heads if isinstance(head, str) and _HEAD.fullmatch(head)]
+    return {"heads": named, "share": share} if named and len(named) == len(heads) else None

@@ -1,4 +1,4 @@
-"""The identity of a model: hashes of weights and configuration, adapters, quantization, heads guided in training."""
+"""The identity of a model: hashes of weights and configuration, adapters and quantization."""
 
 import json
 import re
@@ -25,9 +25,6 @@ _WITHOUT_EFFECT = frozenset(
         *("id2label", "label2id", "problem_type", "tie_word_embeddings"),
     }
 )
-GUIDED = "guided_heads"
-"""The field of a configuration: `{"heads": ["1-1", "2-8"], "share": 0.2}`, with the share in the first steps."""
-_HEAD = re.compile(r"[1-9]\d{0,5}-[1-9]\d{0,5}")
 
 
 def weights_hash(loaded: LoadedModel) -> str:
@@ -155,17 +152,3 @@ def _quantization(model: nn.Module) -> str:
 def _classes(part: nn.Module) -> set[str]:
     """Return the classes of a module's weights that are not plain tensors."""
     return {type(each).__name__ for each in part.parameters() if type(each) not in (nn.Parameter, Tensor)}
-
-
-def guided_heads(config: Any) -> dict[str, Any] | None:
-    """Return the field if it is present and valid; a configuration may come from anywhere.
-
-    Args:
-        config: configuration of a transformers model.
-    """
-    field = getattr(config, GUIDED, None)
-    heads, share = (field.get("heads"), field.get("share")) if isinstance(field, dict) else (None, None)
-    if not isinstance(heads, list) or not isinstance(share, float) or not 0 < share <= 1:
-        return None
-    named = [head for head in heads if isinstance(head, str) and _HEAD.fullmatch(head)]
-    return {"heads": named, "share": share} if named and len(named) == len(heads) else None

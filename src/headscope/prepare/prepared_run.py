@@ -12,8 +12,7 @@ from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
 from headscope.examples.collector import ExampleMaps, MapTokens
 from headscope.examples.excerpts import Excerpt
-from headscope.models.anatomy import KindLayout
-from headscope.models.identity import GUIDED, guided_heads
+from headscope.models.anatomy import GUIDED, KindLayout, guided_heads
 from headscope.models.loading.in_memory import dtype_of
 from headscope.prepare.input_sizes import SINGLE_LINES, controls_of, with_packing
 from headscope.prepare.maps_run import MapsRun

@@ -13,7 +13,7 @@ from headscope.analyses.for_report import every_part, functions_of, measures_of
 from headscope.declarations.head_measures import SHARE
 from headscope.figures.line_diagram import weights_of
 from headscope.figures.style import label
-from headscope.models.identity import GUIDED
+from headscope.models.anatomy import GUIDED
 from headscope.present.head_functions import LOOKS
 from headscope.present.kinds import Kind
 from headscope.present.numbers import json_numbers, percent

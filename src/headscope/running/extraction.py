@@ -34,7 +34,7 @@ from headscope.scans.short_memory import with_fewer_inputs
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
 from headscope.storage.places import check_place, part_of, remove
-from headscope.visible import count
+from headscope.visible import count, with_reasons
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,7 +230,7 @@ def _with_text(documents: Iterable[Document]) -> Iterator[Document]:
 
 
 def _no_input_sentence(counts: PackingCounts) -> str:
-    why = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(counts.skipped.items()))
+    why = with_reasons(counts.skipped)
     return (
         f"no input could be built from {count(counts.documents, 'document')} ({why or 'all are empty'}); raise "
         "--max-length, "

@@ -106,6 +106,14 @@ def _kind(path: Path) -> str | None:
         return None
 
 
+def exists(name: str) -> bool:
+    """Return True if a name is that of an existing file or folder; False if it cannot be a name at all."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # longer than names may be, or with characters that names cannot have
+        return False
+
+
 def _existing(read: Any) -> Path | None:
     """Return the real path of an existing file or folder, or None."""
     if not isinstance(read, str | Path):

@@ -31,16 +31,16 @@ def test_what_is_said():
         "Removed by weight off the sink they cost more than random heads (false discovery rate 5%).",
         "Effects of single heads do not add up: 64 random sets of 8 heads cost 1.000 nats on average, their single "
         "effects sum to 0.400.",
-        "Their sum tells 20% (10 to 30) of the differences between sets, a linear model 60% (50 to 70) of held-out "
-        "ones (95% intervals).",
+        "Their sum explains 20% (10 to 30) of the variance between sets (R²), a linear model 60% (50 to 70) on "
+        "held-out sets (95% intervals).",
     ]
 
 
 def test_of_twins_the_sum_tells_nothing():
     *_, last = said(total=0.0, r2=(-0.4, -0.8, -0.1))
     assert last == (
-        "Their sum tells nothing of the differences between sets, a linear model 60% (50 to 70) of held-out ones (95% "
-        "intervals)."
+        "Their sum explains nothing of the variance between sets (R²), a linear model 60% (50 to 70) on "
+        "held-out sets (95% intervals)."
     )
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.errors import OptionError
-from headscope.models.identity import GUIDED
+from headscope.models.anatomy import GUIDED
 from headscope_train.start import Start
 
 STRENGTH = 0.3

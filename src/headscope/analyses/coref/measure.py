@@ -26,7 +26,7 @@ from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums
 from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.control_documents import ControlDocuments
-from headscope.visible import count
+from headscope.visible import count, with_reasons
 
 _EXAMPLE_TOKENS = 28
 
@@ -158,7 +158,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
 
 
 def _nothing(name: str, counts: MentionCounts) -> str:
-    reasons = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(counts.lost.items()))
+    reasons = with_reasons(counts.lost)
     return (
         f"no mention of {name} can be scored: {count(counts.mentions, 'mention')} in "
         f"{count(counts.windows.documents, 'document')}, "

@@ -14,7 +14,7 @@ from headscope.declarations.option import DEFAULT_PACKING, Option, switch
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError
 from headscope.storage.places import check_place
-from headscope.visible import count
+from headscope.visible import count, with_reasons
 
 if TYPE_CHECKING:
     from random import Random
@@ -114,7 +114,7 @@ def segments(*, out: Path | None, num_docs: int, cased: bool, force: bool, **val
         _write_list(file, lines)
         counts = packer.counts
         if not counts.segments:
-            why = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(counts.skipped.items()))
+            why = with_reasons(counts.skipped)
             raise InputError(
                 f"no input could be built from {count(counts.documents, 'document')} ({why or 'all lines are empty'}); "
                 "a document of one line needs --packing single"
