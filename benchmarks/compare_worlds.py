@@ -1,10 +1,11 @@
-"""How often the verdicts of `headscope compare` are wrong, in simulated worlds with a known change of every head.
+"""How often the verdicts of `headscope compare` are wrong, in simulated worlds with known changes.
 
     python benchmarks/compare_worlds.py [--runs N]
 
-Documents have unequal sizes, and a document that moves one head moves all (a shared effect). Three worlds: no head
-changes by more than nine tenths of the margin (any *changed* is wrong), all heads change by the margin exactly (any
-*same* is wrong, and any *changed*), and heads change by a multiple of the margin (power).
+Documents have unequal sizes, and a document that moves one head moves all (a shared effect). In the first table, heads
+change by a multiple of the margin: below it any *changed* is wrong, from it on any *same* is wrong, and the rest is
+power. In the second, two models do not differ in any measure, and measures are correlated: any significant difference
+is wrong; and no head has a match: any match is wrong.
 """
 
 import argparse
@@ -12,33 +13,72 @@ from functools import partial
 
 import numpy as np
 
-from headscope.analyses.compare.pairs import CHANGED, MARGIN, SAME, verdicts
-from headscope.statistics.inference.confidence import ratio_interval
+from headscope.analyses.compare.pairs import CHANGED, MARGIN, MATCH_QUANTILE, SAME, assigned, judged, matches, verdicts
+from headscope.statistics.inference.confidence import interval_of, ratio_interval
+from headscope.statistics.inference.estimate import difference
+from headscope.statistics.inference.significance import SIGNIFICANT, false_discovery, p_either_side
 
 HEADS = 72
+MEASURES = 20
 NOISE = 0.8  # standard deviation of the logarithm of a document's change
 SHARED = 0.5  # share of its variance that all heads have in common
+DOCUMENTS = (10, 20, 50, 200)
+
+
+def sizes(generator: np.random.Generator, documents: int) -> np.ndarray:
+    """Return the number of rows of each document."""
+    return np.maximum(1, np.exp(generator.normal(4, 1, documents))).astype(np.int64)
+
+
+def noise(generator: np.random.Generator, *shape: int) -> np.ndarray:
+    """Return the effects of documents on heads, part of which all heads share, `[document, ...]`."""
+    shared = generator.normal(size=(shape[0], *([1] * (len(shape) - 1)))) * np.sqrt(SHARED)
+    return shared + generator.normal(size=shape) * np.sqrt(1 - SHARED)
 
 
 def world(generator: np.random.Generator, change: float, *, documents: int) -> tuple[np.ndarray, np.ndarray]:
     """Return sums over the rows of each document and its number of rows; the mean over all rows is `change`."""
-    rows = np.maximum(1, np.exp(generator.normal(4, 1, documents))).astype(np.int64)
-    shared = generator.normal(size=(documents, 1)) * np.sqrt(SHARED)
-    own = generator.normal(size=(documents, HEADS)) * np.sqrt(1 - SHARED)
-    by_document = change * np.exp(NOISE * (shared + own) - NOISE**2 / 2)
+    rows = sizes(generator, documents)
+    by_document = change * np.exp(NOISE * noise(generator, documents, HEADS) - NOISE**2 / 2)
     return by_document * rows[:, None], np.broadcast_to(rows[:, None], (documents, HEADS)).astype(float)
+
+
+def any_measure_differs(generator: np.random.Generator, *, documents: int) -> bool:
+    """Return True if a difference is significant between two models without a difference."""
+    shape = (documents, HEADS * MEASURES)
+    rows = np.broadcast_to(sizes(generator, documents)[:, None], shape).astype(float)
+    sides = [rows * np.exp(NOISE * noise(generator, *shape)) for _ in range(2)]
+    p = p_either_side(difference(sides[1], rows, sides[0], rows))
+    return bool((false_discovery(p) < SIGNIFICANT).any())
+
+
+def any_match(generator: np.random.Generator, *, documents: int) -> bool:
+    """Return True if any heads match, where heads of the two models and permuted heads are equally far apart."""
+    rows = sizes(generator, documents)
+    sums = [0.3 * rows[:, None, None] * np.exp(0.2 * noise(generator, documents, HEADS, HEADS)) for _ in range(3)]
+    own, _ = assigned(sums[0].sum(0))
+    chosen, permuted = (judged(each, rows, own, seed=0, one_to_one=n == 0) for n, each in enumerate(sums[:2]))
+    count = np.broadcast_to(rows[:, None], chosen.shape).astype(float)
+    below = difference(chosen, count, permuted, count)
+    mean = sums[2].sum(0) / rows.sum()
+    found = matches(
+        lambda level: interval_of(below, scale="real", confidence=level),
+        lambda level: ratio_interval(chosen, count, scale="positive", confidence=level),
+        threshold=float(np.quantile(mean[assigned(mean)], MATCH_QUANTILE)),
+    )
+    return bool((found == True).any())  # noqa: E712
 
 
 def main() -> None:
     """Print the share of runs with a wrong verdict, and the share of heads with the right one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--runs", type=int, default=500)
     given = parser.parse_args()
     print(
         "| documents | true change / margin | runs with a *changed* | runs with a *same* | heads changed | heads same |"
     )
     print("|---|---|---|---|---|---|")
-    for documents in (10, 20, 50, 200):
+    for documents in DOCUMENTS:
         for factor in (0.25, 0.5, 0.9, 1.0, 1.5, 2.0, 4.0):
             generator = np.random.default_rng([documents, int(100 * factor)])
             found = []
@@ -53,6 +93,14 @@ def main() -> None:
                 f"| {changed.mean():.1%} | {same.mean():.1%} |",
                 flush=True,
             )
+    print("\n| documents | runs with a difference of a measure | runs with a match |\n|---|---|---|")
+    for documents in DOCUMENTS:
+        generator = np.random.default_rng([documents, 1])
+        wrong = [
+            np.mean([test(generator, documents=documents) for _ in range(given.runs)])
+            for test in (any_measure_differs, any_match)
+        ]
+        print(f"| {documents} | {wrong[0]:.1%} | {wrong[1]:.1%} |", flush=True)
 
 
 if __name__ == "__main__":

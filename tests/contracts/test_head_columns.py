@@ -33,6 +33,7 @@ NO_MEASURE = {
     "pca_map": "tokens",
     "explanation_groups": "groups of features, which differ between heads",
     "explanation_examples": "sentences",
+    "measure_changes": "statistics of two models",
 }
 # Numbers that stand beside a measure.
 BESIDE = {"uniform", "ci_low", "ci_high", "q_value", "reachable"}

@@ -51,8 +51,10 @@ def prepared(base, *, documents):
     trees.write_text(demo_conllu(1, documents), encoding="utf-8")
     (base / "gap.tsv").write_text(GAP)
     (base / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 6)
+    tiny = str(save_tiny_masked_lm(base / "tiny"))
     options = RunOptions(
-        model=str(save_tiny_masked_lm(base / "tiny")),
+        model=tiny,
+        other=tiny,
         text=(str(base / "text.txt"),),
         treebank=(str(trees),),
         coref=(str(trees), str(base / "gap.tsv")),

@@ -1,6 +1,7 @@
 """A made-up run of every analysis."""
 
 from support.mock_behaviors import with_behaviors
+from support.mock_compare import with_comparison
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_effect_kept import with_effect_kept
@@ -17,4 +18,4 @@ def whole(inputs):
     """Return a run with the tables of every analysis that it lacks."""
     inputs = with_norms(with_behaviors(with_distances(with_probes(with_importance(inputs)))))
     inputs = with_joint_effects(with_effects(with_explanation(with_pca(with_distribution(inputs)))))
-    return with_effect_kept(inputs)
+    return with_comparison(with_effect_kept(inputs))

@@ -7,6 +7,7 @@ from headscope.analyses.effects.estimates import estimates_table
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_behaviors import with_behaviors
+from support.mock_compare import with_comparison
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_effect_kept import with_effect_kept
@@ -204,6 +205,13 @@ BEHAVIORS = [
 RUNS = {
     "arc_examples": [lambda: mock_inputs.section_4(2, 3)],
     "behaviors": BEHAVIORS,
+    "compare": [
+        lambda: with_comparison(mock_inputs.t5()),
+        lambda: with_comparison(mock_inputs.encoder(2, 3), verdicts=("same",)),
+        lambda: with_comparison(mock_inputs.encoder(2, 3), match=True),
+        lambda: with_comparison(mock_inputs.encoder(2, 3), match=False),
+        lambda: with_comparison(mock_inputs.encoder(2, 3), verdicts=(None,), intervals=False),
+    ],
     "coref": [
         lambda: mock_inputs.section_4(2, 3),
         lambda: mock_inputs.section_4(2, 3, documents=4),

@@ -16,6 +16,7 @@ from headscope.app.run_arguments import (
 )
 from headscope.declarations.analysis import Analysis, Command
 from headscope.declarations.analysis_list import ANALYSES
+from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.present.study import Study
@@ -27,7 +28,7 @@ _DOCUMENTED = """{help}
     Args:
         model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
             its `tokenizer`, which is taken as it is and comes back as it was.
-        {{options}}
+{further}        {{options}}
 
     Returns:
         The study, with the tables that were measured.
@@ -46,12 +47,17 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
     """
     # `out` is the folder of the whole run, whatever file the command line writes under that option.
     files = [each for each in command.files if each.option.name != "out"]
+    further = command.models[1:]
     taken = in_python([*command.reworded, *options_taken(analysis, command)], stages_measured(analysis))
-    offered = [*taken, *(each.option for each in files)]
+    offered = [*(each for each in taken if each.name not in further), *(each.option for each in files)]
 
-    def run(model: Any = None, **arguments: Any) -> Study:
+    def run(model: Any = None, *others: Any, **arguments: Any) -> Study:
+        models = dict(zip(further, others)) | {name: arguments.pop(name) for name in further if name in arguments}
+        if len(others) > len(further) or len(models) < len(further):
+            expected = f"two models, as in hs.{called}(a, b, text=...)" if further else "one model"
+            raise OptionError(f"{called} expects {expected}; came {1 + max(len(others), len(models))}")
         check_choices(arguments, command.reworded)
-        run_options, beside = run_options_of(called, model, arguments, offered, stages=analysis.measured)
+        run_options, beside = run_options_of(called, model, arguments, offered, stages=analysis.measured, **models)
         wanted = pop_files(analysis, files, beside)
         from headscope.app.api import open_study
         from headscope.prepare.prepared_run import prepare
@@ -69,8 +75,13 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
 
     called = run.__name__ = run.__qualname__ = name_of(command)
     run.__module__ = "headscope"
-    run.__doc__ = _DOCUMENTED.format(help=command.help.replace("--", "").replace("\n\n", "\n\n    "), name=command.name)
-    return offering(*offered, first=[positional("model", Any)], returns="Study")(run)
+    run.__doc__ = _DOCUMENTED.format(
+        help=command.help.replace("--", "").replace("\n\n", "\n\n    "),
+        name=command.name,
+        further="".join(f"        {name}: the model that is compared with it, given likewise.\n" for name in further),
+    )
+    first = [positional(name, Any) for name in ("model", *further)]
+    return offering(*offered, first=first, returns="Study")(run)
 
 
 def name_of(command: Command) -> str:

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 
 def run_options_of(
-    called: str, model: Any, arguments: Mapping[str, Any], offered: Iterable[Option], *, stages: tuple[str, ...] = ()
+    called: str,
+    model: Any,
+    arguments: Mapping[str, Any],
+    offered: Iterable[Option],
+    *,
+    stages: tuple[str, ...] = (),
+    other: Any = None,
 ) -> tuple[RunOptions, dict[str, Any]]:
     """Build the options of a run.
 
@@ -32,6 +38,7 @@ def run_options_of(
         arguments: keyword arguments as given.
         offered: options of the function.
         stages: requests to measure; empty for all that follow from the arguments.
+        other: second model that is compared, given as `model`; None for none.
 
     Returns:
         The options, and the arguments that are not run options: `out`, `watch` and the like.
@@ -40,6 +47,13 @@ def run_options_of(
         HeadscopeError: an argument is invalid, or a named file or folder does not exist.
     """
     values = checked(called, arguments, offered, before=["model"])
+    loaded_other = None
+    if isinstance(other, str | Path):
+        values["other"] = str(other)
+    elif other is not None:
+        loaded_other = loaded_model(other, {"tokenizer": values.get("tokenizer")}, arguments={})
+        if model is None or isinstance(model, str | Path):
+            values.pop("tokenizer", None)  # it belongs to the second model
     loaded = loaded_model(model, values, arguments=arguments)
     if loaded is None:
         named = None if model is None else str(model)
@@ -58,6 +72,7 @@ def run_options_of(
         model=named,
         text=() if in_memory else texts,
         loaded_model=loaded,
+        loaded_other=loaded_other,
         documents_in_memory=texts if in_memory else (),
         features=features,
         score=score,

@@ -82,16 +82,23 @@ def argument(metavar: str, help_text: str, *, group: str) -> Any:
 
 # Text files as positional arguments, in addition to --text.
 Files = Annotated[list[str] | None, argument("FILE", "Text to read, as --text takes it.", group="corpora")]
+# Models as positional arguments, in addition to their options.
+Models = Annotated[
+    list[str] | None, argument("MODEL", "Models to compare, in place of --model and --other.", group="model")
+]
 
 
-def takes(*options: Option, files: bool = False) -> Callable[[Function], Function]:
+def takes(*options: Option, files: bool = False, models: bool = False) -> Callable[[Function], Function]:
     """Give a command options; they reach it as keyword arguments, whether it names them or takes `**values`.
 
     Args:
         *options: options of the command.
         files: whether text may also be given by positional arguments; `run_options` adds it to that of `--text`.
+        models: whether positional arguments are models; they reach the command as `models`.
     """
     typed = [Parameter("files", Parameter.KEYWORD_ONLY, default=None, annotation=Files)] if files else []
+    if models:
+        typed = [Parameter("models", Parameter.KEYWORD_ONLY, default=None, annotation=Models)]
 
     def decorate(command: Function) -> Function:
         taken = [*typed, *map(parameter, options)]

@@ -62,6 +62,7 @@ class Command:
         shown: display options, which the rendering function takes by name; they are not options of a run.
         files: files that it can write.
         tells_run: whether it prints notes on the text.
+        models: options whose values, names of models, its positional arguments are; text files if empty.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Command:
     shown: tuple[Option, ...] = ()
     files: tuple[OutputFile, ...] = ()
     tells_run: bool = False
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,9 @@ class OptionList:
     )
     revision: str | None = option(None, group="model", help="Branch, tag or commit on the hub.")
     other: str | None = option(
-        None, help="Second model, whose heads are compared with those of --model: hub name or folder."
+        None,
+        flags=("--other", "--adapter"),
+        help="Second model, which is compared with --model: hub name, folder, or folder of a LoRA adapter of --model.",
     )
     text: tuple[str, ...] = option(
         (),
@@ -130,8 +132,9 @@ class OptionList:
     skip: tuple[str, ...] = option(
         (), choices=SKIPPABLE, help="Default measures to leave out, such as experiments; may be repeated."
     )
-    # A model and documents in memory, given from Python in place of `model` and `text`.
+    # Models and documents in memory, given from Python in place of `model`, `other` and `text`.
     loaded_model: "LoadedModel | None" = field(default=None, repr=False)
+    loaded_other: "LoadedModel | None" = field(default=None, repr=False)
     documents_in_memory: "tuple[Document, ...]" = field(default=(), repr=False)
     # A user's features, by which heads are explained; only from Python.
     features: tuple[TextFeature, ...] = field(default=(), repr=False)

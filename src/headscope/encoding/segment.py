@@ -35,6 +35,8 @@ class Segment:
         first_written: whether the text itself begins with the tokenizer's first tokens, which are read only once.
         fields: further fields of the corpus entry, kept for `extract`.
         origin: the document's position in its file, for error messages; not part of the content.
+        partner: the same text as a second model with another tokenizer reads it, with the word ids of this segment;
+            None without such a model.
     """
 
     document: str
@@ -49,6 +51,7 @@ class Segment:
     first_written: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
     origin: str = ""
+    partner: "Segment | None" = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -14,11 +14,11 @@ from headscope.declarations.user_functions import check_vectors
 from headscope.errors import OptionError
 from headscope.maps.index import INDEX
 from headscope.maps.index_reader import read_index
-from headscope.models.folder.check import check_folder
+from headscope.models.folder.check import ADAPTER, check_folder
 from headscope.models.folder.files import MOST_TOKENIZER, read_object
 from headscope.models.loading.locating import local_folder
 
-_NAMES = ("text", "treebank", "treebank_train", "coref", "column", "maps", "vectors", "model")
+_NAMES = ("text", "treebank", "treebank_train", "coref", "column", "maps", "vectors", "model", "other")
 
 
 def check_option_names(options: Any) -> None:
@@ -45,6 +45,7 @@ def check_names(
     maps: Path | None = None,
     vectors: Path | None = None,
     model: str | None = None,
+    other: str | None = None,
 ) -> None:
     """Raise an error for a missing or empty file, or a missing folder.
 
@@ -56,6 +57,7 @@ def check_names(
         maps: folder of saved maps.
         vectors: file of word vectors.
         model: hub name or folder; None for the embedded model.
+        other: the same of the model that is compared with it, or the folder of an adapter; None for none.
 
     Raises:
         HeadscopeError: a name is missing or unusable; the error is the one that its reader would raise.
@@ -70,9 +72,12 @@ def check_names(
         read_index(maps)
     if vectors is not None:
         check_vectors(vectors)
-    located = None if model is None else local_folder(model)
-    if located is not None and not (located[0] / "config.json").is_file():
-        check_folder(located[0], weights=False, name=str(model))
+    for name in (model, other):
+        located = None if name is None else local_folder(name)
+        if located is None or (located[0] / "config.json").is_file():
+            continue
+        if name is model or not (located[0] / ADAPTER).is_file():
+            check_folder(located[0], weights=False, name=str(name))
 
 
 def _check_files(paths: Sequence[str], read: Callable[[Sequence[str]], Iterable[Any]]) -> None:

@@ -80,6 +80,8 @@ SINGLE_LINES = (
     "no document has a second line to make a pair with, so each line is an input by itself (--packing single)"
 )
 """Note for a text that is read by single lines because the options leave the packing open."""
+BY_WORD = "the two models have different tokens, so each line is read by itself, and heads are compared by words"
+"""Note for two models with different tokenizers."""
 DEFAULT_CONTROLS = 3
 LARGE = 10**9
 """Number of model parameters from which on there are no controls unless the user requests them."""
@@ -108,3 +110,17 @@ def with_packing(options: RunOptions, anatomy: Anatomy, *, only_single_lines: bo
         return options
     packing = packing_of(anatomy)
     return replace(options, packing="single" if only_single_lines and packing in NO_PAIR else packing)
+
+
+def read_alone(options: RunOptions) -> RunOptions:
+    """Return the options with each line as an input, as two models with different tokenizers read the same text.
+
+    Raises:
+        OptionError: they ask for another packing.
+    """
+    if options.packing not in (UNSET, "single"):
+        raise OptionError(
+            f"--packing {options.packing} cuts the text by tokens, and the two models have different tokens; leave it "
+            "out, or give --packing single"
+        )
+    return replace(options, packing="single")

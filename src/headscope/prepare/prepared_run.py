@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from headscope.attention.model.model_source import ModelSource
 from headscope.corpora.document import Document
 from headscope.declarations.run_options import RunOptions
+from headscope.encoding.paired_encoder import PairedEncoder
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
@@ -14,9 +15,16 @@ from headscope.examples.collector import ExampleMaps, MapTokens
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import GUIDED, KindLayout, guided_heads
 from headscope.models.loading.in_memory import dtype_of
-from headscope.prepare.input_sizes import SINGLE_LINES, controls_of, with_packing
+from headscope.prepare.input_sizes import BY_WORD, SINGLE_LINES, controls_of, read_alone, with_packing
 from headscope.prepare.maps_run import MapsRun
-from headscope.prepare.reading_model import ReadingModel, make_signature, open_model, open_second, tokenizer_hash
+from headscope.prepare.reading_model import (
+    ReadingModel,
+    make_signature,
+    needs_words,
+    open_model,
+    open_second,
+    tokenizer_hash,
+)
 from headscope.prepare.run_corpora import RunCorpora, open_corpora
 from headscope.prepare.run_inputs import RunInputs
 from headscope.scans.progress import Watcher, note_early, tell
@@ -37,6 +45,7 @@ class ModelRun:
 
     Attributes:
         inputs: inputs that the model reads from the text.
+        by_word: whether the two models are compared by words, because their tokens differ.
         signature: record of everything that the numbers depend on.
     """
 
@@ -52,12 +61,15 @@ class ModelRun:
         self.options, self.corpora, self.model, self._chosen = options, corpora, model, chosen
         self.second = second
         self.loaded, self.encoder, self.anatomy = model.loaded, model.encoder, model.anatomy
-        self.inputs = RunInputs(corpora.text, model.encoder, options)
+        self.by_word = second is not None and needs_words(model, second)
+        if second is not None and self.by_word:
+            self.encoder = PairedEncoder(model.encoder, second.encoder, max_length=options.max_length)
+        self.inputs = RunInputs(corpora.text, self.encoder, options)
         self.signature = make_signature(
             model=model.facts,
             tokenizer=tokenizer_hash(model.loaded.tokenizer),
             corpus=corpora.facts,
-            options=options.shaping if second is None else {**options.shaping, "other": second.facts["weights"]},
+            options=options.shaping if second is None else {**options.shaping, "other": second.identity},
             seed=options.seed,
         )
 
@@ -203,15 +215,18 @@ def prepare_model_run(
     if options.loaded_model is None:
         tell(watch, "loading the model")
     model = open_model(options)
-    if options.other is not None:
+    if options.other is not None and options.loaded_other is None:
         tell(watch, "loading the second model")
     second = open_second(options, model)
     # The choices that the options leave to the model are known now; the signature names the result.
     controls = controls_of(model.loaded.model) if options.controls is None else options.controls
+    if second is not None and needs_words(model, second):
+        options = read_alone(options)
     text = corpora.text
     packed = with_packing(options, model.anatomy, only_single_lines=text.of_one_line > 0 == text.of_several_lines)
     single_chosen = SINGLE_LINES if packed.packing == "single" != options.packing else None
-    chosen = tuple(filter(None, [corpora.lines_chosen, single_chosen]))
+    by_word = BY_WORD if second is not None and needs_words(model, second) else None
+    chosen = tuple(filter(None, [corpora.lines_chosen, single_chosen, by_word]))
     documents = "lines" if corpora.lines_chosen else options.documents
     options = replace(packed, documents=documents, dtype=dtype_of(model.loaded), controls=controls)
     run = ModelRun(options, corpora=corpora, model=model, second=second, chosen=chosen)

@@ -3,7 +3,8 @@
 import json
 import platform
 from collections.abc import Mapping
-from copy import copy
+from copy import copy, deepcopy
+from dataclasses import replace
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
@@ -17,12 +18,13 @@ from headscope.encoding.choices import precision_note
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.shards import BatchLimit, Inputs, ShardedBatches
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.errors import ModelError
+from headscope.errors import OptionError
 from headscope.installing import __version__
 from headscope.models.anatomy import Anatomy
 from headscope.models.identity import adaptation_facts, configuration_hash, weights_hash
 from headscope.models.loading.in_memory import dtype_of, with_random_weights, without_head
 from headscope.models.loading.load_model import LoadedModel, load_model
+from headscope.models.loading.lora import add_lora, is_adapter
 from headscope.models.placement import device_of, weight_bytes
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.storage.sealed import signature_id
@@ -158,6 +160,12 @@ class ReadingModel:
         return self._controls[seed]
 
     @property
+    def identity(self) -> dict[str, str]:
+        """Hashes of its weights, configuration and tokenizer."""
+        hashes = {name: self.facts[name] for name in ("weights", "configuration")}
+        return {**hashes, "tokenizer": tokenizer_hash(self.loaded.tokenizer)}
+
+    @property
     def device(self) -> str:
         """Name of the device that computes."""
         return str(device_of(self.loaded.model))
@@ -186,20 +194,40 @@ def open_model(options: RunOptions) -> ReadingModel:
 
 
 def open_second(options: RunOptions, first: ReadingModel) -> ReadingModel | None:
-    """Load the model that a run's model is compared with; None without one.
+    """Load the model that a run's model is compared with, unless it is in memory; None without one.
 
     Raises:
-        ModelError: its tokenizer differs from that of the first model.
-        HeadscopeError: it cannot be loaded, or read inputs of that length.
+        OptionError: it is the first model itself, in memory.
+        HeadscopeError: it cannot be loaded, or cannot read inputs of that length.
     """
-    if options.other is None:
-        return None
-    loaded = load_model(options.other, **{**options.loading, "revision": None})
-    if tokenizer_hash(loaded.tokenizer) != tokenizer_hash(first.loaded.tokenizer):
-        raise ModelError(
-            f"{options.other} has another tokenizer than {first.loaded.name}; expected two models that read the same "
-            "tokens"
+    loaded = options.loaded_other
+    if loaded is not None and without_head(loaded).model is first.loaded.model:
+        raise OptionError(
+            "both models are the same object; peft changes a model in place: load it once more for the second, or give "
+            "the folder of the adapter"
         )
+    if loaded is None and options.other is None:
+        return None
+    if loaded is None:
+        loaded = _load_other(str(options.other), options)
     return ReadingModel(
         loaded, token_types=options.token_types, max_length=options.max_length, batch_size=options.batch_size
     )
+
+
+def needs_words(first: ReadingModel, second: ReadingModel) -> bool:
+    """Return True if two models are compared by words: their tokens or their kinds of attention differ."""
+    tokens = [each.identity["tokenizer"] for each in (first, second)]
+    kinds = [{part.kind for part in each.anatomy.layout} for each in (first, second)]
+    return tokens[0] != tokens[1] or not kinds[0] & kinds[1]
+
+
+def _load_other(name: str, options: RunOptions) -> LoadedModel:
+    """Load the second model by its name; the folder of an adapter means the first model with the adapter."""
+    if not is_adapter(name):
+        return load_model(name, **{**options.loading, "revision": None})
+    base = options.loaded_model
+    # A second copy: the first model stays as it is.
+    base = load_model(options.model, **options.loading) if base is None else replace(base, model=deepcopy(base.model))
+    add_lora(base.model, Path(name))
+    return replace(base, name=Path(name).resolve().name)

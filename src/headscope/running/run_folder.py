@@ -172,7 +172,11 @@ def stage_signature(stage: Stage, signature: Mapping[str, Any], options: Any, *,
             "tokenizer": signature["tokenizer"],
             "corpora": {} if options.maps is not None else reads,
             "maps": kept if options.maps is not None else {},
-            "options": {n: getattr(options, n) for n in stage.shaping(maps=options.maps is not None)},
+            # The signature has a hash in place of a second model's name.
+            "options": {
+                n: signature["options"].get(n, getattr(options, n))
+                for n in stage.shaping(maps=options.maps is not None)
+            },
             "seed": signature["seed"],
             "after": {name: before[name] for name in stage.after if name in before},
         }

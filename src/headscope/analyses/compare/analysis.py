@@ -19,10 +19,16 @@ ANALYSIS = Analysis(
     ),
     command=Command(
         name="compare",
+        models=("model", "other"),
         help=(
             "Compare the heads of two models on one text.\n\nWhich heads attend elsewhere after fine-tuning, with an "
             "adapter, or in another seed? A divergence near zero is a finding, too: the head is the same."
         ),
     ),
-    head_measures=(HeadMeasures(table="head_changes", topic="Change", labels="tables:HEAD_LABELS"),),
+    head_measures=(
+        HeadMeasures(
+            table="head_changes", values=("change",), measure="change", topic="Change", labels="tables:HEAD_LABELS"
+        ),
+        HeadMeasures(table="head_changes", values=("ceiling", "other_layer", "other_head")),
+    ),
 )

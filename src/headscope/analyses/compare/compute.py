@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.compare.pairs import HeadChanges, head_changes
-from headscope.analyses.compare.sums import ChangeAccumulator
+from headscope.analyses.compare.sums import ChangeAccumulator, pairs_of_kinds
 from headscope.analyses.compare.tables import HEAD_CHANGES, MEASURE_CHANGES
 from headscope.analyses.measurement import Measurement, StageResult
 from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.model_source import TileSource
 from headscope.attention.model.pair_source import SECOND, PairSource, joint_layout
 from headscope.errors import OptionError
+from headscope.models.anatomy import KindLayout
 from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.inference.confidence import interval_of
@@ -30,7 +31,7 @@ class PairText(TextOfRun):
 
     Attributes:
         run: run of the first model.
-        control: seed of random weights of the first model, read in place of the second; None for the second model.
+        control: seed of random weights of the second model's shape, read in place of it; None for the second model.
     """
 
     run: ModelRun
@@ -38,10 +39,8 @@ class PairText(TextOfRun):
 
     def source(self) -> TileSource:
         """Return the stream of tiles over the text."""
-        if self.control is not None:
-            return PairSource(self.run.source(), self.run.over((), control=self.control))
         assert self.run.second is not None
-        return PairSource(self.run.source(), self.run.second.source(()))
+        return PairSource(self.run.source(), self.run.second.source((), control=self.control))
 
 
 class CompareMeasurement(Measurement[ModelRun]):
@@ -51,33 +50,41 @@ class CompareMeasurement(Measurement[ModelRun]):
         """Raise an error for two models that cannot be compared.
 
         Raises:
-            OptionError: there is no second model, or the models have no kind of attention in common.
+            OptionError: there is no second model, or heads of one number are compared and the models differ in shape.
         """
         if self.run.second is None:
             raise OptionError("a comparison needs a second model; name it with --other")
+        shapes = [(first.layers, first.heads, second.layers, second.heads) for first, second in self._pairs]
+        if not self.every_pair and any(shape[:2] != shape[2:] for shape in shapes):
+            raise OptionError(
+                "--pairs same compares heads of one number, and the models differ in their numbers of layers or heads; "
+                "leave it out, or give --pairs matched"
+            )
+
+    @property
+    def _layout(self) -> tuple[KindLayout, ...]:
+        assert self.run.second is not None
+        return joint_layout(self.run.layout, self.run.second.anatomy.layout)
+
+    @property
+    def _pairs(self) -> list[tuple[KindLayout, KindLayout]]:
+        return pairs_of_kinds(self._layout)
+
+    def _changes(self) -> ChangeAccumulator:
+        return ChangeAccumulator(
+            self._layout, seed=self.run.options.seed, every_pair=self.every_pair, by_word=self.run.by_word
+        )
 
     def scans(self) -> Iterator[Scan]:
         """Yield the pass of the two models over the text, and that of the first model and random weights."""
-        assert self.run.second is not None
-        layout = joint_layout(self.run.layout, self.run.second.anatomy.layout)
-        seed, every_pair = self.run.options.seed, self.every_pair
-        sums = [ChangeAccumulator(layout, seed=seed, every_pair=every_pair), StatsAccumulator(layout)]
+        sums = [self._changes(), StatsAccumulator(self._layout)]
         yield Scan(PairText(self.run), sums, label="comparing two models", local=True)
         if self.run.controls:
-            layout = joint_layout(self.run.layout, self.run.layout)
-            random = PairText(self.run, control=0)
-            yield Scan(
-                random,
-                [ChangeAccumulator(layout, seed=seed, every_pair=every_pair)],
-                RANDOM,
-                label="random weights",
-                local=True,
-            )
+            yield Scan(PairText(self.run, control=0), [self._changes()], RANDOM, label="random weights", local=True)
 
     @property
     def every_pair(self) -> bool:
         """True if heads are matched by their attention, not by their number."""
-        assert self.run.second is not None
         if self.run.options.pairs is not None:
             return self.run.options.pairs == "matched"
         return not same_lineage(self.run)
@@ -113,7 +120,7 @@ def same_lineage(run: ModelRun, *, least: float = 0.5) -> bool:
     import torch
 
     assert run.second is not None
-    if run.layout != run.second.anatomy.layout:
+    if run.by_word or run.layout != run.second.anatomy.layout:
         return False
     first, second = (model.get_input_embeddings().weight for model in (run.loaded.model, run.second.loaded.model))
     if first.shape != second.shape:
@@ -133,6 +140,7 @@ def change_table(results: Sequence[HeadChanges]) -> pd.DataFrame:
             "ci_high": result.change.high[pair],
             "verdict": result.verdict[pair],
             "ceiling": result.ceiling[pair],
+            "match": result.match[pair],
             "n_rows": result.rows,
             "n_documents": result.documents,
         }
@@ -147,9 +155,9 @@ def measure_table(stats: StatsAccumulator, results: Sequence[HeadChanges]) -> pd
     stacked, rows = stats.sums.stacked(), []
     for result in results:
         sides = []
-        for prefix, heads in (("", result.first), (SECOND, result.second)):
-            values = stacked[f"weight.{prefix}{result.kind}"][:, heads[:, 0], heads[:, 1]]
-            counts = stacked[f"n_weight.{prefix}{result.kind}"][:, None]
+        for kind, heads in ((result.kind, result.first), (SECOND + result.other_kind, result.second)):
+            values = stacked[f"weight.{kind}"][:, heads[:, 0], heads[:, 1]]
+            counts = stacked[f"n_weight.{kind}"][:, None]
             sides.append((values, np.broadcast_to(counts, values.shape)))
         (first, n_first), (second, n_second) = sides
         estimate = difference(second, n_second, first, n_first)
@@ -183,4 +191,5 @@ def measure_table(stats: StatsAccumulator, results: Sequence[HeadChanges]) -> pd
 
 def _heads(result: HeadChanges, pair: int) -> dict[str, object]:
     (layer, head), (other_layer, other_head) = result.first[pair] + 1, result.second[pair] + 1
-    return {"kind": result.kind, "layer": layer, "head": head, "other_layer": other_layer, "other_head": other_head}
+    here = {"kind": result.kind, "layer": layer, "head": head}
+    return here | {"other_kind": result.other_kind, "other_layer": other_layer, "other_head": other_head}

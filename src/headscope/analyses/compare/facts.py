@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,8 @@ from headscope.statistics.statistic_catalog import STATISTICS, is_share
 class Changed(Fact):
     """The heads that changed, those that are the same, and the number of those undecided, of one kind.
 
-    `heads` are the changed heads, the most changed first; `largest` is the change of the first.
+    `heads` are the changed heads, the most changed first; `largest` is the change of the first; `matched` is True if
+    heads were paired by their attention.
     """
 
     kind: Kind
@@ -33,6 +34,24 @@ class Changed(Fact):
     largest: Cell | None
     same: int
     undecided: int
+    matched: bool
+    topic = "compare"
+    rank = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matched(Fact):
+    """The heads of one kind that have a match in the other model, and the first pair, whose divergence is smallest.
+
+    `partner` is the head of the other model in the first pair; `nearest` is its divergence.
+    """
+
+    kind: Kind
+    other: str
+    of: int
+    heads: Sequence[HeadRef]
+    partner: str
+    nearest: Cell | None
     topic = "compare"
     rank = 5
 
@@ -77,7 +96,8 @@ MOST_DESCRIBED = 5
 
 def compare_facts(about: Context) -> Iterator[Fact]:
     """Yield the verdicts on the heads of each kind."""
-    other = about.run.manifest.get("compare", {}).get("other", "")
+    facts = about.run.manifest.get("compare", {})
+    other, matched = facts.get("other", ""), facts.get("matched", False)
     for kind in about.kinds:
         rows = _rows(about, kind)
         if not rows:
@@ -86,22 +106,40 @@ def compare_facts(about: Context) -> Iterator[Fact]:
         if not tested:
             yield Untested(kind=kind, other=other)
             continue
+        if any(row["match"] for row in tested):
+            pairs = [row for row in reversed(tested) if row["match"] == "yes"]
+            yield Matched(
+                kind=kind,
+                other=other,
+                of=len(tested),
+                heads=[_head(kind, row) for row in pairs],
+                partner=_partner(pairs[0]) if pairs else "",
+                nearest=cell_of(pairs[0], "change") if pairs else None,
+            )
         changed = [row for row in tested if row["verdict"] == CHANGED]
         same = sum(row["verdict"] == SAME for row in tested)
         yield Changed(
             kind=kind,
             other=other,
             of=len(tested),
-            heads=[numbered(kind.name, int(row["layer"]), int(row["head"])) for row in changed],
+            heads=[_head(kind, row) for row in changed],
             largest=cell_of(changed[0], "change") if changed else None,
             same=same,
             undecided=len(tested) - len(changed) - same,
+            matched=matched,
             figure=kind.shaded({(int(row["layer"]), int(row["head"])): float(row["change"]) for row in rows}),
         )
-        for row in changed[:MOST_DESCRIBED]:
+        for row in changed[: 0 if matched else MOST_DESCRIBED]:
             if differences := _differences(about, kind, int(row["layer"]), int(row["head"])):
-                head = numbered(kind.name, int(row["layer"]), int(row["head"]))
-                yield Differs(kind=kind, head=head, differences=differences)
+                yield Differs(kind=kind, head=_head(kind, row), differences=differences)
+
+
+def _head(kind: Kind, row: Mapping[str, Any]) -> HeadRef:
+    return numbered(kind.name, int(row["layer"]), int(row["head"]))
+
+
+def _partner(row: Mapping[str, Any]) -> str:
+    return f"{int(row['other_layer'])}-{int(row['other_head'])}"
 
 
 def _differences(about: Context, kind: Kind, layer: int, head: int) -> list[tuple[str, Cell]]:
@@ -118,11 +156,12 @@ def change_rows(about: Context, kind: Kind) -> list[Row]:
     """Return a row for each pair of heads, the most changed first."""
     return [
         {
-            "head": numbered(kind.name, int(row["layer"]), int(row["head"])),
-            "other": f"{int(row['other_layer'])}-{int(row['other_head'])}",
+            "head": _head(kind, row),
+            "other": _partner(row),
             "change": cell_of(row, "change"),
             "ceiling": row["ceiling"],
             "verdict": row["verdict"],
+            "match": row["match"],
         }
         for row in _rows(about, kind)
     ]
@@ -132,7 +171,8 @@ def _rows(about: Context, kind: Kind) -> list[dict[str, Any]]:
     table = about.run.tables.get("head_changes")
     if table is None:
         return []
-    return records(table[table["kind"] == kind.name].sort_values("change", ascending=False))
+    rows = table[table["kind"] == kind.name].sort_values("change", ascending=False)
+    return records(rows.assign(match=rows["match"].astype(object).map({True: "yes", False: "no"}).fillna("")))
 
 
 PAGE = Page(__name__, compare_facts, uses=(change_rows,))

@@ -9,9 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.compare.sums import ChangeSums
-from headscope.statistics.inference.confidence import Interval, ratio_interval
+from headscope.attention.model.pair_source import SECOND
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.inference.confidence import Interval, interval_of, ratio_interval
+from headscope.statistics.inference.estimate import difference
 from headscope.statistics.inference.significance import passing
 
+MATCH_QUANTILE = 0.05
+"""A match is nearer than this quantile of pairs assigned to random weights."""
 MARGIN = 0.01
 """Equivalence margin, nats: heads that differ by less are the same."""
 SAME_LEVEL = 0.015
@@ -25,22 +30,26 @@ class HeadChanges:
     """The change of each pair of heads, in the order of the first model's heads.
 
     Attributes:
-        kind: kind of attention.
+        kind: kind of attention in the first model.
+        other_kind: kind of attention in the second model.
         first: 0-based layer and head in the first model, `[pair, 2]`.
         second: 0-based layer and head in the second model, `[pair, 2]`.
         change: mean divergence over rows, nats, `[pair]`.
         verdict: one of `VERDICTS`; None with fewer than 10 documents.
         ceiling: the same divergence against random weights; NaN if it was not measured.
+        match: True or False for each pair that was chosen by its attention; None where it was not tested.
         rows: number of rows that were read.
         documents: number of documents, or of their groups.
     """
 
     kind: str
+    other_kind: str
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     change: Interval
     verdict: NDArray[np.object_]
     ceiling: NDArray[np.float64]
+    match: NDArray[np.object_]
     rows: int
     documents: int
 
@@ -56,31 +65,66 @@ def head_changes(
 
     Args:
         sums: sums of the two models.
-        random: sums of the first model and of one with random weights.
+        random: sums of the first model and of random weights of the second model's shape.
         every_pair: whether `sums` has all pairs of heads.
         seed: seed of the halves.
         margin: equivalence margin, nats.
     """
-    heads = np.stack(np.divmod(np.arange(sums.first.layers * sums.first.heads), sums.first.heads), axis=1)
-    first, second = heads, heads
+    first = _heads(np.arange(sums.first.layers * sums.first.heads), sums.first)
+    second = first
     by_group = sums.sums.reshape(len(sums.sums), -1)
     if every_pair:
         own, partner = assigned(sums.sums.sum(0))
-        first = heads[own]
-        second = np.stack(np.divmod(partner, sums.second.heads), axis=1)
+        first, second = first[own], _heads(partner, sums.second)
         by_group = judged(sums.sums, sums.rows, own, seed=seed)
-    rows = sums.rows[:, None].astype(np.float64)
-    interval_at = partial(ratio_interval, by_group, np.broadcast_to(rows, by_group.shape), scale="positive")
+    rows = np.broadcast_to(sums.rows[:, None].astype(np.float64), by_group.shape)
+    interval_at = partial(ratio_interval, by_group, rows, scale="positive")
+    ceiling = _ceiling(random, len(first), every_pair=every_pair)
+    match = np.full(len(first), None, dtype=object)
+    if every_pair and sums.permuted is not None and not np.isnan(ceiling).all():
+        permuted = judged(sums.permuted, sums.rows, own, seed=seed, one_to_one=False)
+        below = difference(by_group, rows, permuted, rows)
+        match = matches(
+            lambda level: interval_of(below, scale="real", confidence=level),
+            lambda level: interval_at(confidence=level),
+            threshold=float(np.quantile(ceiling, MATCH_QUANTILE)),
+        )
     return HeadChanges(
         kind=sums.kind,
+        other_kind=sums.second.kind.removeprefix(SECOND),
         first=first,
         second=second,
         change=interval_at(),
         verdict=verdicts(lambda level: interval_at(confidence=level), margin=margin),
-        ceiling=_ceiling(random, len(first), every_pair=every_pair),
+        ceiling=ceiling,
+        match=match,
         rows=int(sums.rows.sum()),
         documents=int((sums.rows > 0).sum()),
     )
+
+
+def _heads(numbers: NDArray[np.int64], layout: KindLayout) -> NDArray[np.int64]:
+    return np.stack(np.divmod(numbers, layout.heads), axis=1)
+
+
+def matches(
+    below_permuted: Callable[[float], Interval], change: Callable[[float], Interval], *, threshold: float
+) -> NDArray[np.object_]:
+    """Return True for each pair of heads that attend more alike than chance allows; None without an interval.
+
+    A pair is a match if its divergence lies below that of the best permuted head of the other model, and below a
+    threshold from random weights: both whole intervals, each at a false discovery rate of 5% over pairs.
+
+    Args:
+        below_permuted: function that returns the intervals of the divergence minus that of the best permuted head.
+        change: function that returns the intervals of the divergence.
+        threshold: the quantile `MATCH_QUANTILE` of the divergences of pairs assigned to random weights.
+    """
+    one = passing(below_permuted, lambda interval: np.nan_to_num(interval.high, nan=np.inf) < 0)
+    other = passing(change, lambda interval: np.nan_to_num(interval.high, nan=np.inf) < threshold)
+    match: NDArray[np.object_] = ((one == True) & (other == True)).astype(object)  # noqa: E712
+    match[[each is None for each in one]] = None
+    return match
 
 
 def verdicts(interval_at: Callable[[float], Interval], *, margin: float = MARGIN) -> NDArray[np.object_]:
@@ -112,7 +156,7 @@ def assigned(cost: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def judged(
-    sums: NDArray[np.float64], rows: NDArray[Any], first: NDArray[np.int64], *, seed: int
+    sums: NDArray[np.float64], rows: NDArray[Any], first: NDArray[np.int64], *, seed: int, one_to_one: bool = True
 ) -> NDArray[np.float64]:
     """Return the divergence of each head and its partner by group, the partner chosen on the other half of the groups.
 
@@ -121,6 +165,7 @@ def judged(
         rows: number of rows, `[group]`.
         first: heads of the first model that have a partner on all documents.
         seed: seed of the halves.
+        one_to_one: whether no two heads have the same partner; otherwise each has the nearest head.
     """
     groups = len(sums)
     half = np.random.default_rng([seed, 48]).permutation(groups) % 2
@@ -129,14 +174,13 @@ def judged(
         chosen_on, measured_on = half != part, half == part
         if not rows[chosen_on].any():
             chosen_on = ~chosen_on
-        own, partner = assigned(sums[chosen_on].sum(0))
-        partners = dict(zip(own, partner, strict=True))
-        left = [head for head in first if head not in partners]
-        # A head that has no partner on one half is compared with its best head there.
-        mean = sums[chosen_on].sum(0)
-        partners |= {head: int(mean[head].argmin()) for head in left}
-        of_head = np.array([partners[head] for head in first])
-        by_group[measured_on] = sums[measured_on][:, first, of_head]
+        cost = sums[chosen_on].sum(0)
+        # A head that has no partner on this half is compared with its nearest head there.
+        partner = cost.argmin(axis=1)
+        if one_to_one:
+            own, best = assigned(cost)
+            partner[own] = best
+        by_group[measured_on] = sums[measured_on][:, first, partner[first]]
     return by_group
 
 

@@ -1,6 +1,7 @@
 """The tables of a comparison: the change of each pair of heads, and the measures in which they differ."""
 
 from headscope.analyses.compare.pairs import MARGIN, VERDICTS
+from headscope.attention.head_id import KINDS
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import (
     FEW,
@@ -19,6 +20,7 @@ from headscope.statistics.tables.columns import (
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _PARTNER = (
+    text("other_kind", "kind of attention of its partner in the other model", choices=KINDS),
     Column("other_layer", "layer of its partner in the other model, from 1", "int64", bounds=FROM_ONE),
     Column("other_head", "head of its partner in that layer, from 1", "int64", bounds=FROM_ONE),
 )
@@ -40,6 +42,13 @@ HEAD_CHANGES = TableSchema(
             choices=VERDICTS,
         ),
         Column("ceiling", "divergence against random weights", unit="nats", missing="no controls", bounds=POSITIVE),
+        Column(
+            "match",
+            "whether the two attend more alike than chance allows: the divergence is below that of the other model's "
+            "nearest head with permuted keys, and below the 5% quantile of pairs assigned to random weights",
+            "boolean",
+            missing="heads of one number, no controls, or too few documents",
+        ),
         count("n_rows", "rows"),
         count("n_documents", "documents"),
     ),
@@ -61,4 +70,4 @@ MEASURE_CHANGES = TableSchema(
     key=("kind", "layer", "head", "statistic"),
 )
 TABLES = (HEAD_CHANGES, MEASURE_CHANGES)
-HEAD_LABELS = {"change": MeasureLabel(label="change", unit="nats")}
+HEAD_LABELS = {(): MeasureLabel(label="change between the models", unit="nats")}

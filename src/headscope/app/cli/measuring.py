@@ -11,6 +11,7 @@ from headscope.app.run_arguments import WantedFiles, in_order, options_taken, po
 from headscope.declarations.analysis import Analysis, Command
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
+from headscope.errors import OptionError
 
 
 def command_of(
@@ -28,8 +29,19 @@ def command_of(
     taken = in_order(options_taken(analysis, command, options_of(declaring)))
     reads_text = any(option.name == "text" for option in taken)
 
-    @o.takes(*command.reworded, *command.shown, *folder_of_tables, *named, *taken, QUIET, files=reads_text)
+    @o.takes(
+        *command.reworded,
+        *command.shown,
+        *folder_of_tables,
+        *named,
+        *taken,
+        QUIET,
+        files=reads_text and not command.models,
+        models=bool(command.models),
+    )
     def run(**values: Any) -> None:
+        if command.models:
+            values |= named_models(command, values.pop("models") or (), values)
         files = pop_files(analysis, command.files, values)
         shown = {option.name: values.pop(option.name) for option in command.shown}
         out, quiet = values.pop("out", None), values.pop("quiet")
@@ -42,6 +54,27 @@ def command_of(
 
     run.__doc__ = command.help
     return run
+
+
+def named_models(command: Command, typed: Sequence[str], values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the models that were typed as positional arguments, by the names of their options.
+
+    Args:
+        command: command that takes models.
+        typed: the positional arguments.
+        values: values of all options.
+
+    Raises:
+        OptionError: there are too many or too few models.
+    """
+    free = [name for name in command.models if values[name] is None]
+    named = dict(zip(free, typed))
+    number = len(typed) + len(command.models) - len(free)
+    if len(typed) > len(free) or any(name not in named and values[name] is None for name in command.models[1:]):
+        raise OptionError(
+            f"{command.name} expects two models, as in `headscope {command.name} A B --text my.txt`; came {number}"
+        )
+    return named
 
 
 def run_command(

@@ -4,11 +4,14 @@ from collections.abc import Set
 from copy import copy
 from dataclasses import replace
 
+import numpy as np
+
 from headscope.attention.model.model_pass import TileConsumer
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.model.segment_source import SegmentSource
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch, of_one_length
+from headscope.encoding.segment import NO_WORD, Segment
 from headscope.models.anatomy import KindLayout, Together
 
 SECOND = "second "
@@ -25,10 +28,11 @@ class PairSource(SegmentSource):
 
     An accumulator gets first the tiles of the first model, then those of the second, whose kinds of attention have
     names of their own (`joint_layout`). All accumulators therefore work with two models as with two kinds of attention.
+    If segments have partners, the second model reads these, and both sides keep the words that both have.
 
     Args:
         first: first model, over the segments.
-        second: second model, with the same tokenizer; its own segments are not read.
+        second: second model; its own segments are not read.
     """
 
     def __init__(self, first: ModelSource, second: ModelSource) -> None:
@@ -40,14 +44,30 @@ class PairSource(SegmentSource):
         """Compute the batches one by one; see `TileSource`."""
         together = _stricter(self.first.anatomy.together, self.second.anatomy.together)
         for batch in self.batches:
-            for segments in of_one_length(batch, together=together):
+            for segments in of_one_length(batch, together=together, lengths=_lengths):
                 parts = _Parts(consumer)
-                for source, prefix in ((self.first, ""), (self.second, SECOND)):
+                sides = zip(*map(_sides, segments), strict=True)
+                for source, prefix, side in zip((self.first, self.second), ("", SECOND), sides, strict=True):
                     part = copy(source)
-                    part.batches = [segments]
+                    part.batches = [list(side)]
                     parts.prefix = prefix
                     part.run(parts, needs)
                 parts.close()
+
+
+def _lengths(segment: Segment) -> tuple[int, int]:
+    return len(segment), len(segment.partner or segment)
+
+
+def _sides(segment: Segment) -> tuple[Segment, Segment]:
+    """Return the inputs of the two models; where their tokens differ, with the words that both inputs have."""
+    if (partner := segment.partner) is None:
+        return segment, segment
+    here, there = segment.word_ids, partner.word_ids
+    return (
+        replace(segment, word_ids=np.where(np.isin(here, there), here, NO_WORD)),
+        replace(partner, word_ids=np.where(np.isin(there, here), there, NO_WORD)),
+    )
 
 
 class _Parts:

@@ -56,11 +56,13 @@ class PieceWords:
         ids: index of each piece's word, from 0; `NO_WORD` for special tokens and pieces outside words, `[piece]`.
         spans: first character and end of each word, `[word, 2]`; empty if lines were joined.
         note: reason why some words are the tokenizer's (`ACROSS`, `LONG`, `UNTRACED`); empty if none is.
+        text: the text; empty if lines were joined, or if the words are not known.
     """
 
     ids: NDArray[np.int64]
     spans: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     note: str = ""
+    text: str = field(default="", repr=False)
 
     @classmethod
     def none(cls, pieces: int, *, note: str = "") -> "PieceWords":
@@ -158,7 +160,7 @@ def piece_words(
     for piece in np.flatnonzero(~(covers | special)[:-1])[::-1].tolist():
         if ends[piece] == starts[piece + 1] and not text[starts[piece] : ends[piece]].strip():
             ids[piece] = ids[piece + 1]
-    return PieceWords(ids=ids, spans=spans, note=note)
+    return PieceWords(ids=ids, spans=spans, note=note, text=text)
 
 
 def _joined(

@@ -24,6 +24,8 @@ _JSON = {
     "tokenizer_config.json": MOST_TOKENIZER,
     **dict.fromkeys(("special_tokens_map.json", "added_tokens.json", "generation_config.json"), MOST_BYTES),
 }
+ADAPTER = "adapter_config.json"
+"""The file of an adapter's folder that describes it."""
 MOST_LAYERS = 1000
 MOST_LABELS = 100_000
 _SHARED = 64  # layers that may share their weights, as ALBERT's do
@@ -70,12 +72,19 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
         ModelError: the folder is refused; gives the error, the expected content, and what to do.
     """
     check_files(folder)
-    has_adapter = (folder / "adapter_config.json").is_file()
+    has_adapter = (folder / ADAPTER).is_file()
     if not (folder / "config.json").is_file():
-        alone = "; it holds an adapter alone: merge that into its model with peft's merge_and_unload"
+        if (folder / "manifest.json").is_file():
+            hint = "; it holds a finished run, which has no weights: give the model that the run read"
+        elif has_adapter:
+            hint = (
+                "; it holds an adapter alone: headscope compare MODEL ADAPTER compares it with its model, or merge it "
+                "into its model with peft's merge_and_unload"
+            )
+        else:
+            hint = ""
         raise ModelError(
-            f"{shown(name)} has no config.json; expected a model folder as save_pretrained writes it"
-            f"{alone if has_adapter else ''}"
+            f"{shown(name)} has no config.json; expected a model folder as save_pretrained writes it{hint}"
         )
     if has_adapter:
         # If peft is installed, transformers reads an adapter, including pickles; if it is not, the adapter is ignored.

@@ -47,7 +47,7 @@ def read_headers(folder: Path) -> WeightFiles:
                 f"are checked; {_AGAIN}, or take it out of the folder"
             )
     files = [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else _shards(folder)
-    headers = [_read_header(file) for file in files]
+    headers = [read_header(file) for file in files]
     return WeightFiles(sum(each.tensors for each in headers), sum(each.numbers for each in headers))
 
 
@@ -80,8 +80,12 @@ def _shards(folder: Path) -> list[Path]:
     return files
 
 
-def _read_header(path: Path) -> WeightFiles:
-    """Check one file: first its length against its header, then the header by safetensors' own rules."""
+def read_header(path: Path) -> WeightFiles:
+    """Check one file: first its length against its header, then the header by safetensors' own rules.
+
+    Raises:
+        ModelError: it is a pickle, or is incomplete.
+    """
     size = path.stat().st_size
     with path.open("rb") as file:
         begin = file.read(8)

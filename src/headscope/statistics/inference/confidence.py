@@ -95,7 +95,7 @@ def interval_of(
         counts: number of answers behind a share, needed if all are right or all wrong.
         confidence: confidence level of the interval.
     """
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if scale == "share":
             number = np.broadcast_to(counts, estimate.value.shape)
             low, high = share_ends(estimate, number, confidence=confidence)
