@@ -63,6 +63,7 @@ class Command:
         files: files that it can write.
         tells_run: whether it prints notes on the text.
         models: options whose values, names of models, its positional arguments are; text files if empty.
+        page: `module:function` that writes a page of the run (a `Study`) into its folder and returns the page's path.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Command:
     files: tuple[OutputFile, ...] = ()
     tells_run: bool = False
     models: tuple[str, ...] = ()
+    page: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@ ANALYSIS = Analysis(
     command=Command(
         name="compare",
         models=("model", "other"),
+        page="pair_page:write_page",
         help=(
             "Compare the heads of two models on one text.\n\nWhich heads attend elsewhere after fine-tuning, with an "
             "adapter, or in another seed? A divergence near zero is a finding, too: the head is the same."

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from headscope.analyses.compare.examples import example_table
 from headscope.analyses.compare.pairs import HeadChanges, head_changes
 from headscope.analyses.compare.sums import ChangeAccumulator, pairs_of_kinds
 from headscope.analyses.compare.tables import HEAD_CHANGES, MEASURE_CHANGES
@@ -105,8 +106,16 @@ class CompareMeasurement(Measurement[ModelRun]):
             tables={
                 "head_changes": change_table(results),
                 "measure_changes": measure_table(sums.of(StatsAccumulator), results),
+                "compare_examples": example_table(self.run, results),
             },
-            facts={"compare": {"other": self.run.second.loaded.name, "matched": self.every_pair, "margin": margin}},
+            facts={
+                "compare": {
+                    "other": self.run.second.loaded.name,
+                    "matched": self.every_pair,
+                    "margin": margin,
+                    "shapes": {first.kind: [second.layers, second.heads] for first, second in self._pairs},
+                }
+            },
             state=changes.state(),
         )
 

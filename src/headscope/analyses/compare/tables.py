@@ -7,6 +7,7 @@ from headscope.statistics.tables.columns import (
     FEW,
     FROM_ONE,
     HEAD,
+    IN_SEGMENT,
     KIND,
     LAYER,
     POSITIVE,
@@ -69,5 +70,25 @@ MEASURE_CHANGES = TableSchema(
     ),
     key=("kind", "layer", "head", "statistic"),
 )
-TABLES = (HEAD_CHANGES, MEASURE_CHANGES)
+_SIDES = tuple(
+    Column(f"{prefix}{name}", f"{what}{of}", kind, unit="share" if name == "weights" else "")
+    for prefix, of in (("", ""), ("other_", " of its partner"))
+    for name, what, kind in (
+        ("tokens", "readable tokens of the rows", "list of text"),
+        ("keys", "readable tokens of the columns", "list of text"),
+        ("weights", "attention weights, row by row", "list of float64"),
+    )
+)
+COMPARE_EXAMPLES = TableSchema(
+    name="compare_examples",
+    meaning="The attention of the most changed heads and of their partners on the same sentences.",
+    columns=(
+        *(KIND, LAYER, HEAD),
+        Column("rank", "1 for the sentence in which the two differ most", "int64", bounds=FROM_ONE),
+        *IN_SEGMENT,
+        *_SIDES,
+    ),
+    key=("kind", "layer", "head", "rank"),
+)
+TABLES = (HEAD_CHANGES, MEASURE_CHANGES, COMPARE_EXAMPLES)
 HEAD_LABELS = {(): MeasureLabel(label="change between the models", unit="nats")}

@@ -102,6 +102,8 @@ def run_command(
 
     with ProgressPrinter(quiet=quiet, options=options) as watch:
         from headscope.prepare.prepared_run import prepare
+        from headscope.present.study import open_study
+        from headscope.reporting.study_words import STUDY_WORDS
         from headscope.running.stages import measure, stages_of
         from headscope.running.writing import read_stages, write_run
 
@@ -114,6 +116,8 @@ def run_command(
     by_name = {result.name: result for result in results}
     # Files are written before anything is printed, because the reader of a pipe may leave at any line.
     written = write_files(analysis, files, by_name)
+    if out is not None and command.page:
+        written.append(f"page: {analysis.load(command.page)(open_study(out, words=STUDY_WORDS))}")
     stage_names = {stage.name for stage in analysis.stages}
     of_stages = [result for result in results if result.name in stage_names]
     show(_results_as_text(analysis, of_stages, run, shown))

@@ -1,0 +1,157 @@
+"""The page of a comparison: two linked head grids, and the two heads of a pair on the same sentences."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.compare.facts import LEAST_POINTS, PAGE
+from headscope.analyses.compare.pairs import CHANGED
+from headscope.present.cells import records
+from headscope.present.kinds import Kind
+from headscope.present.report_parts import Context, linked
+from headscope.present.study import Study
+from headscope.present.words import capital, count, plain
+from headscope.statistics.inference.significance import SIGNIFICANT
+from headscope.statistics.statistic_catalog import is_share
+from headscope.storage.atomic import write_bytes
+from headscope.views.markup import Page, assemble, el
+from headscope.views.quantize import write_weights
+from headscope.visible import short_name
+
+FILE = "compare.html"
+STYLES = ("core/base.css", "report/grid.css", "report/sections.css", "report/compare.css", "report/print.css")
+MOST_MEASURES = 6
+"""Number of statistics that a pair's card lists, the largest difference first."""
+
+
+def write_page(study: Study) -> Path:
+    """Write the page next to the manifest of a run, atomically, and return its path.
+
+    Raises:
+        OSError: the folder is not writable.
+    """
+    path = study.path / FILE
+    write_bytes(path, render_comparison(study).encode("utf-8"))
+    return path
+
+
+def render_comparison(study: Study) -> str:
+    """Return the comparison as one self-contained HTML page."""
+    about = Context.of(study)
+    manifest = study.manifest
+    names = [short_name(plain(name)) for name in (manifest["signature"]["model"]["name"], manifest["compare"]["other"])]
+    read, matched = manifest["counts"], manifest["compare"]["matched"]
+    size = [f"{count(kind.size, kind.noun)} in {count(kind.layers, 'layer')}" for kind in about.kinds]
+    documents = f"{count(int(read['segments']), 'segment')} from {count(int(read['documents_used']), 'document')}"
+    grids = [
+        el(
+            "div",
+            el("h2", el("small", f"{side} "), name),
+            el("div", id=f"grid-{side}", class_="grid-box"),
+            class_="side",
+        )
+        for side, name in zip("AB", names, strict=True)
+    ]
+    body = el(
+        "main",
+        el("h1", f"What {'is alike in' if matched else 'changed between'} {names[0]} and {names[1]}?"),
+        el("p", " · ".join([*size, documents, plain(manifest.get("created", ""))[:10]]), class_="run"),
+        linked(PAGE.findings(about)),
+        el("div", class_="tabs", id="kinds"),
+        el("section", grids, class_="sides", aria_label="Head grids"),
+        el("p", id="readout", class_="readout", aria_live="polite"),
+        el("p", el("span", class_="scale", aria_hidden="true"), el("span", id="scale"), el("i", class_="framed"),
+           "match" if matched else "changed", class_="legend"),
+        el("article", id="pair", class_="card pair", aria_label="Pair of heads", tabindex=-1),
+        el("noscript", el("p", "The grids and the pairs of heads need JavaScript; the rest does not.")),
+        el("div", [section.html for section in PAGE.sections(about)], class_="evidence"),
+        el("footer", el("p", f"Made by headscope {plain(manifest.get('headscope', ''))}.")),
+    )  # fmt: skip
+    data = {
+        "names": names,
+        "matched": matched,
+        "kinds": [_of_kind(about, kind) for kind in about.kinds if _pairs(about, kind)],
+    }
+    return assemble(
+        Page(title=f"{names[0]} and {names[1]}", body=[body], data={"comparison": data}, entry=ENTRY, styles=STYLES)
+    )
+
+
+ENTRY = "report/compare_page.js"
+
+
+def _pairs(about: Context, kind: Kind) -> list[dict[str, Any]]:
+    """Return the pairs of a kind: the most changed first, or the most alike if they were matched."""
+    table = about.run.tables["head_changes"]
+    order = {"by": "change", "ascending": about.run.manifest["compare"]["matched"]}
+    return records(table[table["kind"] == kind.name].sort_values(**order))
+
+
+def _of_kind(about: Context, kind: Kind) -> dict[str, Any]:
+    """Return the pairs of a kind of attention in order, with their differences and sentences."""
+    facts = about.run.manifest["compare"]
+    (layers, heads), matched = facts["shapes"][kind.name], facts["matched"]
+    return {
+        "kind": kind.name,
+        "label": capital(kind.noun),
+        "first": [kind.layers, kind.heads_per_layer],
+        "second": [layers, heads],
+        "pairs": [
+            {
+                "first": (row["layer"] - 1) * kind.heads_per_layer + row["head"] - 1,
+                "second": (row["other_layer"] - 1) * heads + row["other_head"] - 1,
+                **{name: _number(row[name]) for name in ("change", "ci_low", "ci_high", "ceiling")},
+                "framed": row["match"] is True if matched else row["verdict"] == CHANGED,
+                "verdict": row["verdict"] if isinstance(row["verdict"], str) else "not tested",
+                "measures": _measures(about, row),
+                "sentences": _sentences(about, row),
+            }
+            for row in _pairs(about, kind)
+        ],
+    }
+
+
+def _of_head(table: pd.DataFrame, row: dict[str, Any]) -> pd.DataFrame:
+    same: pd.Series = (table["kind"] == row["kind"]) & (table["layer"] == row["layer"]) & (table["head"] == row["head"])
+    return table.loc[same]
+
+
+def _measures(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the statistics in which a pair differs, the largest difference first."""
+    rows = _of_head(about.run.tables["measure_changes"], row)
+    rows = rows[(rows["q_value"] < SIGNIFICANT) & (rows["difference"].abs() >= LEAST_POINTS)]
+    order = rows["difference"].abs().sort_values(ascending=False).index[:MOST_MEASURES]
+    numbers = ("first", "second", "difference", "ci_low", "ci_high")
+    return [
+        {
+            "label": capital(about.words.statistics[each["statistic"]]),
+            "share": is_share(each["statistic"]),
+            **{name: _number(each[name]) for name in numbers},
+        }
+        for each in records(rows.loc[order])
+    ]
+
+
+def _sentences(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
+    table = about.run.tables.get("compare_examples")
+    if table is None:
+        return []
+    return [
+        {"first": _map(each, ""), "second": _map(each, "other_")}
+        for each in records(_of_head(table, row).sort_values("rank"))
+    ]
+
+
+def _map(row: dict[str, Any], prefix: str) -> dict[str, Any]:
+    queries, keys = ([plain(token) for token in row[prefix + name]] for name in ("tokens", "keys"))
+    weights = np.asarray(row[prefix + "weights"], np.float32).reshape(len(queries), len(keys))
+    return {"queries": queries, "keys": keys, "bytes": b64encode(write_weights(weights)).decode("ascii")}
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or not np.isfinite(value) else round(float(value), 6)
