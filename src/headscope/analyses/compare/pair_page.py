@@ -107,13 +107,19 @@ def _of_kind(about: Context, kind: Kind) -> dict[str, Any]:
                 "second": (row["other_layer"] - 1) * heads + row["other_head"] - 1,
                 **{name: _number(row[name]) for name in ("change", "ci_low", "ci_high", "ceiling")},
                 "framed": row["match"] is True if matched else row["verdict"] == CHANGED,
-                "verdict": row["verdict"] if isinstance(row["verdict"], str) else "not tested",
+                "verdict": _verdict(row, matched),
                 "measures": _measures(about, row),
                 "sentences": _sentences(about, row),
             }
             for row in _pairs(about, kind)
         ],
     }
+
+
+def _verdict(row: dict[str, Any], matched: bool) -> str:
+    if matched and isinstance(row["match"], bool):
+        return "match" if row["match"] else "no match"
+    return str(row["verdict"]) if isinstance(row["verdict"], str) else "not tested"
 
 
 def _of_head(table: pd.DataFrame, row: dict[str, Any]) -> pd.DataFrame:
