@@ -172,7 +172,7 @@ def test_a_script_that_would_end_its_element_is_refused(monkeypatch):
 
 ENTRIES = (
     *("report/report.js", "views/attention_page.js", "views/attention_widget.js", "atlas/atlas_page.js"),
-    *("explorer/explorer_page.js", "explorer/explorer_door.js", "report/compare_page.js"),
+    *("explorer/explorer_page.js", "explorer/explorer_door.js", "report/compare_page.js", "report/checkpoints_page.js"),
 )
 
 

@@ -64,6 +64,8 @@ class Command:
         tells_run: whether it prints notes on the text.
         models: options whose values, names of models, its positional arguments are; text files if empty.
         page: `module:function` that writes a page of the run (a `Study`) into its folder and returns the page's path.
+        several: `module:function` that shows more models than `models`: it gets the run of each with the last, and a
+            folder for their page, and returns lines to print.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Command:
     tells_run: bool = False
     models: tuple[str, ...] = ()
     page: str = ""
+    several: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

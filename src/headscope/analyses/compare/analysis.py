@@ -21,6 +21,7 @@ ANALYSIS = Analysis(
         name="compare",
         models=("model", "other"),
         page="pair_page:write_page",
+        several="checkpoints:write_checkpoints",
         help=(
             "Compare the heads of two models on one text.\n\nWhich heads attend elsewhere after fine-tuning, with an "
             "adapter, or in another seed? A divergence near zero is a finding, too: the head is the same."

@@ -105,7 +105,7 @@ def _of_kind(about: Context, kind: Kind) -> dict[str, Any]:
             {
                 "first": (row["layer"] - 1) * kind.heads_per_layer + row["head"] - 1,
                 "second": (row["other_layer"] - 1) * heads + row["other_head"] - 1,
-                **{name: _number(row[name]) for name in ("change", "ci_low", "ci_high", "ceiling")},
+                **{name: number(row[name]) for name in ("change", "ci_low", "ci_high", "ceiling")},
                 "framed": row["match"] is True if matched else row["verdict"] == CHANGED,
                 "verdict": _verdict(row, matched),
                 "measures": _measures(about, row),
@@ -137,7 +137,7 @@ def _measures(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
         {
             "label": capital(about.words.statistics[each["statistic"]]),
             "share": is_share(each["statistic"]),
-            **{name: _number(each[name]) for name in numbers},
+            **{name: number(each[name]) for name in numbers},
         }
         for each in records(rows.loc[order])
     ]
@@ -159,5 +159,6 @@ def _map(row: dict[str, Any], prefix: str) -> dict[str, Any]:
     return {"queries": queries, "keys": keys, "bytes": b64encode(write_weights(weights)).decode("ascii")}
 
 
-def _number(value: Any) -> float | None:
-    return None if value is None or not np.isfinite(value) else round(float(value), 6)
+def number(value: Any) -> float | None:
+    """Return a number with six decimals for the page; None if it is missing."""
+    return None if value is None or pd.isna(value) or not np.isfinite(value) else round(float(value), 6)

@@ -40,8 +40,13 @@ def command_of(
         models=bool(command.models),
     )
     def run(**values: Any) -> None:
+        typed: Sequence[str] = values.pop("models", None) or ()
+        if command.several and len(typed) > len(command.models):
+            for line in run_several(analysis, command, typed, values, declaring=declaring):
+                say(line)
+            return
         if command.models:
-            values |= named_models(command, values.pop("models") or (), values)
+            values |= named_models(command, typed, values)
         files = pop_files(analysis, command.files, values)
         shown = {option.name: values.pop(option.name) for option in command.shown}
         out, quiet = values.pop("out", None), values.pop("quiet")
@@ -75,6 +80,45 @@ def named_models(command: Command, typed: Sequence[str], values: Mapping[str, An
             f"{command.name} expects two models, as in `headscope {command.name} A B --text my.txt`; came {number}"
         )
     return named
+
+
+def run_several(
+    analysis: Analysis, command: Command, models: Sequence[str], values: dict[str, Any], *, declaring: type[RunOptions]
+) -> list[str]:
+    """Run a command for each of several models with the last of them, and return the lines that show the results.
+
+    Args:
+        analysis: analysis whose results are shown.
+        command: command of the analysis.
+        models: the models, in order.
+        values: values of all options; `out` is the folder of all runs and of their page.
+        declaring: class of the run options.
+
+    Raises:
+        OptionError: there is no `--out`, or a model is also named by an option.
+    """
+    from headscope.app.cli.progress_lines import ProgressPrinter
+
+    out, quiet = values.pop("out"), values.pop("quiet")
+    if out is None or any(values[name] is not None for name in command.models):
+        raise OptionError(
+            f"{command.name} with {len(models)} models compares each with the last and keeps every comparison; give "
+            f"--out FOLDER, and no {' or '.join(f'--{name}' for name in command.models)}"
+        )
+    studies, (first, last) = [], command.models
+    for number, model in enumerate(models[:-1], 1):
+        run_options = o.run_options(declaring, **{**values, first: model, last: models[-1]}, stages=analysis.measured)
+        with ProgressPrinter(quiet=quiet, options=run_options) as watch:
+            from headscope.prepare.prepared_run import prepare
+            from headscope.present.study import open_study
+            from headscope.reporting.study_words import STUDY_WORDS
+            from headscope.running.writing import write_run
+
+            folder = out / f"{number:02}"
+            write_run(prepare(run_options, watch=watch), folder, watch=watch)
+        studies.append(open_study(folder, words=STUDY_WORDS))
+    lines: list[str] = analysis.load(command.several)(studies, out)
+    return lines
 
 
 def run_command(

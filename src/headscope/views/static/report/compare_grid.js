@@ -1,4 +1,4 @@
-// Two head grids side by side: a cell a head, dark where it changed much, framed where it is shown to have changed (or, in other models, to match).
+// One head grid, or two side by side: a cell a head, dark where it changed much, framed where it is shown to have changed (or, in other models, to match).
 import { el } from "../core/dom.js";
 
 // A divergence with two digits that count: "0.0084", "0.31".
@@ -16,9 +16,23 @@ export class PairGrids {
 
   show(kind) {
     this.kind = kind;
-    this.top = Math.max(...kind.pairs.map((pair) => pair.change), 1e-9);
-    this.cells = ["first", "second"].map((side, which) => this.grid(side, which));
+    this.sides = ["first", "second"].slice(0, this.boxes.length);
+    this.cells = this.sides.map((side, which) => this.grid(side, which));
+    this.paint();
     this.open(kind.pairs[0]);
+  }
+
+  // Color the cells by how much their pairs differ, of which the most has the full color.
+  paint(top = Math.max(...this.kind.pairs.map((pair) => pair.change), 1e-9)) {
+    for (const pair of this.kind.pairs) {
+      for (const [which, side] of this.sides.entries()) {
+        const cell = this.cells[which][pair[side]];
+        cell.className = `amount${pair.framed ? " changed" : ""}`;
+        cell.style.setProperty("--amount", `${Math.round((100 * pair.change) / top)}%`);
+        cell.setAttribute("aria-label", this.described(pair));
+      }
+    }
+    this.name(this.opened);
   }
 
   grid(side, which) {
@@ -50,12 +64,10 @@ export class PairGrids {
 
   cell(side, index, pair) {
     const name = numberOf(this.kind[side], index);
-    const told = pair ? this.described(pair) : `Head ${name}: no partner`;
+    const told = pair ? null : `Head ${name}: no partner`;
     const act = pair ? { onclick: () => this.open(pair, true), onmouseover: () => this.name(pair), onfocus: () => this.name(pair) } : { onfocus: () => (this.readout.textContent = told) };
     const id = side === "first" ? `${this.kind.kind}-${name}` : null;
-    const look = pair ? `amount${pair.framed ? " changed" : ""}` : "off";
-    const amount = pair ? Math.round((100 * pair.change) / this.top) : 0;
-    return el("button", { type: "button", role: "gridcell", id, tabindex: "-1", class: look, "data-index": index, "aria-label": told, style: `--amount:${amount}%`, ...act });
+    return el("button", { type: "button", role: "gridcell", id, tabindex: "-1", class: "off", "data-index": index, "aria-label": told, ...act });
   }
 
   described(pair) {
@@ -65,7 +77,7 @@ export class PairGrids {
 
   mark(pair, attribute, value) {
     if (!pair) return;
-    for (const [which, side] of ["first", "second"].entries()) {
+    for (const [which, side] of this.sides.entries()) {
       const cell = this.cells[which][pair[side]];
       if (value) cell.setAttribute(attribute, value);
       else cell.removeAttribute(attribute);

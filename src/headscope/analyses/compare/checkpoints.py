@@ -1,0 +1,202 @@
+"""Checkpoints in order, each compared with the last: when does a head attend as it does in the end?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.compare.pair_page import STYLES, number
+from headscope.analyses.compare.pairs import SAME, VERDICTS
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.words import capital, count, join, plain
+from headscope.statistics.statistic_catalog import is_share
+from headscope.storage.atomic import write_bytes
+from headscope.storage.files import write_parquet
+from headscope.views.markup import Page, assemble, el
+from headscope.visible import short_name
+
+FILE = "checkpoints.html"
+_HEAD = ["kind", "layer", "head"]
+MOST_MEASURES = 4
+"""Number of statistics drawn for a head: those that differ most from the last checkpoint's."""
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Comparisons of checkpoints with the last of them.
+
+    Attributes:
+        studies: the comparison of each checkpoint but the last, in order.
+    """
+
+    studies: Sequence[Study]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all checkpoints; folders of one name have their number added."""
+        first = [study.manifest["signature"]["model"]["name"] for study in self.studies]
+        names = [short_name(plain(name)) for name in (*first, self.studies[0].manifest["compare"]["other"])]
+        return [name if names.count(name) == 1 else f"{name} ({at})" for at, name in enumerate(names, 1)]
+
+    def changes(self) -> pd.DataFrame:
+        """Return the changes of all heads from each checkpoint to the last; `checkpoint` counts from 1."""
+        tables = [study.tables["head_changes"].assign(checkpoint=at) for at, study in enumerate(self.studies, 1)]
+        return pd.concat(tables, ignore_index=True)
+
+    def settled(self) -> pd.Series:
+        """Return the first checkpoint from which on each head attends as in the last, by kind, layer and head.
+
+        From there on every comparison with the last checkpoint says `same`. The last checkpoint itself always does.
+        """
+        changes = self.changes()
+        changes["same"] = changes["verdict"] == SAME
+        by_head = changes.pivot(index=_HEAD, columns="checkpoint", values="same").sort_index()
+        return pd.Series(first_of_the_last_run(by_head.to_numpy(dtype=bool)) + 1, by_head.index)
+
+    def sentences(self) -> list[str]:
+        """Return the findings in words."""
+        settled, names = self.settled(), self.names
+        last, early = int(settled.max()), int((settled == 1).sum())
+        lines = [
+            f"{count(early, 'head')} of {len(settled)} {'attends' if early == 1 else 'attend'} in {names[0]} as in "
+            f"{names[-1]} already (within the margin)."
+        ]
+        if 1 < last < len(names):
+            lines.append(f"All heads attend as in {names[-1]} from {names[last - 1]} on.")
+        elif last == len(names):
+            late = [f"{layer}-{head}" for _, layer, head in settled.index[settled == last]]
+            shown = join(late) if len(late) <= 5 else f"{join(late[:5])} and {len(late) - 5} more"
+            lines.append(
+                f"{count(len(late), 'head')} {'is' if len(late) == 1 else 'are'} not shown to attend before "
+                f"{names[-1]} as they do there: {shown}."
+            )
+        return lines
+
+    def table(self) -> pd.DataFrame:
+        """Return the number of heads of each verdict, and the median change, of each checkpoint."""
+        changes, settled = self.changes(), self.settled()
+        rows = []
+        for at, name in enumerate(self.names[:-1], 1):
+            here = changes[changes["checkpoint"] == at]
+            numbers = {verdict: int((here["verdict"] == verdict).sum()) for verdict in VERDICTS}
+            row = {"checkpoint": name, "median change, nats": float(here["change"].median()), **numbers}
+            rows.append({**row, "as in the last from here on": int((settled <= at).sum())})
+        return pd.DataFrame(rows)
+
+
+def first_of_the_last_run(same: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the first index from which on all values of a row are true; the number of columns if the last is false.
+
+    Args:
+        same: `[row, column]`.
+    """
+    return np.asarray(same.shape[1] - np.cumprod(same[:, ::-1], axis=1).sum(1), dtype=np.int64)
+
+
+def write_checkpoints(studies: Sequence[Study], folder: Path) -> list[str]:
+    """Write the page and the table of changes into a folder, and return lines and tables for a terminal.
+
+    Args:
+        studies: the comparison of each checkpoint but the last with the last, in order.
+        folder: folder of all comparisons.
+
+    Raises:
+        OSError: the folder is not writable.
+    """
+    checkpoints = Checkpoints(studies)
+    settled = checkpoints.settled().rename("settled").reset_index()
+    write_parquet(folder / "checkpoints.parquet", checkpoints.changes().merge(settled, on=_HEAD))
+    write_bytes(folder / FILE, render_checkpoints(checkpoints).encode("utf-8"))
+    table = checkpoints.table().to_string(index=False, float_format="{:.2g}".format)
+    lines = [*(f"- {sentence}" for sentence in checkpoints.sentences()), "", *table.splitlines(), ""]
+    return [*lines, f"table: {folder / 'checkpoints.parquet'}", f"page: {folder / FILE}"]
+
+
+def render_checkpoints(checkpoints: Checkpoints) -> str:
+    """Return the checkpoints as one self-contained HTML page."""
+    names, about = checkpoints.names, Context.of(checkpoints.studies[0])
+    table, sizes = checkpoints.table(), [count(kind.size, kind.noun) for kind in about.kinds]
+    cells = [[f"{value:.2g}" if isinstance(value, float) else str(value) for value in row] for row in table.to_numpy()]
+    step = el("input", type="range", id="step", min=0, max=len(names) - 2, value=0, aria_label="Checkpoint")
+    body = el(
+        "main",
+        el("h1", f"When do heads attend as in {names[-1]}?"),
+        el("p", f"{join(sizes)} · {len(names)} checkpoints", class_="run"),
+        [el("p", sentence) for sentence in checkpoints.sentences()],
+        el("div", class_="tabs", id="kinds"),
+        el("p", el("label", "Checkpoint ", step), el("output", id="step-name"), class_="choices"),
+        el("section", el("div", id="grid-A", class_="grid-box"), class_="sides", aria_label="Head grid"),
+        el("p", id="readout", class_="readout", aria_live="polite"),
+        el("p", el("span", class_="scale", aria_hidden="true"), el("span", id="scale"), el("i", class_="framed"),
+           "differs from the last checkpoint", class_="legend"),
+        el("article", id="pair", class_="card pair", aria_label="Head over checkpoints", tabindex=-1),
+        el("noscript", el("p", "The grid and the curves need JavaScript; the rest does not.")),
+        el("h2", "Checkpoints"),
+        el("div", el("table", el("thead", el("tr", [el("th", str(name), scope="col") for name in table])),
+                     el("tbody", [el("tr", [el("td", cell) for cell in row]) for row in cells]), class_="measures"),
+           class_="scroll", tabindex=0, role="region", aria_label="Checkpoints"),
+    )  # fmt: skip
+    settled = checkpoints.settled()
+    data = {
+        "names": names,
+        "margin": checkpoints.studies[0].manifest["compare"]["margin"],
+        "kinds": [
+            {
+                "kind": kind.name,
+                "label": capital(kind.noun),
+                "first": [kind.layers, kind.heads_per_layer],
+                "pairs": [
+                    {
+                        "first": (layer - 1) * kind.heads_per_layer + head - 1,
+                        "settled": int(settled[kind.name, layer, head]),
+                        "changes": _changes(checkpoints, (kind.name, layer, head)),
+                        "measures": _measures(checkpoints, about, (kind.name, layer, head)),
+                    }
+                    for _, layer, head in settled.index[settled.index.get_level_values(0) == kind.name]
+                ],
+            }
+            for kind in about.kinds
+        ],
+    }
+    return assemble(
+        Page(title=f"Checkpoints up to {names[-1]}", body=[body], data={"comparison": data}, entry=ENTRY, styles=STYLES)
+    )
+
+
+ENTRY = "report/checkpoints_page.js"
+
+
+def _changes(checkpoints: Checkpoints, head: tuple[str, int, int]) -> list[list[Any]]:
+    """Return change, ends of its interval and verdict of a head at each checkpoint but the last."""
+    rows = [_rows_of(study.tables["head_changes"], head).iloc[0] for study in checkpoints.studies]
+    return [[*(number(row[name]) for name in ("change", "ci_low", "ci_high")), row["verdict"]] for row in rows]
+
+
+def _rows_of(table: pd.DataFrame, head: tuple[str, int, int]) -> pd.DataFrame:
+    kind, layer, number_in_layer = head
+    same: pd.Series = (table["kind"] == kind) & (table["layer"] == layer) & (table["head"] == number_in_layer)
+    return table.loc[same]
+
+
+def _measures(checkpoints: Checkpoints, about: Context, head: tuple[str, int, int]) -> list[dict[str, Any]]:
+    """Return the statistics of a head over checkpoints, those that changed most first, with bands.
+
+    The band of a checkpoint is the interval of its difference from the last, around the last one's value.
+    """
+    rows = [_rows_of(study.tables["measure_changes"], head).set_index("statistic") for study in checkpoints.studies]
+    largest = pd.concat([table["difference"].abs() for table in rows], axis=1).max(axis=1)
+    curves = []
+    for name in largest.sort_values(ascending=False, kind="stable").index[:MOST_MEASURES]:
+        points = [table.loc[name] for table in rows]
+        last = float(points[0]["second"])
+        values = [[number(last - row[end]) for end in ("difference", "ci_high", "ci_low")] for row in points]
+        label = capital(about.words.statistics[name])
+        curves.append({"label": label, "share": is_share(name), "values": [*values, [number(last)] * 3]})
+    return curves
