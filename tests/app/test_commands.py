@@ -97,9 +97,10 @@ def test_a_command_takes_what_its_stages_read_and_what_every_run_takes(program, 
             assert each.shaping in named or corpora & {*each.of}
     assert ("maps" in taken) is any(stage.over_maps for stage in stages)
     # In the order of help: text, what the command words or writes itself, and the groups.
-    assert ("files" in taken) is ("text" in taken)
+    positional = "models" if analysis.command.models else "files"
+    assert (positional in taken) is ("text" in taken)
     first = [
-        *(["files"] if "files" in taken else []),
+        *([positional] if positional in taken else []),
         *reworded,
         *shown,
         *(["out"] if "out" not in written else []),
@@ -112,7 +113,7 @@ def test_a_command_takes_what_its_stages_read_and_what_every_run_takes(program, 
 @pytest.mark.parametrize("name", OF_ANALYSES)
 def test_a_function_takes_what_its_command_does(program, name):
     shown = {each.name for each in OF_ANALYSES[name].command.shown}
-    taken = {*parameters(program.commands[name])} - {"files", "quiet"} - shown
+    taken = {*parameters(program.commands[name])} - {"files", "models", "quiet"} - shown
     shaping = {each for stage in OF_ANALYSES[name].stages for each in stage.options}
     of_python = {each.name for shapes, each in OF_PYTHON.items() if shapes in shaping}
     assert {*signature(FUNCTIONS[name]).parameters} == {*taken, *of_python, "out", "tokenizer", "watch"}
@@ -147,6 +148,13 @@ def test_a_new_option_appears_on_the_commands_of_the_stages_that_name_it(program
     for analysis in OF_ANALYSES.values():
         assert "nearby" not in parameters(made(analysis))
     assert "nearby" not in parameters(program.commands["report"])
+
+
+def test_a_comparison_takes_two_models(cli):
+    for typed, came in (([], 0), (["a"], 1), (["a", "b", "c"], 3), (["a", "b", "--other", "c"], 3)):
+        code, _, said = cli("compare", *typed)
+        expected = "compare expects two models, as in `headscope compare A B --text my.txt`; came"
+        assert (code, said.strip()) == (2, f"headscope: {expected} {came}")
 
 
 def test_the_page_on_the_command_line_names_every_command(program):
@@ -245,7 +253,7 @@ def test_each_command_is_said_in_a_line_that_fits(cli, monkeypatch, width):
     listed = [line for heading in HEADINGS for line in sections.get(heading, "").splitlines()]
     assert sorted(line.split()[0] for line in listed) == sorted(typer.main.get_command(app).commands)
     assert [line.split()[0] for line in sections["Measure"].splitlines()] == [
-        each.command.name for each in ANALYSES if each.command
+        each.command.name for each in ANALYSES if each.command and not each.command.models
     ]
     for line in listed:
         assert line.endswith(".")

@@ -24,7 +24,7 @@ ORDERED = ("stats", "syntax", "coref", "norms", "importance", *ALWAYS, "probes",
 
 def test_every_field_is_an_option_that_explains_itself():
     assert [each.name for each in fields(RunOptions) if each.name not in OPTIONS] == [
-        *("stages", "loaded_model", "documents_in_memory", *(each.name for each in FUNCTIONS.values()))
+        *("stages", "loaded_model", "loaded_other", "documents_in_memory", *(each.name for each in FUNCTIONS.values()))
     ]
     for name, each in OPTIONS.items():
         assert each.name == name

@@ -22,6 +22,7 @@ from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.storage.sealed import read_sealed, write_sealed
 from soak import killing
 from soak.tasks import answers, left_behind
+from support.model_folders import save_tiny_masked_lm
 from support.scanning import scanning_stages, shards_of
 from support.small_runs import sharded_options
 
@@ -43,6 +44,7 @@ def asked(tmp_path_factory):
         coref=(str(folder / "dev.conllu"), str(folder / "gap.tsv")),
         controls=1,
         shuffled=True,
+        other=str(save_tiny_masked_lm(folder / "other")),
         stages=tuple(dict.fromkeys(stage.request_name for stage in [*scanning_stages(), STAGES["map"]])),
         shard_minutes=RunOptions.shard_minutes,
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+import safetensors.torch
 
 from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.declarations.run_options import RunOptions
@@ -44,6 +45,7 @@ def asked(folder):
     (folder / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n" * 8)
     return RunOptions(
         model=str(save_tiny_masked_lm(folder / "tiny")),
+        other=str(save_tiny_masked_lm(folder / "other")),
         text=(str(folder / "text.txt"),),
         treebank=(str(folder / "dev.conllu"),),
         treebank_train=(str(folder / "train.conllu"),),
@@ -180,6 +182,29 @@ def test_a_changed_option_in_the_same_folder(asked, folder, whole, measured):
     write_run(prepare(replace(asked, stages=("coref",))), out)
     assert names == ["coref"]
     assert set(open_study(out).manifest["stages"]) == {"stats", "syntax", "coref", "distances", "map"}
+
+
+def test_a_second_model_with_other_weights_under_its_name_is_compared_again(asked, folder, measured):
+    names, _ = measured
+    out, other = folder / "weights", str(folder / "second")
+    save_tiny_masked_lm(folder / "second")
+    small = replace(asked, other=other, stages=("stats", "compare"))
+    write_run(prepare(small), out)
+    first = open_study(out)
+    assert (first.table("head_changes")["change"] == 0).all()
+    weights = safetensors.torch.load_file(folder / "second" / "model.safetensors")
+    changed = {name: 100 * each if "query" in name else each for name, each in weights.items()}
+    safetensors.torch.save_file(changed, folder / "second" / "model.safetensors", metadata={"format": "pt"})
+    del names[:]
+    write_run(prepare(small), out)
+    assert names == ["compare"]
+    second = open_study(out)
+    assert (second.table("head_changes")["change"] > 0).all()
+    hashes = [each.manifest["signature"]["options"]["other"] for each in (first, second)]
+    assert hashes[0]["weights"] != hashes[1]["weights"]
+    assert {name: value for name, value in hashes[0].items() if name != "weights"} == {
+        name: value for name, value in hashes[1].items() if name != "weights"
+    }
 
 
 def test_corpora_of_other_names_need_another_folder(asked, folder):

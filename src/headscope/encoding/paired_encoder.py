@@ -46,13 +46,20 @@ class PairedEncoder(Encoder):
                 f"{type(self.tokenizer).__name__} does not say which characters each token covers; two models with "
                 "different tokenizers are compared by words, which need a fast tokenizer (a tokenizer.json)"
             )
-        pieces.truncate(self._max_length - self.second.special_tokens_single)
+        room = self._max_length - self.second.special_tokens_single
+        shortened = len(pieces) > room
+        pieces.truncate(room)
         partner = self.second.segment(pieces, alignment=alignment, **how)
         if alignment is None:
             numbers = {tuple(span): number for number, span in enumerate(first.words.spans.tolist())}
             same = [numbers.get(tuple(span), NO_WORD) for span in pieces.words.spans.tolist()]
             # The last number is for pieces outside words, whose word is -1.
             partner = replace(partner, word_ids=np.array([*same, NO_WORD], dtype=np.int64)[partner.word_ids])
+        # A word that may be cut in two is not compared.
+        for each, is_cut in ((segment, how.get("shortened")), (partner, shortened)):
+            if is_cut:
+                uncut = np.where(partner.word_ids == each.word_ids.max(initial=NO_WORD), NO_WORD, partner.word_ids)
+                partner = replace(partner, word_ids=uncut)
         return replace(segment, partner=partner)
 
     def segment_of_tokens(self, tokens: Any, *, origin: str, **how: Any) -> Segment:

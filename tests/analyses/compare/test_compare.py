@@ -1,5 +1,6 @@
 """A model compared with itself, with its heads in another order, and with a changed copy."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -7,10 +8,12 @@ import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
 
+import headscope as hs
 from headscope.analyses.compare.pairs import CHANGED, SAME
 from headscope.declarations.run_options import RunOptions
-from headscope.errors import OptionError
-from headscope.models.loading.load_model import load_model
+from headscope.errors import HeadscopeError, OptionError
+from headscope.models.loading.in_memory import with_random_weights
+from headscope.models.loading.load_model import LoadedModel, load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure
 
@@ -137,6 +140,112 @@ def test_the_change_is_that_of_both_models_eager_attention(text, tmp_path):
 def test_a_second_model_is_needed(text):
     with pytest.raises(OptionError, match="a comparison needs a second model; name it with --other"):
         list(measure(prepare(RunOptions(text=(text,), stages=("compare",), controls=0))))
+
+
+@pytest.mark.slow
+def test_only_rounded_heads_change(text, tmp_path):
+    rounded_heads = {0: 2, 2: 4, 5: 7}
+
+    def rounded(number, attention):
+        if (head := rounded_heads.get(number)) is not None:
+            for linear in (attention.self.query, attention.self.key):
+                rows = linear.weight[32 * head : 32 * head + 32]
+                step = rows.abs().max() / 7
+                rows.copy_((rows / step).round().clamp(-8, 7) * step)
+
+    changes = tables(text, changed_model(tmp_path / "rounded", rounded), margin=0.0005)["head_changes"]
+    places = {(number + 1, head + 1) for number, head in rounded_heads.items()}
+    others = [row.verdict for row in changes.itertuples() if (row.layer, row.head) not in places]
+    assert set(others) == {SAME}
+    assert not (changes["verdict"] == SAME).all()
+
+
+@pytest.mark.slow
+def test_other_tokenizers_are_compared_by_words_and_random_weights_have_no_match(text):
+    decoder = load_model("headscope-decoder")
+    random = LoadedModel(model=with_random_weights(decoder.model), tokenizer=decoder.tokenizer, name="random")
+    matched = {}
+    for name, other in (("trained", decoder), ("random", random)):
+        study = hs.compare("headscope-minilm", other, text=text, controls=1)
+        changes = matched[name] = study.table("head_changes")
+        assert len(changes) == 32
+        assert changes[["other_layer", "other_head"]].drop_duplicates().shape[0] == 32
+        assert set(changes["other_kind"]) == {"decoder"}
+        assert any("different tokens" in note for note in study.manifest["notes"])
+    assert not matched["random"]["match"].any()
+    first = matched["trained"].set_index(["layer", "head"]).loc[(1, 3)]
+    assert (first["other_layer"], first["other_head"], first["match"]) == (1, 1, True)
+
+
+@pytest.mark.slow
+def test_an_adapter_is_the_model_that_peft_merges_it_into(text, tmp_path):
+    peft = pytest.importorskip("peft", reason="peft is not installed")
+    loaded = load_model(None)
+    how = peft.LoraConfig(r=2, lora_alpha=8, target_modules=["query", "value"], init_lora_weights=False)
+    adapted = peft.get_peft_model(loaded.model, how)
+    adapted.save_pretrained(tmp_path / "adapter")
+    merged = LoadedModel(model=adapted.merge_and_unload(), tokenizer=loaded.tokenizer, name="merged")
+    by_name = hs.compare(None, tmp_path / "adapter", text=text, controls=0).table("head_changes")
+    in_memory = hs.compare(None, merged, text=text, controls=0).table("head_changes")
+    np.testing.assert_allclose(by_name["change"], in_memory["change"], atol=1e-9)
+    assert by_name["change"].max() > 0.01
+
+
+def test_models_that_cannot_be_compared_are_refused(text, tmp_path):
+    loaded = load_model(None)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text("{}")
+    write_adapter(tmp_path / "prefix", peft_type="PREFIX_TUNING")
+    write_adapter(tmp_path / "empty", peft_type="LORA")
+    cases = [
+        ((loaded,), {}, "compare expects two models, as in hs.compare(a, b, text=...); came 1"),
+        ((None, None, None), {}, "compare expects two models, as in hs.compare(a, b, text=...); came 3"),
+        (
+            (loaded, loaded),
+            {},
+            "both models are the same object; peft changes a model in place: load it once more for the second, or give "
+            "the folder of the adapter",
+        ),
+        (
+            (None, tmp_path / "run"),
+            {},
+            f"{tmp_path / 'run'} has no config.json; expected a model folder as save_pretrained writes it; it holds a "
+            "finished run, which has no weights: give the model that the run read",
+        ),
+        (
+            (None, tmp_path / "prefix"),
+            {},
+            f"{tmp_path / 'prefix'} is an adapter of type PREFIX_TUNING; expected LORA: merge it into its model with "
+            "peft's merge_and_unload, save the whole model, and give its folder",
+        ),
+        (
+            (None, tmp_path / "empty"),
+            {},
+            f"{tmp_path / 'empty'} has no adapter_model.safetensors; save the adapter with save_pretrained, as "
+            "safetensors",
+        ),
+        (
+            (None, "headscope-decoder"),
+            {"packing": "joined"},
+            "--packing joined cuts the text by tokens, and the two models have different tokens; leave it out, or give "
+            "--packing single",
+        ),
+        (
+            (None, "headscope-decoder"),
+            {"pairs": "same"},
+            "--pairs same compares heads of one number, and the models differ in their numbers of layers or heads; "
+            "leave it out, or give --pairs matched",
+        ),
+    ]
+    for models, options, message in cases:
+        with pytest.raises(HeadscopeError) as refused:
+            hs.compare(*models, text=text, controls=0, **options)
+        assert str(refused.value) == message
+
+
+def write_adapter(folder, **config):
+    folder.mkdir()
+    (folder / "adapter_config.json").write_text(json.dumps(config))
 
 
 def test_batches_change_no_number(text, tmp_path):

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.compare.pairs import CHANGED, SAME, UNDECIDED, assigned, head_changes, judged
+from headscope.analyses.compare.pairs import CHANGED, SAME, UNDECIDED, assigned, head_changes, judged, matches
 from headscope.analyses.compare.sums import ChangeSums
 from headscope.models.anatomy import KindLayout
+from headscope.statistics.inference.confidence import interval_of, ratio_interval
+from headscope.statistics.inference.estimate import difference
 
 
 def sums_of(by_group, rows, *, second=None):
@@ -64,3 +66,19 @@ def test_pairs_are_measured_on_documents_that_did_not_choose_them():
     honest = judged(sums, rows, own, seed=0).mean()
     assert flattered < 0.48
     assert honest == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_match_is_below_both_nulls():
+    """Heads that are near, that are no nearer than permuted heads, that are far, and that are both."""
+    generator = np.random.default_rng(4)
+    rows = np.full((40, 4), 100.0)
+    scatter = generator.gamma(50, 1 / 50, (2, 40, 4))
+    near = np.array([0.05, 0.05, 0.4, 0.4]) * scatter[0] * rows
+    permuted = np.array([0.3, 0.05, 0.6, 0.4]) * scatter[1] * rows
+    below = difference(near, rows, permuted, rows)
+    found = matches(
+        lambda level: interval_of(below, scale="real", confidence=level),
+        lambda level: ratio_interval(near, rows, scale="positive", confidence=level),
+        threshold=0.2,
+    )
+    assert list(found) == [True, False, False, False]

@@ -78,6 +78,8 @@ class CompareMeasurement(Measurement[ModelRun]):
 
     def scans(self) -> Iterator[Scan]:
         """Yield the pass of the two models over the text, and that of the first model and random weights."""
+        if self.run.second is None:
+            return  # a run that does not measure this stage
         sums = [self._changes(), StatsAccumulator(self._layout)]
         yield Scan(PairText(self.run), sums, label="comparing two models", local=True)
         if self.run.controls:

@@ -20,7 +20,7 @@ def common_rows(
     *,
     item: int,
     causal: bool,
-) -> tuple[Float[Tensor, "head word key"], Float[Tensor, "head2 word key"]]:
+) -> tuple[Float[Tensor, "head word common"], Float[Tensor, "head2 word common"]]:
     """Return the attention of two models between the words that both have, and to everything else as the last key.
 
     Attention to a word is the sum over its tokens; attention from it is their mean. The last key holds special tokens,

@@ -56,7 +56,8 @@ def _commands_of_analyses() -> Iterator[ProgramCommand]:
     for analysis in ANALYSES:
         if (command := analysis.command) is not None:
             function = command_of(analysis, command)
-            yield ProgramCommand(name=command.name, heading="Measure", function=function)
+            heading = "Compare" if command.models else "Measure"
+            yield ProgramCommand(name=command.name, heading=heading, function=function)
 
 
 add_commands()
