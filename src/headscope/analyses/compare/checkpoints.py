@@ -63,6 +63,8 @@ class Checkpoints:
     def sentences(self) -> list[str]:
         """Return the findings in words."""
         settled, names = self.settled(), self.names
+        if self.changes()["verdict"].isna().all():
+            return ["Whether heads attend as in the last checkpoint was not tested: it needs at least 10 documents."]
         last, early = int(settled.max()), int((settled == 1).sum())
         lines = [
             f"{count(early, 'head')} of {len(settled)} {'attends' if early == 1 else 'attend'} in {names[0]} as in "
@@ -176,7 +178,14 @@ ENTRY = "report/checkpoints_page.js"
 def _changes(checkpoints: Checkpoints, head: tuple[str, int, int]) -> list[list[Any]]:
     """Return change, ends of its interval and verdict of a head at each checkpoint but the last."""
     rows = [_rows_of(study.tables["head_changes"], head).iloc[0] for study in checkpoints.studies]
-    return [[*(number(row[name]) for name in ("change", "ci_low", "ci_high")), row["verdict"]] for row in rows]
+    return [
+        [*(number(row[name]) for name in ("change", "ci_low", "ci_high")), _verdict(row["verdict"])] for row in rows
+    ]
+
+
+def _verdict(value: object) -> str | None:
+    """Return a verdict, or None if there were fewer than 10 documents to test it."""
+    return value if isinstance(value, str) else None
 
 
 def _rows_of(table: pd.DataFrame, head: tuple[str, int, int]) -> pd.DataFrame:
