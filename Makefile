@@ -39,9 +39,9 @@ SHOWN = --include pca --controls 1
 ENCODER = $(BIN)/headscope report $(SHOWN) --loss mlm --max-inputs 500 --out demo-report
 DECODER = $(BIN)/headscope report --model headscope-decoder $(SHOWN) --loss clm --max-inputs 150 --out demo-report-decoder
 
-# Both reports at once, each on one core.
+# Both reports at once. The encoder's takes both cores when the decoder's has ended; waiting threads leave their core.
 demo: .venv/.demo
-	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory --jobs 2 demo-encoder demo-decoder
+	@OMP_WAIT_POLICY=passive $(MAKE) --no-print-directory --jobs 2 demo-encoder demo-decoder
 	@echo "open $(CURDIR)/demo-report/report.html"
 	@echo "and of a decoder: $(CURDIR)/demo-report-decoder/report.html"
 	@echo "next, a text of your own: $(BIN)/headscope report my.txt"
@@ -51,7 +51,7 @@ demo-encoder: .venv/.demo
 	$(ENCODER)
 
 demo-decoder: .venv/.demo
-	$(DECODER) --quiet
+	OMP_NUM_THREADS=1 $(DECODER) --quiet
 
 .venv/.explore: .venv/.demo
 	$(PIP) --editable '.[demo,explore]' --editable ./packages/headscope-train

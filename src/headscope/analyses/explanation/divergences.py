@@ -78,6 +78,21 @@ class HeadExplanation:
     differences: list[Floats] = field(default_factory=list)
     examples: list[ExampleRow] = field(default_factory=list)
 
+    @classmethod
+    def empty(cls, documents: int, heads: int) -> "HeadExplanation":
+        """Return an explanation without rows, of a head in a layer of `heads` heads."""
+        return cls(np.zeros(documents), np.zeros(documents), np.zeros(heads))
+
+    def add(self, other: "HeadExplanation") -> None:
+        """Add the sums and lists of the other half of the documents."""
+        for group, gain in other.gained.items():
+            self.gained[group] = self.gained[group] + gain if group in self.gained else gain
+        for name in ("to_explain", "left", "wrong", "n_rows", "uniform", "mass", *_LISTS):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+_LISTS = ("steps", "coefficients", "positions", "differences", "examples")
+
 
 def measure_fit(
     sample: RowSample, results: Sequence[HeadExplanation], coefficients: Floats, blocks: Sequence[RowBlock],

@@ -5,6 +5,7 @@ order; the other half measures; then the halves swap roles. See `fit` and `order
 """
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -95,7 +96,7 @@ def _explain_part(
     sample: RowSample, attention: NDArray[np.float32], counted: Flags, of_layer: int,
     starts: Sequence[HeadExplanation], products: frozenset[str] | None, *, positions: bool, examples: bool,
 ) -> list[HeadExplanation]:  # fmt: skip
-    """Explain the heads of some layers.
+    """Explain the heads of some layers, in two threads: one for each half of the documents.
 
     Args:
         sample: sampled rows.
@@ -107,13 +108,14 @@ def _explain_part(
         positions: True to predict the weights from positions alone as well.
         examples: True to keep the rows that are predicted best and worst.
     """
-    documents, heads = len(sample.names), len(attention)
-    results = [HeadExplanation(np.zeros(documents), np.zeros(documents), np.zeros(of_layer)) for _ in range(heads)]
-    enough = documents >= FEWEST_DOCUMENTS
-    for parity in (0, 1):
+    enough = len(sample.names) >= FEWEST_DOCUMENTS
+
+    def explain_half(parity: int) -> list[HeadExplanation]:
+        """Fit to one half of the documents, and measure on the other."""
+        results = [HeadExplanation.empty(len(sample.names), of_layer) for _ in attention]
         measuring = sample.half(1 - parity, counted)
         targets = [block.targets(attention) for block in measuring]
-        coefficients = np.zeros((sample.columns.width, heads), np.float32)
+        coefficients = np.zeros((sample.columns.width, len(attention)), np.float32)
         if enough:
             blocks = sample.half(parity, counted)
             fewer = _problem(_spread_rows(blocks, _FEWER_ROWS, parts=8), attention)
@@ -135,12 +137,18 @@ def _explain_part(
                 _add_steps(results, orders, fewer)
                 measure_steps(sample, results, orders, measuring, targets)
         measure_fit(sample, results, coefficients, measuring, targets, of_layer, examples=examples and enough)
+        return results
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(explain_half, (0, 1))
+    for result, of_second in zip(first, second, strict=True):
+        result.add(of_second)
     if not enough and products is not None:
         # There are too few documents to measure gains on held-out documents.
         few = _spread_rows([*sample.half(0, counted), *sample.half(1, counted)], _ORDERING_ROWS)
         orders = order_groups(few, few, attention, sample.columns.groups, products)
-        _add_steps(results, orders, _problem(few, attention))
-    return results
+        _add_steps(first, orders, _problem(few, attention))
+    return first
 
 
 def _append(results: Sequence[HeadExplanation], name: str, values: NDArray[np.floating[Any]]) -> None:
