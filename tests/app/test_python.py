@@ -96,6 +96,7 @@ def test_a_model_in_memory_is_a_run_like_any_other(study, mine, tmp_path):
     assert saved.manifest["signature"]["corpus"]["hash"] == study.manifest["signature"]["corpus"]["hash"]
 
 
+@pytest.mark.slow
 def test_a_temporary_run_goes_with_its_last_study_unless_it_is_saved(mine, tmp_path, monkeypatch):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
