@@ -86,9 +86,10 @@ test-all: .venv/.dev tests/views/js/node_modules
 	$(PYTEST)
 
 # What is neither marked slow or long nor in a browser, and one case of a test that has many: see tests/support/quick.py. What
-# takes over two seconds of processor time all the same is named at the end, to be marked or mended.
+# takes over two seconds of processor time all the same is named at the end, to be marked or mended. TESTS="tests/app"
+# runs those of some files and folders.
 test-quick: .venv/.dev
-	$(PYTEST) --quick
+	$(PYTEST) --quick $(TESTS)
 
 check: lint examples
 
