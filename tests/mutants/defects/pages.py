@@ -46,7 +46,7 @@ PAGES = [
     defect("views/static/core/colors.js", "return colors[head % colors.length];", "return colors[0];",
         "views/test_scripts.py::test_pure_functions_of_the_scripts[colors.test.mjs]"),
     defect("views/static/core/base.css", "footer{margin-top:56px;color:var(--soft)",
-        "footer{margin-top:56px;color:var(--paper)",
+        "footer{margin-top:56px;color:var(--tick)",
         "reporting/test_browser.py::test_no_rule_of_accessibility_is_broken[t5-light]"),
     defect("views/quantize.py", "np.where(maxima > 0, maxima, 1)[..., None]", "np.where(maxima > 0, 1, 1)[..., None]",
         "views/test_quantize.py::test_a_weight_is_off_by_a_255th_of_its_rows_maximum_at_most"),
