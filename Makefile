@@ -72,9 +72,11 @@ tests/views/js/node_modules: tests/views/js/package.json
 # each: two that share their threads wait for one another. Each takes its part of the tests in their order, so that what
 # a file shares is made once, and who is done first takes over part of the rest.
 WORKERS ?= $(shell $(BIN)/python -c 'import os; print(len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else "auto")')
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+# Compiled modules are kept whatever the environment says: the processes, and the commands that they start, share them.
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
-# A sample of each test's cases and of the slow tests, another one every day; make test SAMPLE=N repeats one.
+# A sample of each test's cases, of the slow tests and of those in a browser, another one every day; make test SAMPLE=N
+# repeats one.
 # Durations: make test PYTEST_ADDOPTS=--durations=50
 SAMPLE ?= $(shell date +%Y%j)
 test: .venv/.dev tests/views/js/node_modules
@@ -83,10 +85,11 @@ test: .venv/.dev tests/views/js/node_modules
 test-all: .venv/.dev tests/views/js/node_modules
 	$(PYTEST)
 
-# What is neither marked slow nor in a browser, and one case of a test that has many: see tests/support/quick.py. What
-# takes over two seconds of processor time all the same is named at the end, to be marked or mended.
+# What is neither marked slow or long nor in a browser, and one case of a test that has many: see tests/support/quick.py. What
+# takes over two seconds of processor time all the same is named at the end, to be marked or mended. TESTS="tests/app"
+# runs those of some files and folders.
 test-quick: .venv/.dev
-	$(PYTEST) --quick
+	$(PYTEST) --quick $(TESTS)
 
 check: lint examples
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.made_once import made_once
+from support.made_once import MadeWhenRead, made_once
 
 
 def test_the_processes_of_a_run_share_what_one_made(tmp_path_factory, monkeypatch):
@@ -32,3 +32,11 @@ def test_what_failed_is_made_again(tmp_path_factory, monkeypatch):
     with pytest.raises(OSError, match="full"):
         made_once(tmp_path_factory, "what", fail)
     assert (made_once(tmp_path_factory, "what", lambda folder: (folder / "file").touch()) / "file").exists()
+
+
+def test_what_is_read_by_name_is_made_when_first_read():
+    made = []
+    things = MadeWhenRead(["one", "two"], lambda name: made.append(name) or len(made))
+    assert (list(things), len(things), made) == (["one", "two"], 2, [])
+    assert (things["two"], things["two"], dict(things)) == (1, 1, {"one": 2, "two": 1})
+    assert made == ["two", "one"]

@@ -1,5 +1,6 @@
 """`make test-quick` and `make test`: the tests that they leave out, and that no folder of the source is left out."""
 
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ def test_slow_tests_and_most_of_many_cases_are_left_out():
         *(Item(f"a.py::test_many[{case}]") for case in range(50)),
         Item("a.py::test_long", "slow"),
         Item("a.py::test_page", "browser"),
+        Item("a.py::test_for_minutes", "long"),
         Item("b.py::test_many[0]"),
         Item("b.py::test_many[1]", "slow"),
     ]
@@ -44,14 +46,22 @@ def test_samples_keep_tests_that_find_defects_and_some_of_the_others():
     with_case = [Item(f"{TESTS}/{case}", "slow")]
     neighbors = [Item(f"{TESTS}/{function}_other", "slow") for _ in range(100)]
     many = [Item(f"a.py::test_many[{number}]") for number in range(50)]
-    slow = [Item(f"a.py::test_long_{number}", "slow") for number in range(100)]
-    samples = [sampled_tests([*finding, *with_case, *neighbors, *many, *slow], seed=seed) for seed in (1, 1, 2)]
+    marked = {
+        name: [Item(f"a.py::test_{'_'.join(marks)}_{number}", *marks) for number in range(200)]
+        for name, marks in {"slow": ["slow"], "browser": ["browser"], "both": ["browser", "slow"]}.items()
+    }
+    long = [Item(f"a.py::test_for_minutes_{number}", "slow", "long") for number in range(100)]
+    items = [*finding, *with_case, *neighbors, *many, *chain(*marked.values()), *long]
+    samples = [sampled_tests(items, seed=seed) for seed in (1, 1, 2)]
     assert samples[0] == samples[1] != samples[2]
     for sample in samples:
         assert sample[: len(finding) + 1] == [*finding, *with_case]
         assert sum(item in neighbors for item in sample) <= MOST_CASES
         assert sum(item in many for item in sample) == MOST_CASES
-        assert 2 <= sum(item in slow for item in sample) <= 30
+        drawn = {name: sum(item in sample for item in each) for name, each in marked.items()}
+        assert 10 <= drawn["slow"] <= 40 <= drawn["browser"] <= 70
+        assert 10 <= drawn["both"] <= 40
+        assert not {*long} & {*sample}
 
 
 def test_what_a_file_imports_is_seen_through_its_helpers(tmp_path):

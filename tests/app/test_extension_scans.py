@@ -120,7 +120,7 @@ def test_it_mentions_none_of_it(package):
         assert not re.search(r"shard|checkpoint|resum|executor|\bray\b|worker", path.read_text(), re.IGNORECASE)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_is_resumed_after_a_kill_and_sharded(run):
     ended = run(WORK)
     assert ended.returncode == 0, ended.stderr
@@ -137,7 +137,7 @@ def test_it_is_resumed_after_a_kill_and_sharded(run):
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 @pytest.mark.parametrize("package", [write_documented], ids=["documentation"], indirect=True)
 def test_workers_of_a_cluster_compute_it(run):

@@ -23,6 +23,7 @@ def model(tmp_path_factory):
     return save_tiny_bert(tmp_path_factory.mktemp("model") / "tiny")
 
 
+@pytest.mark.slow
 def test_a_report_of_files_alone_names_its_folder(cli, model, tmp_path, monkeypatch):
     drawn = []
     leave_drawing_out(monkeypatch)

@@ -110,6 +110,7 @@ def test_drawing_takes_longer_where_processors_are_shared(share, expected):
     assert time_left.seconds(1, Progress("drawing")) == pytest.approx(expected, rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_first_estimate_follows_controls_and_annotated_corpora():
     cases = {
         (1, 50, ("syntax",)): 2 * 50 / 500 + 1,

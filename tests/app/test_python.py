@@ -21,6 +21,7 @@ from headscope.declarations.run_options import RunOptions
 from support.demo_treebank import demo_conllu
 from support.tiny_models import CONFIGS, VOCABULARY
 from support.tiny_tokenizers import tiny_tokenizer
+from support.undrawn import leave_drawing_out
 
 TEXTS = ["the cat sat on the mat, and ran.", "the dogs ran.\nthe cat sat on the dog.", "the dog sat."]
 COMMANDS = [analysis.command.name for analysis in ANALYSES if analysis.command]
@@ -73,7 +74,9 @@ def study(mine, tmp_path_factory):
     model, tokenizer = mine
     before, weights = state_of(model), {k: v.clone() for k, v in model.state_dict().items()}
     out = tmp_path_factory.mktemp("mine") / "out"
-    found = hs.report(model=model, tokenizer=tokenizer, text=TEXTS, loss="mlm", out=out, max_length=64)
+    with pytest.MonkeyPatch.context() as patch:
+        leave_drawing_out(patch)
+        found = hs.report(model=model, tokenizer=tokenizer, text=TEXTS, loss="mlm", out=out, max_length=64)
     assert state_of(model) == before
     assert all(torch.equal(v, weights[k]) for k, v in model.state_dict().items())
     return found
@@ -96,7 +99,9 @@ def test_a_model_in_memory_is_a_run_like_any_other(study, mine, tmp_path):
     assert saved.manifest["signature"]["corpus"]["hash"] == study.manifest["signature"]["corpus"]["hash"]
 
 
+@pytest.mark.slow
 def test_a_temporary_run_goes_with_its_last_study_unless_it_is_saved(mine, tmp_path, monkeypatch):
+    leave_drawing_out(monkeypatch)
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     model, tokenizer = mine

@@ -305,7 +305,7 @@ def test_an_encoder_and_a_decoder_in_one(syntax, sentences, folder):
 
 def test_a_real_treebank_without_documents(model):
     path = data("ud-french-gsd/fr_gsd-ud-dev.conllu")
-    arguments = ("--treebank", path, "--max-inputs", 60, "--controls", 0, "-q")
+    arguments = ("--treebank", path, "--max-inputs", 60, "--max-length", 512, "--controls", 0, "-q")
     code, said, err = run_command("syntax", "--model", model, *arguments)
     assert (code, err) == (0, "")
     lines = said.splitlines()

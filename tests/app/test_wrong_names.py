@@ -1,15 +1,28 @@
 """A wrong name of a file or folder is refused before torch is imported, which takes seconds."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
+# Runs each command in a process forked from one that has imported the program and some packages but not torch.
 _PROGRAM = """
-import sys
+import json, os, sys, tempfile, numpy, pandas, pydantic
 sys.modules["torch"] = None
 from headscope.app.cli.program import main
-main(sys.argv[1:])
+ended = []
+for typed in json.loads(sys.argv[1]):
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if child == 0:
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            main(typed)
+            sys.exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        ended.append((code, *(os.pread(file.fileno(), 1 << 20, 0).decode() for file in (out, err))))
+print(json.dumps(ended))
 """
 TEXT = "no such file: no.txt; give a text file, a .json features file, a directory of them, or - for standard input"
 MODEL = "no model folder at ./no; give a folder with config.json, or a hub name as org/name"
@@ -61,21 +74,25 @@ def folder(tmp_path):
     return tmp_path
 
 
+def ended(folder, commands):
+    """Return the exit status, output and errors of each command."""
+    program = [sys.executable, "-c", _PROGRAM, json.dumps(commands)]
+    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 def test_wrong_names_are_refused_without_torch(folder):
     problems = []
-    for typed, sentence in CASES:
-        done = subprocess.run(
-            [sys.executable, "-c", _PROGRAM, *typed], cwd=folder, capture_output=True, text=True, check=False
-        )
-        if done.returncode != 2 or not done.stderr.startswith(f"headscope: {sentence}") or done.stdout:
-            problems.append(f"{' '.join(typed)}: {done.returncode}: {done.stdout}{done.stderr[-300:]}")
+    for (typed, sentence), (code, out, err) in zip(CASES, ended(folder, [typed for typed, _ in CASES]), strict=True):
+        if code != 2 or not err.startswith(f"headscope: {sentence}") or out:
+            problems.append(f"{' '.join(typed)}: {code}: {out}{err[-300:]}")
     assert not problems, "\n".join(problems)
 
 
 def test_the_first_line_comes_without_torch(folder):
     """What is read and loaded is said before the imports that take seconds, which fail here."""
-    problems = []
-    for typed, line in (
+    cases = [
         (["report", "here.txt"], "reading here.txt, loading headscope-minilm"),
         (["report", "--treebank", "here.conllu", "--model", "a/b"], "reading here.conllu, loading a/b"),
         (["report"], "reading the demonstration's text and treebank, loading headscope-minilm"),
@@ -84,12 +101,11 @@ def test_the_first_line_comes_without_torch(folder):
         (["syntax"], "reading the demonstration's treebank, loading headscope-minilm"),
         (["coref"], "reading the demonstration's treebank, loading headscope-minilm"),
         (["stats", "-q"], None),
-    ):
-        done = subprocess.run(
-            [sys.executable, "-c", _PROGRAM, *typed], cwd=folder, capture_output=True, text=True, check=False
-        )
-        first = done.stderr.splitlines()[0]
-        if "torch" not in done.stderr or (first != f"headscope: {line}" if line else first.startswith("headscope:")):
+    ]
+    problems = []
+    for (typed, line), (_, _, err) in zip(cases, ended(folder, [typed for typed, _ in cases]), strict=True):
+        first = err.splitlines()[0]
+        if "torch" not in err or (first != f"headscope: {line}" if line else first.startswith("headscope:")):
             problems.append(f"{' '.join(typed)}: {first}")
     assert not problems, "\n".join(problems)
 

@@ -6,6 +6,7 @@ import pytest
 
 from headscope.reporting.atlas_page import write_atlas
 from support import mock_inputs
+from support.made_once import MadeWhenRead
 from support.measured import with_parts
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
@@ -65,13 +66,13 @@ def inputs():
 @pytest.fixture(scope="session")
 def studies(inputs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("studies")
-    return {name: write_study(one, folder / name, top_examples=name != "bare") for name, one in inputs.items()}
+    return MadeWhenRead(inputs, lambda name: write_study(inputs[name], folder / name, top_examples=name != "bare"))
 
 
 @pytest.fixture(scope="session")
 def sites(studies, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sites")
-    return {name: write_atlas(study, folder / name) for name, study in studies.items()}
+    return MadeWhenRead(studies, lambda name: write_atlas(studies[name], folder / name))
 
 
 @pytest.fixture

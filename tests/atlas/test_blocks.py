@@ -18,12 +18,13 @@ from headscope.reporting.card_sentences import joined
 from headscope.reporting.payload import data_block, maps_block
 from headscope.views.markup import json_text
 from headscope.views.quantize import read_weights
+from support.made_once import MadeWhenRead
 from support.measured import about, with_parts
 
 
 @pytest.fixture(scope="module")
 def blocks(studies):
-    return {name: atlas_blocks(study) for name, study in studies.items()}
+    return MadeWhenRead(studies, lambda name: atlas_blocks(studies[name]))
 
 
 def places(table, heads):

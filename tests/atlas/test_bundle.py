@@ -7,25 +7,29 @@ from posixpath import dirname, join, normpath
 import pytest
 
 from headscope.reporting.atlas_files import draw, write_bundle
+from support import mock_inputs
+from support.mock_distances import with_distances
+from support.mock_distribution import with_distribution
 from support.mock_study import write_study
 
 
 @pytest.fixture(scope="module")
-def study(inputs, tmp_path_factory):
+def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bundles") / "my run"
-    one = write_study(inputs["whole"], folder)
+    one = write_study(with_distribution(with_distances(mock_inputs.section_4(2, 3))), folder)
     (folder / "state").mkdir()
     (folder / "state" / "sums.safetensors").write_bytes(b"of no use to who reads")
+    draw(one)
     return one
 
 
-def test_without_a_page_there_is_nothing_to_send(study):
+def test_without_a_page_there_is_nothing_to_send(tmp_path):
+    study = write_study(mock_inputs.encoder(1, 2), tmp_path / "run")
     with pytest.raises(FileNotFoundError, match=r"report\.html is not there; write the report before it is bundled$"):
         write_bundle(study)
 
 
 def test_no_link_of_the_bundle_is_dead(study):
-    draw(study)
     place = write_bundle(study)
     assert place == study.path.with_name("my run.zip")
     with zipfile.ZipFile(place) as packed:
@@ -48,6 +52,5 @@ def test_no_link_of_the_bundle_is_dead(study):
 
 
 def test_a_second_bundle_takes_the_place_of_the_first(study):
-    draw(study)
     first = write_bundle(study).read_bytes()
     assert write_bundle(study).read_bytes() == first

@@ -89,6 +89,7 @@ def test_the_page_says_how_many(bench):
     assert "| fnet | FNetModel gives no attention weights: " in text
 
 
+@pytest.mark.slow
 def test_every_architecture_that_takes_token_ids_is_listed(bench):
     families = bench.text_families()
     assert len(families) > 200

@@ -39,17 +39,20 @@ def plain(cost_of):
     return cost_of()
 
 
+@pytest.mark.slow
 def test_a_layer_launches_few_kernels(plain):
     assert 10 <= plain.model <= 20
     assert 100 < plain.statistics.total() <= 345, plain.statistics.most_common()
     assert 0 < plain.once <= 434
 
 
+@pytest.mark.slow
 def test_as_many_whatever_the_numbers_of_inputs_and_heads(plain, cost_of):
     assert cost_of(batch_size=16).statistics == plain.statistics
     assert cost_of(num_attention_heads=6).statistics == plain.statistics
 
 
+@pytest.mark.slow
 def test_what_waits_for_the_end_of_a_batch_grows_with_inputs_and_heads_alone(plain, cost_of):
     """Sums of each head and input, about 5 KiB, and rows of samples, of which each head has as many."""
     assert plain.waiting / (8 * 3) < 20 * 1024

@@ -47,7 +47,7 @@ print(peak(2048) - short)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["bert", "llama"])
 def test_row_statistics_of_a_long_input_take_less_room_than_half_a_layers_weights(family):
     done = subprocess.run([sys.executable, "-c", _PEAK, family], capture_output=True, text=True, check=False)

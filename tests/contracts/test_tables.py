@@ -78,6 +78,7 @@ def whole(run, base):
     return open_study(base / "out")
 
 
+@pytest.mark.slow
 def test_every_stage_makes_the_tables_that_it_declares(whole):
     assert list(whole.manifest["stages"]) == [stage for stage in STAGES if stage != "probes"]
     assert sorted(whole.tables) == sorted(set(SCHEMAS) - PROBES)

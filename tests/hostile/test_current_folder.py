@@ -157,6 +157,7 @@ def test_the_explorer_opens_the_model_alone(folder, home):
     assert not (folder / MARK).exists()
 
 
+@pytest.mark.long
 def test_rays_workers_import_nothing_from_it(folder, home):
     pytest.importorskip("ray", reason="Ray is not installed")
     given = [

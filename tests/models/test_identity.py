@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from headscope.analyses.probes.treebanks import ProbeBench, ProbeTreebank
 from headscope.declarations.run_options import RunOptions
 from headscope.models import identity
 from headscope.models.anatomy import GUIDED, guided_heads
@@ -30,6 +31,9 @@ def test_the_same_weights_cut_into_other_heads_are_another_model(tmp_path):
         runs.append(prepare(RunOptions(model=str(folder), text=text, packing="single", stages=("stats",))))
     assert runs[0].signature["id"] != runs[1].signature["id"]
     assert stage_signatures(runs[0]) != stage_signatures(runs[1])
+    bank = object.__new__(ProbeTreebank)
+    bank.hash = "of a treebank"
+    assert len({ProbeBench._key(SimpleNamespace(run=run), bank) for run in runs}) == 2
 
 
 def test_a_configuration_is_known_under_another_name_and_with_a_head(tmp_path):

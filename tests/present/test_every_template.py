@@ -51,6 +51,7 @@ def lines_reached(page: Page, name: str) -> set[int]:
     return reached
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_every_branch_is_reached(name):
     page = PAGES[name]

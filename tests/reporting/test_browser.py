@@ -11,6 +11,7 @@ from headscope.statistics.statistic_catalog import NAMES, is_share
 from support import mock_inputs
 from support.attention_pages import settled
 from support.axe import violations
+from support.made_once import MadeWhenRead
 from support.mock_behaviors import place_of, with_behaviors
 from support.mock_distribution import with_distribution
 
@@ -32,14 +33,18 @@ def inputs():
 @pytest.fixture(scope="module")
 def files(inputs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
-    for name, one in inputs.items():
-        (folder / f"{name}.html").write_text(render_report(one), encoding="utf-8")
-    return folder
+
+    def make(name):
+        path = folder / f"{name}.html"
+        path.write_text(render_report(inputs[name]), encoding="utf-8")
+        return path
+
+    return MadeWhenRead(inputs, make)
 
 
 @pytest.fixture
 def visit(visit_file, files):
-    return lambda name, **options: visit_file(files / f"{name}.html", **options)
+    return lambda name, **options: visit_file(files[name], **options)
 
 
 @pytest.mark.parametrize("name", ["encoder", "t5", "decoder", "hostile", "random"])

@@ -82,6 +82,7 @@ def pages(tmp_path_factory, browser):
     return {name: folder / name / "report.html" for name in MODELS}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_text_of_a_picture_is_too_small_to_read(visit_file, pages, model, width):

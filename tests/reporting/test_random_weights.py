@@ -460,7 +460,7 @@ def world(request, tmp_path_factory):
     return RandomWorld(tmp_path_factory.mktemp("random"), *WORLDS[request.param])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_sentence_is_true_of_random_weights(world):
     wrong = []
     for each in findings(world.study):

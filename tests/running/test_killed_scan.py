@@ -69,6 +69,7 @@ def whole(asked, tmp_path_factory):
     return Whole(answers(folder / "run"), seconds, len((folder / "log").read_text().splitlines()))
 
 
+@pytest.mark.long
 def test_killed_at_random_moments_it_comes_to_the_same_digits(asked, whole, tmp_path):
     out, log = tmp_path / "killed", tmp_path / "log"
     draw, kills = random.Random(7), 0
@@ -83,6 +84,7 @@ def test_killed_at_random_moments_it_comes_to_the_same_digits(asked, whole, tmp_
     assert len(log.read_text().splitlines()) <= whole.shards + kills
 
 
+@pytest.mark.long
 def test_what_a_killed_run_left_is_swept_by_the_next(asked, whole, tmp_path):
     """A part of a shard's file, and sums of a stage that was finished in between."""
     out = tmp_path / "left"

@@ -90,7 +90,7 @@ def summed(monkeypatch):
     return kinds
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_parts_give_the_tables_of_one_run(asked, folders, tmp_path, summed):
     """Value by value, and to the digit; what needs the results of other stages is scanned by whoever joins."""
     run = prepare(asked)

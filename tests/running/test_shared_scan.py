@@ -144,12 +144,14 @@ def test_nothing_is_read_twice(asked, tmp_path, read):
     assert len(models) == 2  # importance's, with its head, reads the same text with tokens masked
 
 
+@pytest.mark.slow
 def test_each_has_what_it_finds_by_itself(asked, whole, tmp_path, sharing):
     for stage in sharing:
         write_run(prepare(replace(asked, stages=(stage,))), tmp_path / stage)
         same_but_for_rounding(tmp_path / stage, whole)
 
 
+@pytest.mark.slow
 def test_a_finished_stage_is_not_computed_and_changes_no_digit(every, tmp_path, computed, sharing):
     """The table of one is damaged: it alone is computed again, to the same digits."""
     found, _ = computed
@@ -168,6 +170,7 @@ def test_a_finished_stage_is_not_computed_and_changes_no_digit(every, tmp_path, 
         assert {**again, "manifest.json": None} == {**expected, "manifest.json": None}
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_with_all(every, whole, shards, tmp_path, computed, sharing):
     found, at = computed
     number = len(shards)

@@ -62,6 +62,7 @@ def test_it_keeps_what_it_does_not_declare(loaded, short):
     assert mine.ended == 10 * len(LINES)
 
 
+@pytest.mark.slow
 def test_statistics_without_a_folder_go_on(loaded, short):
     study = hs.stats(loaded, text=LINES, packing="single", batch_size=16)
     assert NOTE in study.manifest["notes"]

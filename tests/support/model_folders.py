@@ -1,11 +1,15 @@
 """Model folders on disk: a tiny random BERT with the embedded model's tokenizer, GPT-2 and T5 with their own."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+
+WHOLE = 30522  # pieces of the embedded model, which take longer to read than a tiny model
+FEWER = 6000  # the first of them: all letters, and the most frequent words
 
 
 def save_tiny_bert(folder: Path, *, heads: int = 2, layers: int = 2) -> Path:
@@ -15,14 +19,14 @@ def save_tiny_bert(folder: Path, *, heads: int = 2, layers: int = 2) -> Path:
     return _save_bert(lambda config: BertModel(config, add_pooling_layer=False), folder, heads=heads, layers=layers)
 
 
-def save_tiny_masked_lm(folder: Path, *, heads: int = 2, layers: int = 2) -> Path:
+def save_tiny_masked_lm(folder: Path, *, heads: int = 2, layers: int = 2, pieces: int = FEWER) -> Path:
     """Write the same with a masked-LM head."""
     from transformers import BertForMaskedLM
 
-    return _save_bert(BertForMaskedLM, folder, heads=heads, layers=layers)
+    return _save_bert(BertForMaskedLM, folder, heads=heads, layers=layers, pieces=pieces)
 
 
-def _save_bert(make: Callable[[Any], Any], folder: Path, *, heads: int, layers: int) -> Path:
+def _save_bert(make: Callable[[Any], Any], folder: Path, *, heads: int, layers: int, pieces: int = FEWER) -> Path:
     minilm = pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
     from transformers import AutoTokenizer, BertConfig
 
@@ -32,10 +36,15 @@ def _save_bert(make: Callable[[Any], Any], folder: Path, *, heads: int, layers: 
         num_hidden_layers=layers,
         num_attention_heads=heads,
         intermediate_size=16,
-        vocab_size=30522,
+        vocab_size=pieces,
     )
     make(config).save_pretrained(folder)
     AutoTokenizer.from_pretrained(minilm.folder()).save_pretrained(folder)
+    path = folder / "tokenizer.json"
+    definition = json.loads(path.read_text(encoding="utf-8"))
+    whole = definition["model"]["vocab"]
+    definition["model"]["vocab"] = {piece: number for piece, number in whole.items() if number < pieces}
+    path.write_text(json.dumps(definition), encoding="utf-8")
     return folder
 
 

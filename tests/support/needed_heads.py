@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 import transformers as tf
 
-from support.model_folders import save_tiny_gpt2, save_tiny_masked_lm
+from support.model_folders import WHOLE, save_tiny_gpt2, save_tiny_masked_lm
 
 SHARPER = 40.0
 LINES = [
@@ -27,7 +27,7 @@ def write_documents(path: Path) -> tuple[str]:
 
 def sharper_bert(folder: Path, *, heads: int = 2) -> str:
     names = ("query.weight", "key.weight", "value.weight", "output.dense.weight", "word_embeddings.weight")
-    return sharper(save_tiny_masked_lm(folder, heads=heads), tf.BertForMaskedLM, names)
+    return sharper(save_tiny_masked_lm(folder, heads=heads, pieces=WHOLE), tf.BertForMaskedLM, names)
 
 
 def sharper_gpt2(folder: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from support.demo_treebank import demo_conllu
-from support.model_folders import save_tiny_masked_lm
+from support.model_folders import WHOLE, save_tiny_masked_lm
 
 MARK = "ran"
 _SETTINGS = (
@@ -36,7 +36,7 @@ def plant(folder: Path) -> None:
 
 def write_inputs(folder: Path) -> None:
     """Write what commands are given: a model, text, treebanks, and maps as the original pickles them."""
-    save_tiny_masked_lm(folder / "tiny")
+    save_tiny_masked_lm(folder / "tiny", pieces=WHOLE)
     (folder / "dev.conllu").write_text(demo_conllu(1, 2), encoding="utf-8")
     (folder / "train.conllu").write_text(demo_conllu(101, 102), encoding="utf-8")
     (folder / "my.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n" * 2)

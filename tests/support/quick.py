@@ -4,8 +4,8 @@ A quick test is not marked `slow` or `browser`, and only the first case of its f
 the same are named at the end of the run, so that the marks follow measurements.
 
 A sample contains the tests that planted defects name (`mutants/defects`): all cases of a function, or the named case.
-Other functions have at most `MOST_CASES` cases in it, and one in `SLOW_EVERY` of the functions marked `slow`, both
-drawn by the seed.
+Other functions have at most `MOST_CASES` cases in it, drawn by the seed. So are functions with a mark: `ONE_IN` says
+how many functions with that mark one is drawn from. None of those marked `long` is in it.
 """
 
 import ast
@@ -25,8 +25,9 @@ TESTS = Path(__file__).parents[1]
 SOURCES = (TESTS.parent / "src", TESTS.parent / "packages" / "headscope-train" / "src")
 SECONDS = 2.0  # of processor time, a fixture's counted with the test that first asks for it
 MOST_CASES = 2  # of one function in a sample
-SLOW_EVERY = 8
-_LEFT_OUT = ("slow", "browser")
+ONE_IN = {"slow": 8, "browser": 4}  # the first mark that a function has decides
+LONG = "long"
+_LEFT_OUT = (*ONE_IN, LONG)
 _TIME = "processor seconds"
 
 collected_key = pytest.StashKey[list[Any]]()
@@ -96,7 +97,8 @@ def sampled_tests(items: list[Any], *, seed: int) -> list[Any]:
             kept.add(item)
     for (_, function), cases_of_function in cases.items():
         draw = random.Random(f"{seed} {function}")
-        if not cases_of_function[0].get_closest_marker("slow") or draw.randrange(SLOW_EVERY) == 0:
+        marks = [name for name in _LEFT_OUT if cases_of_function[0].get_closest_marker(name)]
+        if LONG not in marks and all(draw.randrange(ONE_IN[name]) == 0 for name in marks[:1]):
             kept.update(draw.sample(cases_of_function, min(MOST_CASES, len(cases_of_function))))
     return [item for item in items if item in kept]
 

@@ -93,6 +93,7 @@ HOW = {
 }
 
 
+@pytest.mark.slow
 def test_a_training_with_and_without(text, tmp_path):
     """A few steps are enough to tell the two heads by what they look at."""
     torch.set_num_threads(1)

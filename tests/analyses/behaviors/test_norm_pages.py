@@ -105,6 +105,7 @@ def test_experiments_without_norms_do_not_mention_them():
     assert DOTTED not in page
 
 
+@pytest.mark.slow
 def test_the_terminal_has_every_table_of_chosen_heads_with_their_norm_weighted_attention(run):
     natural = ["6.2", *["62.0"] * 4, "6.2", *["62.0"] * 2]
     for page, columns in ((PAGE, [natural]), (EXPERIMENTS_PAGE, [["62.0"] * 3, ["62.0"], natural])):

@@ -37,7 +37,7 @@ from headscope.statistics.inference.confidence import ratio_interval
 from headscope.statistics.sums.groups import group_of
 from headscope.statistics.tables.frames import check_table
 from support.by_hook import effect_of, hooked, logs_of
-from support.model_folders import save_tiny_masked_lm
+from support.model_folders import WHOLE, save_tiny_masked_lm
 from support.needed_heads import sharper_bert, sharper_gpt2, write_documents
 from support.scanning import shards_of
 
@@ -257,7 +257,7 @@ def test_twins_show_nothing_alone():
 @pytest.mark.slow
 def test_twins_of_a_model(folder, text):
     """Either of two heads is made up for by the norm behind them: effects do not add up."""
-    path = save_tiny_masked_lm(folder / "twins", heads=4)
+    path = save_tiny_masked_lm(folder / "twins", heads=4, pieces=WHOLE)
     model = tf.BertForMaskedLM.from_pretrained(path)
     width = model.config.hidden_size // 4
     with torch.no_grad():

@@ -1,6 +1,7 @@
 """The loss of a classifier: effects and gradients against loops over transformers' own code, and refusals."""
 
 import csv
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -61,12 +62,17 @@ def measure_stages(run):
     return {result.name: result for result in measure(run)}
 
 
-def by_hand(model_folder, changes=None):
-    """Each text's loss by transformers' own code, one text at a time; and the logarithms of what it predicts."""
+@cache
+def eager_model(model_folder):
     tokenizer = tf.AutoTokenizer.from_pretrained(model_folder)
     model = tf.AutoModelForSequenceClassification.from_pretrained(model_folder, attn_implementation="eager").eval()
-    vocabulary = Encoder(tokenizer).vocabulary
-    with hooked(model, examine(model, vocabulary), changes or {}), torch.no_grad():
+    return tokenizer, model, examine(model, Encoder(tokenizer).vocabulary)
+
+
+def by_hand(model_folder, changes=None):
+    """Each text's loss by transformers' own code, one text at a time; and the logarithms of what it predicts."""
+    tokenizer, model, examined = eager_model(model_folder)
+    with hooked(model, examined, changes or {}), torch.no_grad():
         answers = [
             model(**tokenizer(text, return_tensors="pt"), labels=torch.tensor([CLASSES.index(label)]))
             for text, label in ROWS

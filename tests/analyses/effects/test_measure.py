@@ -257,6 +257,7 @@ def whole_run(some_heads, folder):
     return open_study(folder / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scan_label", ["effects: estimates", "effects"])
 def test_a_run_of_some_heads_that_was_killed_goes_on(some_heads, whole_run, tmp_path, scan_label):
     """In either scan: what the first found decides about the heads of the second."""

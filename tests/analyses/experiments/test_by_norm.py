@@ -177,6 +177,7 @@ def check_model(run, result, family, *, causal):
         model.float()
 
 
+@pytest.mark.slow
 def test_the_embedded_model_agrees_with_its_own_eager_attention_in_float64(tmp_path, monkeypatch):
     minilm = pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
     monkeypatch.setattr(compute, "repeated_tokens", partial(repeated_tokens, number=12))

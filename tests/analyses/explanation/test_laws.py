@@ -56,6 +56,7 @@ def assert_same_bits(accumulator, whole):
         assert array.tobytes() == np.asarray(state[name]).tobytes(), name
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     order=st.permutations(range(len(SEGMENTS))),

@@ -86,6 +86,7 @@ def nothing_here(monkeypatch):
     monkeypatch.setattr(sharded_scan, "compute_shard", refuse)
 
 
+@pytest.mark.long
 def test_the_cluster_gives_the_tables_of_one_process(asked, whole, engine, tmp_path, done_there, nothing_here):
     run = prepare(asked)
     engine.serve(run)
@@ -96,6 +97,7 @@ def test_the_cluster_gives_the_tables_of_one_process(asked, whole, engine, tmp_p
     assert len(done_there) > 40
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_in_the_middle_changes_no_digit(
     text_alone, whole_text, engine, tmp_path, monkeypatch, done_there
 ):
