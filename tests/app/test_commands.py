@@ -151,10 +151,16 @@ def test_a_new_option_appears_on_the_commands_of_the_stages_that_name_it(program
 
 
 def test_a_comparison_takes_two_models(cli):
-    for typed, came in (([], 0), (["a"], 1), (["a", "b", "c"], 3), (["a", "b", "--other", "c"], 3)):
+    for typed, came in (([], 0), (["a"], 1), (["a", "b", "--other", "c"], 3)):
         code, _, said = cli("compare", *typed)
         expected = "compare expects two models, as in `headscope compare A B --text my.txt`; came"
         assert (code, said.strip()) == (2, f"headscope: {expected} {came}")
+    for typed in (["a", "b", "c"], ["a", "b", "c", "--out", "folder", "--other", "d"]):
+        code, _, said = cli("compare", *typed)
+        expected = (
+            "compare with 3 models compares each with the last and keeps every comparison; give --out FOLDER, and no"
+        )
+        assert (code, said.strip()) == (2, f"headscope: {expected} --model or --other")
 
 
 def test_the_page_on_the_command_line_names_every_command(program):

@@ -14,6 +14,7 @@ from headscope.reporting.story import all_findings, headline, leads_of_groups
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_behaviors import with_behaviors
+from support.mock_compare import with_comparison
 from support.mock_distances import with_distances
 from support.mock_effect_kept import with_effect_kept
 from support.mock_effects import with_effects
@@ -34,7 +35,7 @@ def everything(run, *, documents=40):
     run = with_behaviors(with_norms(run, intervals=tested), interval=tested)
     run = with_effects(with_explanation(with_distances(run)), intervals=tested, intervention="zero", direct=True)
     run = with_effect_kept(run, intervals=tested, kept={(1, 2): 0.1})
-    return with_joint_effects(run, intervals=tested)
+    return with_comparison(with_joint_effects(run, intervals=tested), intervals=tested)
 
 
 def nothing_shown():

@@ -28,6 +28,7 @@ NO_MEASURE = {
     "importance_differences": "of layers alone",
     "examples": "sentences",
     "top_examples": "sentences",
+    "compare_examples": "sentences",
     "copy_examples": "sentences",
     "distribution_examples": "sentences",
     "pca_map": "tokens",

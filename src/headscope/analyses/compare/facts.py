@@ -137,7 +137,7 @@ def compare_facts(about: Context) -> Iterator[Fact]:
 
 
 def _head(kind: Kind, row: Mapping[str, Any]) -> HeadRef:
-    return numbered(kind.name, int(row["layer"]), int(row["head"]))
+    return kind.head(row["layer"], row["head"])
 
 
 def _partner(row: Mapping[str, Any]) -> str:
@@ -158,7 +158,7 @@ def change_rows(about: Context, kind: Kind) -> list[Row]:
     """Return a row for each pair of heads, the most changed first."""
     return [
         {
-            "head": _head(kind, row),
+            "head": numbered(kind.name, int(row["layer"]), int(row["head"])),
             "other": _partner(row),
             "change": cell_of(row, "change"),
             "ceiling": row["ceiling"],
