@@ -14,7 +14,7 @@ from support.attention_pages import ink
 from support.axe import violations
 from support.explorer import running
 from support.explorer_pages import drawn, holds, layers_asked, looked_at, settled, tokens, type_text
-from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
+from support.model_folders import WHOLE, save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 
 pytestmark = pytest.mark.browser
 SVG = "{http://www.w3.org/2000/svg}"
@@ -29,7 +29,7 @@ def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("models")
     from transformers import GPT2Config, GPT2LMHeadModel, T5Config, T5ForConditionalGeneration
 
-    bert = save_tiny_bert(root / "tiny-bert", heads=4, layers=3)
+    bert = save_tiny_bert(root / "tiny-bert", heads=4, layers=3, pieces=WHOLE)
     gpt2 = save_tiny_gpt2(root / "tiny-gpt2", [EXAMPLE, OTHER] * 8)
     GPT2LMHeadModel(GPT2Config.from_pretrained(gpt2)).save_pretrained(gpt2)
     t5 = save_tiny_t5(root / "tiny-t5", [EXAMPLE, OTHER] * 8)

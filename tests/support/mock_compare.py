@@ -41,6 +41,7 @@ def with_comparison(inputs, *, verdicts=("changed", "same", "undecided"), match=
                         **{"ci_low": by - 0.01, "ci_high": by + 0.01, "q_value": 0.001, "n_documents": 40},
                     }
                 )
-    facts = {"compare": {"other": "tuned", "matched": match is not None, "margin": 0.01}}
+    shapes = {part["kind"]: [part["layers"], part["heads"]] for part in inputs.manifest["kinds"]}
+    facts = {"other": "tuned", "matched": match is not None, "by_word": False, "margin": 0.01, "shapes": shapes}
     tables = {"head_changes": table_of(HEAD_CHANGES, rows), "measure_changes": table_of(MEASURE_CHANGES, differences)}
-    return with_parts(inputs, manifest={**inputs.manifest, **facts}, **tables)
+    return with_parts(inputs, manifest={**inputs.manifest, "compare": facts}, **tables)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ WHOLE = 30522  # pieces of the embedded model, which take longer to read than a 
 FEWER = 6000  # the first of them: all letters, and the most frequent words
 
 
-def save_tiny_bert(folder: Path, *, heads: int = 2, layers: int = 2) -> Path:
+def save_tiny_bert(folder: Path, *, heads: int = 2, layers: int = 2, pieces: int = FEWER) -> Path:
     """Write a whole model folder as save_pretrained does; it has no head for a task."""
     from transformers import BertModel
 
-    return _save_bert(lambda config: BertModel(config, add_pooling_layer=False), folder, heads=heads, layers=layers)
+    make = partial(BertModel, add_pooling_layer=False)
+    return _save_bert(make, folder, heads=heads, layers=layers, pieces=pieces)
 
 
 def save_tiny_masked_lm(folder: Path, *, heads: int = 2, layers: int = 2, pieces: int = FEWER) -> Path:

@@ -66,6 +66,7 @@ class Command:
         page: `module:function` that writes a page of the run (a `Study`) into its folder and returns the page's path.
         several: `module:function` that shows more models than `models`: it gets the run of each with the last, and a
             folder for their page, and returns lines to print.
+        of_several: values of options of such runs, by name.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Command:
     models: tuple[str, ...] = ()
     page: str = ""
     several: str = ""
+    of_several: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.compare.pair_page import write_page
+from headscope.analyses.compare.pair_page import render_comparison, write_page
 from headscope.declarations.run_options import RunOptions
 from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare
@@ -16,7 +16,9 @@ from headscope.present.study import open_study
 from headscope.reporting.study_words import STUDY_WORDS
 from headscope.running.writing import write_run
 from headscope.views.quantize import read_weights
+from support import mock_inputs
 from support.axe import violations
+from support.mock_compare import with_comparison
 
 WORDS = ("cat", "sat", "on", "mat", "and", "it", "slept", "while", "rain", "fell", "over", "old", "stone", "walls")
 
@@ -83,6 +85,18 @@ def test_the_grids_are_linked_and_a_pair_opens(study, visit_file):
     assert "2-2 in A" in page.locator("#pair h2").inner_text()
     assert page.url.endswith("#encoder-2-2")
     assert violations(page) == []
+
+
+@pytest.mark.browser
+def test_each_kind_of_attention_has_its_grids(visit_file, tmp_path):
+    run = with_comparison(mock_inputs.two_kinds())
+    path = tmp_path / "compare.html"
+    path.write_text(render_comparison(run), encoding="utf-8")
+    page = visit_file(path)
+    for part in run.manifest["kinds"]:
+        page.locator(f"#kinds button[data-kind={part['kind']}]").click()
+        assert page.locator("#grid-A button[role=gridcell]").count() == part["layers"] * part["heads"]
+        assert page.locator(f"#{part['kind']}-1-1").count() == 1
 
 
 @pytest.mark.browser

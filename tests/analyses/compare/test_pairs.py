@@ -1,5 +1,7 @@
 """The pairs of heads of two models, and the verdicts on them."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,22 @@ def test_a_permutation_is_found():
     first, second = assigned(cost)
     assert first.tolist() == list(range(12))
     assert second.tolist() == order.tolist()
+
+
+def test_random_weights_stand_beside_the_head_that_was_paired():
+    """The first model is larger, so that only some of its heads have a partner, on the text and with random weights."""
+    generator, rows = np.random.default_rng(7), np.full(40, 10)
+    layouts = KindLayout("encoder", layers=1, heads=6), KindLayout("second encoder", layers=1, heads=3)
+    text, random = (
+        ChangeSums(kind="encoder", first=layouts[0], second=layouts[1], sums=sums, rows=rows)
+        for sums in generator.uniform(0.1, 5.0, (2, 40, 6, 3))
+    )
+    changes = head_changes(text, random, every_pair=True, seed=0)
+    cost = random.sums.sum(0) / rows.sum()
+    kept = changes.first[:, 1].tolist()
+    # Every way to give each of the paired heads one of the three random heads.
+    ways = [[cost[head, partner] for head, partner in zip(kept, order)] for order in permutations(range(3))]
+    np.testing.assert_allclose(changes.ceiling, min(ways, key=sum))
 
 
 def test_pairs_are_measured_on_documents_that_did_not_choose_them():

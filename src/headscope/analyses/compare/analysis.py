@@ -22,9 +22,10 @@ ANALYSIS = Analysis(
         models=("model", "other"),
         page="pair_page:write_page",
         several="checkpoints:write_checkpoints",
+        of_several={"pairs": "same"},
         help=(
-            "Compare the heads of two models on one text.\n\nWhich heads attend elsewhere after fine-tuning, with an "
-            "adapter, or in another seed? A divergence near zero is a finding, too: the head is the same."
+            "Compare the heads of two models on one text.\n\nWhich heads attend differently after fine-tuning, with an "
+            "adapter, or in another seed? A head whose change is below the margin is reported as the same."
         ),
     ),
     head_measures=(

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.compare.pair_page import STYLES, number
+from headscope.analyses.compare.pair_page import STYLES, meaning_of_change, number
 from headscope.analyses.compare.pairs import SAME, VERDICTS
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
@@ -25,7 +25,7 @@ from headscope.visible import short_name
 FILE = "checkpoints.html"
 _HEAD = ["kind", "layer", "head"]
 MOST_MEASURES = 4
-"""Number of statistics drawn for a head: those that differ most from the last checkpoint's."""
+"""Number of statistics drawn for a head: the shares of attention that differ most from the last checkpoint's."""
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,18 @@ class Checkpoints:
             return ["Whether heads attend as in the last checkpoint was not tested: it needs at least 10 documents."]
         last, early = int(settled.max()), int((settled == 1).sum())
         lines = [
-            f"{count(early, 'head')} of {len(settled)} {'attends' if early == 1 else 'attend'} in {names[0]} as in "
-            f"{names[-1]} already (within the margin)."
+            f"{count(early, 'head')} of {len(settled)} {'is' if early == 1 else 'are'} the same in every checkpoint."
         ]
         if 1 < last < len(names):
-            lines.append(f"All heads attend as in {names[-1]} from {names[last - 1]} on.")
+            lines.append(f"All heads are the same from {names[last - 1]} on.")
         elif last == len(names):
-            late = [f"{layer}-{head}" for _, layer, head in settled.index[settled == last]]
+            heads = settled.index[settled == last]
+            several = settled.index.get_level_values(0).nunique() > 1
+            late = [f"{kind} {layer}-{head}" if several else f"{layer}-{head}" for kind, layer, head in heads]
             shown = join(late) if len(late) <= 5 else f"{join(late[:5])} and {len(late) - 5} more"
             lines.append(
-                f"{count(len(late), 'head')} {'is' if len(late) == 1 else 'are'} not shown to attend before "
-                f"{names[-1]} as they do there: {shown}."
+                f"{count(len(late), 'head')} {'is' if len(late) == 1 else 'are'} not shown to be the same as in "
+                f"{names[-1]} in the checkpoint before it: {shown}."
             )
         return lines
 
@@ -89,7 +90,7 @@ class Checkpoints:
             here = changes[changes["checkpoint"] == at]
             numbers = {verdict: int((here["verdict"] == verdict).sum()) for verdict in VERDICTS}
             row = {"checkpoint": name, "median change, nats": float(here["change"].median()), **numbers}
-            rows.append({**row, "as in the last from here on": int((settled <= at).sum())})
+            rows.append({**row, "same from here on": int((settled <= at).sum())})
         return pd.DataFrame(rows)
 
 
@@ -113,7 +114,7 @@ def write_checkpoints(studies: Sequence[Study], folder: Path) -> list[str]:
         OSError: the folder is not writable.
     """
     checkpoints = Checkpoints(studies)
-    settled = checkpoints.settled().rename("settled").reset_index()
+    settled = checkpoints.settled().to_frame("settled").reset_index()
     write_parquet(folder / "checkpoints.parquet", checkpoints.changes().merge(settled, on=_HEAD))
     write_bytes(folder / FILE, render_checkpoints(checkpoints).encode("utf-8"))
     table = checkpoints.table().to_string(index=False, float_format="{:.2g}".format)
@@ -126,18 +127,19 @@ def render_checkpoints(checkpoints: Checkpoints) -> str:
     names, about = checkpoints.names, Context.of(checkpoints.studies[0])
     table, sizes = checkpoints.table(), [count(kind.size, kind.noun) for kind in about.kinds]
     cells = [[f"{value:.2g}" if isinstance(value, float) else str(value) for value in row] for row in table.to_numpy()]
-    step = el("input", type="range", id="step", min=0, max=len(names) - 2, value=0, aria_label="Checkpoint")
+    step = el("input", type="range", id="step", min=0, max=len(names) - 1, value=0, aria_label="Checkpoint")
     body = el(
         "main",
         el("h1", f"When do heads attend as in {names[-1]}?"),
         el("p", f"{join(sizes)} · {len(names)} checkpoints", class_="run"),
         [el("p", sentence) for sentence in checkpoints.sentences()],
+        el("p", meaning_of_change(checkpoints.studies[0].manifest), class_="why"),
         el("div", class_="tabs", id="kinds"),
         el("p", el("label", "Checkpoint ", step), el("output", id="step-name"), class_="choices"),
         el("section", el("div", id="grid-A", class_="grid-box"), class_="sides", aria_label="Head grid"),
         el("p", id="readout", class_="readout", aria_live="polite"),
-        el("p", el("span", class_="scale", aria_hidden="true"), el("span", id="scale"), el("i", class_="framed"),
-           "differs from the last checkpoint", class_="legend"),
+        el("p", el("span", class_="scale", aria_hidden="true"), el("span", id="scale"),
+           el("span", el("i", class_="framed"), " changed"), class_="legend"),
         el("article", id="pair", class_="card pair", aria_label="Head over checkpoints", tabindex=-1),
         el("noscript", el("p", "The grid and the curves need JavaScript; the rest does not.")),
         el("h2", "Checkpoints"),
@@ -176,11 +178,11 @@ ENTRY = "report/checkpoints_page.js"
 
 
 def _changes(checkpoints: Checkpoints, head: tuple[str, int, int]) -> list[list[Any]]:
-    """Return change, ends of its interval and verdict of a head at each checkpoint but the last."""
+    """Return change, ends of its interval and verdict of a head at each checkpoint; 0 at the last."""
     rows = [_rows_of(study.tables["head_changes"], head).iloc[0] for study in checkpoints.studies]
-    return [
-        [*(number(row[name]) for name in ("change", "ci_low", "ci_high")), _verdict(row["verdict"])] for row in rows
-    ]
+    ends = ("change", "ci_low", "ci_high")
+    points = [[*(number(row[end]) for end in ends), _verdict(row["verdict"])] for row in rows]
+    return [*points, [0.0, 0.0, 0.0, SAME]]
 
 
 def _verdict(value: object) -> str | None:
@@ -202,7 +204,8 @@ def _measures(checkpoints: Checkpoints, about: Context, head: tuple[str, int, in
     rows = [_rows_of(study.tables["measure_changes"], head).set_index("statistic") for study in checkpoints.studies]
     largest = pd.concat([table["difference"].abs() for table in rows], axis=1).max(axis=1)
     curves = []
-    for name in largest.sort_values(ascending=False, kind="stable").index[:MOST_MEASURES]:
+    shares = largest[[is_share(name) for name in largest.index]]
+    for name in shares.sort_values(ascending=False, kind="stable").index[:MOST_MEASURES]:
         points = [table.loc[name] for table in rows]
         last = float(points[0]["second"])
         values = [[number(last - row[end]) for end in ("difference", "ci_high", "ci_low")] for row in points]

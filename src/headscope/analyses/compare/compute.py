@@ -108,12 +108,13 @@ class CompareMeasurement(Measurement[ModelRun]):
             tables={
                 "head_changes": change_table(results),
                 "measure_changes": measure_table(sums.of(StatsAccumulator), results),
-                "compare_examples": example_table(self.run, results),
+                "compare_examples": example_table(self.run, results, matched=self.every_pair),
             },
             facts={
                 "compare": {
                     "other": self.run.second.loaded.name,
                     "matched": self.every_pair,
+                    "by_word": self.run.by_word,
                     "margin": margin,
                     "shapes": {first.kind: [second.layers, second.heads] for first, second in self._pairs},
                 }

@@ -16,28 +16,30 @@ from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.short_memory import collect
 
 MOST_PAIRS, MOST_SENTENCES = 144, 2
-"""Number of pairs of heads, the most changed first, and number of sentences on which each is drawn."""
+"""Number of pairs of heads, and number of sentences on which each is drawn."""
 
 
-def example_table(run: ModelRun, results: Sequence[HeadChanges]) -> pd.DataFrame:
-    """Return the attention of the most changed pairs of heads as `compare_examples.parquet`.
+def example_table(run: ModelRun, results: Sequence[HeadChanges], *, matched: bool) -> pd.DataFrame:
+    """Return the attention of the most changed pairs, of the most alike if matched, as `compare_examples.parquet`.
 
     Where both models have the same tokens, a pair is drawn on the sentences in which it differs most.
     """
     second = run.second
     assert second is not None
     maps = collect(lambda: PairSource(run.example_source(), second.source(())), ExampleCollector).maps
-    rows = [row for result in results for row in _rows(run, result, maps)]
+    rows = [row for result in results for row in _rows(run, result, maps, matched)]
     return COMPARE_EXAMPLES.frame(rows)
 
 
-def _rows(run: ModelRun, result: HeadChanges, maps: Sequence[ExampleMaps]) -> Iterator[dict[str, object]]:
+def _rows(
+    run: ModelRun, result: HeadChanges, maps: Sequence[ExampleMaps], matched: bool
+) -> Iterator[dict[str, object]]:
     assert run.second is not None
     both = list(
         zip(*([each for each in maps if each.kind == kind] for kind in (result.kind, SECOND + result.other_kind)))
     )
     tokenizers = run.loaded.tokenizer, run.second.loaded.tokenizer
-    for pair in np.argsort(-result.change.value, kind="stable")[:MOST_PAIRS]:
+    for pair in np.argsort(result.change.value * (1 if matched else -1), kind="stable")[:MOST_PAIRS]:
         (layer, head), (other_layer, other_head) = result.first[pair].tolist(), result.second[pair].tolist()
         drawn = [(here.weights[layer, head], there.weights[other_layer, other_head]) for here, there in both]
         order = np.argsort([-_divergence(*weights) for weights in drawn], kind="stable")[:MOST_SENTENCES]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ from headscope.visible import short_name
 
 FILE = "compare.html"
 STYLES = ("core/base.css", "report/grid.css", "report/sections.css", "report/compare.css", "report/print.css")
-MOST_MEASURES = 6
-"""Number of statistics that a pair's card lists, the largest difference first."""
+MOST_SHARES, MOST_OTHERS = 4, 2
+"""Number of statistics that a pair's card lists, the largest difference first: shares of attention, and nats."""
 
 
 def write_page(study: Study) -> Path:
@@ -62,11 +63,12 @@ def render_comparison(study: Study) -> str:
         el("h1", f"What {'is alike in' if matched else 'changed between'} {names[0]} and {names[1]}?"),
         el("p", " · ".join([*size, documents, plain(manifest.get("created", ""))[:10]]), class_="run"),
         linked(PAGE.findings(about)),
+        el("p", meaning_of_change(manifest), class_="why"),
         el("div", class_="tabs", id="kinds"),
         el("section", grids, class_="sides", aria_label="Head grids"),
         el("p", id="readout", class_="readout", aria_live="polite"),
-        el("p", el("span", class_="scale", aria_hidden="true"), el("span", id="scale"), el("i", class_="framed"),
-           "match" if matched else "changed", class_="legend"),
+        el("p", el("span", class_="scale", aria_hidden="true"), el("span", id="scale"),
+           el("span", el("i", class_="framed"), " match" if matched else " changed"), class_="legend"),
         el("article", id="pair", class_="card pair", aria_label="Pair of heads", tabindex=-1),
         el("noscript", el("p", "The grids and the pairs of heads need JavaScript; the rest does not.")),
         el("div", [section.html for section in PAGE.sections(about)], class_="evidence"),
@@ -74,7 +76,7 @@ def render_comparison(study: Study) -> str:
     )  # fmt: skip
     data = {
         "names": names,
-        "matched": matched,
+        **{name: manifest["compare"][name] for name in ("by_word", "margin")},
         "kinds": [_of_kind(about, kind) for kind in about.kinds if _pairs(about, kind)],
     }
     return assemble(
@@ -83,6 +85,14 @@ def render_comparison(study: Study) -> str:
 
 
 ENTRY = "report/compare_page.js"
+
+
+def meaning_of_change(manifest: Mapping[str, Any]) -> str:
+    """Return what the number of nats means, and the margin."""
+    return (
+        "Nats: the Jensen-Shannon divergence between the two heads' attention, mean over rows; 0 for equal attention, "
+        f"0.69 for attention without a common token. Up to {manifest['compare']['margin']:g} nats count as the same."
+    )
 
 
 def _pairs(about: Context, kind: Kind) -> list[dict[str, Any]]:
@@ -131,7 +141,9 @@ def _measures(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the statistics in which a pair differs, the largest difference first."""
     rows = _of_head(about.run.tables["measure_changes"], row)
     rows = rows[(rows["q_value"] < SIGNIFICANT) & (rows["difference"].abs() >= LEAST_POINTS)]
-    order = rows["difference"].abs().sort_values(ascending=False).index[:MOST_MEASURES]
+    shares = rows["statistic"].map(is_share).astype(bool)
+    largest = rows["difference"].abs().sort_values(ascending=False).index
+    order = [*largest[shares[largest]][:MOST_SHARES], *largest[~shares[largest]][:MOST_OTHERS]]
     numbers = ("first", "second", "difference", "ci_low", "ci_high")
     return [
         {

@@ -79,7 +79,7 @@ def head_changes(
         by_group = judged(sums.sums, sums.rows, own, seed=seed)
     rows = np.broadcast_to(sums.rows[:, None].astype(np.float64), by_group.shape)
     interval_at = partial(ratio_interval, by_group, rows, scale="positive")
-    ceiling = _ceiling(random, len(first), every_pair=every_pair)
+    ceiling = _ceiling(random, own if every_pair else None, pairs=len(first))
     match = np.full(len(first), None, dtype=object)
     if every_pair and sums.permuted is not None and not np.isnan(ceiling).all():
         permuted = judged(sums.permuted, sums.rows, own, seed=seed, one_to_one=False)
@@ -130,8 +130,9 @@ def matches(
 def verdicts(interval_at: Callable[[float], Interval], *, margin: float = MARGIN) -> NDArray[np.object_]:
     """Return the verdict on each change: `changed`, `same` or `undecided`; None without an interval.
 
-    A change is *changed* if its whole interval lies above the margin, *same* if it lies below, each at a false
-    discovery rate of 5% over all heads.
+    A change is *changed* if its whole interval lies above the margin, at a false discovery rate of 5% over all heads,
+    and *same* if it lies below, at `SAME_LEVEL`. Intervals are widened for the number of heads, so that a head whose
+    95% interval lies beyond the margin may be undecided.
 
     Args:
         interval_at: function that returns the intervals of all changes at a confidence level.
@@ -184,11 +185,18 @@ def judged(
     return by_group
 
 
-def _ceiling(random: ChangeSums | None, pairs: int, *, every_pair: bool) -> NDArray[np.float64]:
+def _ceiling(random: ChangeSums | None, own: NDArray[np.int64] | None, *, pairs: int) -> NDArray[np.float64]:
+    """Return the divergence of each head from random weights: from its number, or from the partner assigned to it.
+
+    Args:
+        random: sums of the first model and of random weights.
+        own: heads of the first model that have a partner; None if heads are compared by number.
+        pairs: number of pairs.
+    """
     if random is None or not random.rows.any():
         return np.full(pairs, np.nan)
     mean = random.sums.sum(0) / random.rows.sum()
-    if not every_pair:
+    if own is None:
         return np.asarray(mean.reshape(-1))
-    first, second = assigned(mean)
-    return np.asarray(mean[first, second])
+    first, second = assigned(mean[own])
+    return np.asarray(mean[own][first, second])

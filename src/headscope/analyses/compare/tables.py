@@ -1,6 +1,6 @@
 """The tables of a comparison: the change of each pair of heads, and the measures in which they differ."""
 
-from headscope.analyses.compare.pairs import MARGIN, VERDICTS
+from headscope.analyses.compare.pairs import MARGIN, SAME_LEVEL, VERDICTS
 from headscope.attention.head_id import KINDS
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import (
@@ -33,12 +33,16 @@ HEAD_CHANGES = TableSchema(
         *(KIND, LAYER, HEAD),
         *_PARTNER,
         *estimate(
-            "change", "Jensen-Shannon divergence between the two heads, mean over rows", unit="nats", bounds=POSITIVE
+            "change",
+            "Jensen-Shannon divergence between the two heads, mean over rows; for matched heads on one half of the "
+            "documents, with the partner chosen on the other",
+            unit="nats",
+            bounds=POSITIVE,
         ),
         text(
             "verdict",
-            f"`changed` if the whole interval is above the margin ({MARGIN:g} nats unless given), `same` if it is "
-            "below, each at a false discovery rate of 5% over heads",
+            f"`changed` if the interval, widened for the number of heads, is above the margin ({MARGIN:g} nats unless "
+            f"given) at a false discovery rate of 5%; `same` if it is below, at {100 * SAME_LEVEL:g}%",
             missing=FEW,
             choices=VERDICTS,
         ),

@@ -95,7 +95,8 @@ def run_several(
         declaring: class of the run options.
 
     Raises:
-        OptionError: there is no `--out`, or a model is also named by an option.
+        OptionError: there is no `--out`, a model is also named by an option, or an option has another value than
+            several models need.
     """
     from headscope.app.cli.progress_lines import ProgressPrinter
 
@@ -105,9 +106,13 @@ def run_several(
             f"{command.name} with {len(models)} models compares each with the last and keeps every comparison; give "
             f"--out FOLDER, and no {' or '.join(f'--{name}' for name in command.models)}"
         )
+    for name, value in command.of_several.items():
+        if values[name] not in (None, value):
+            raise OptionError(f"{command.name} with {len(models)} models takes --{name} {value} only; leave it out")
     studies, (first, last) = [], command.models
     for number, model in enumerate(models[:-1], 1):
-        run_options = o.run_options(declaring, **{**values, first: model, last: models[-1]}, stages=analysis.measured)
+        named = {first: model, last: models[-1], **command.of_several}
+        run_options = o.run_options(declaring, **{**values, **named}, stages=analysis.measured)
         with ProgressPrinter(quiet=quiet, options=run_options) as watch:
             from headscope.prepare.prepared_run import prepare
             from headscope.present.study import open_study
@@ -116,9 +121,10 @@ def run_several(
 
             folder = out / f"{number:02}"
             write_run(prepare(run_options, watch=watch), folder, watch=watch)
-        studies.append(open_study(folder, words=STUDY_WORDS))
-    lines: list[str] = analysis.load(command.several)(studies, out)
-    return lines
+        studies.append(study := open_study(folder, words=STUDY_WORDS))
+        analysis.load(command.page)(study)
+    notes = [note for study in studies for note in study.manifest["notes"]]
+    return [*analysis.load(command.several)(studies, out), *(f"note: {note}" for note in dict.fromkeys(notes))]
 
 
 def run_command(

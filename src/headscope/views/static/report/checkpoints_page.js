@@ -5,7 +5,9 @@ import { nats, numberOf, PairGrids } from "./compare_grid.js";
 
 const at = (id) => document.getElementById(id);
 const data = JSON.parse(at("comparison").textContent);
-const [WIDTH, HEIGHT, LEFT, BOTTOM] = [300, 130, 44, 22];
+const [WIDTH, HEIGHT, LEFT, BOTTOM] = [300, 130, 62, 22];
+// A curve of shares spans at least this much, so that a small change looks small.
+const LEAST_SPAN = 0.1;
 const card = at("pair");
 
 const grids = new PairGrids([at("grid-A")], at("readout"), (head) => showHead(head));
@@ -39,18 +41,23 @@ function showHead(head) {
   const name = numberOf(grids.kind.first, head.first);
   const last = data.names.at(-1);
   const settled = head.settled === data.names.length ? `Not shown to attend as in ${last} before it` : `Attends as in ${last} from ${data.names[head.settled - 1]} on`;
-  const changes = [...head.changes.map(([value, low, high]) => [value, low, high]), [0, 0, 0]];
+  const changes = head.changes.map(([value, low, high]) => [value, low, high]);
   card.replaceChildren(
     el("h2", {}, `${grids.kind.label} ${name}`),
     el("p", { class: "role" }, `${settled}.`),
-    el("div", { class: "drawn" }, curve(`Divergence from ${last}, nats`, changes, nats, data.margin), head.measures.map((each) => curve(each.label, each.values, (value) => amount(value, each.share)))),
+    el("div", { class: "drawn" }, curve(`Divergence from ${last}, nats`, changes, nats, 0, data.margin), head.measures.map((each) => curve(each.label, each.values, (value) => amount(value, each.share), LEAST_SPAN))),
+    el("p", { class: "caption" }, "Bands: 95% intervals of the difference from the last checkpoint. Dashed: the margin below which heads count as the same."),
   );
 }
 
-// A value over checkpoints, with the band of its 95% intervals; `line`: a value that is marked.
-function curve(label, values, told, line = null) {
+const cut = (name) => (name.length > 18 ? `…${name.slice(-17)}` : name);
+
+// A value over checkpoints, with the band of its 95% intervals. `least`: smallest span of the axis; `line`: a marked value.
+function curve(label, values, told, least, line = null) {
   const known = values.flat().filter((value) => value !== null);
-  const [low, high] = [Math.min(...known, line ?? Infinity), Math.max(...known, line ?? -Infinity)];
+  const [lowest, highest] = [Math.min(...known, line ?? Infinity), Math.max(...known, line ?? -Infinity)];
+  const low = Math.max(0, lowest - Math.max(0, least - (highest - lowest)) / 2);
+  const high = Math.max(highest, low + least);
   const x = (place) => LEFT + 8 + (place * (WIDTH - LEFT - 20)) / Math.max(values.length - 1, 1);
   const y = (value) => 10 + ((HEIGHT - BOTTOM - 16) * (high - value)) / Math.max(high - low, 1e-12);
   const points = values.map(([value], place) => `${x(place).toFixed(1)},${y(value).toFixed(1)}`);
@@ -69,8 +76,8 @@ function curve(label, values, told, line = null) {
     dots,
     text(told(high), { x: LEFT - 2, y: y(high) + 4, "text-anchor": "end" }),
     text(told(low), { x: LEFT - 2, y: y(low) + 4, "text-anchor": "end" }),
-    text("first", { x: x(0), y: HEIGHT - 6, "text-anchor": "middle" }),
-    text("last", { x: x(values.length - 1), y: HEIGHT - 6, "text-anchor": "middle" }),
+    text(cut(data.names[0]), { x: LEFT, y: HEIGHT - 6 }),
+    text(cut(data.names.at(-1)), { x: WIDTH, y: HEIGHT - 6, "text-anchor": "end" }),
   );
   return el("div", {}, el("h3", {}, label), drawing);
 }

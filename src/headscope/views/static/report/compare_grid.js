@@ -16,14 +16,14 @@ export class PairGrids {
 
   show(kind) {
     this.kind = kind;
+    this.opened = this.lit = null;
     this.sides = ["first", "second"].slice(0, this.boxes.length);
     this.cells = this.sides.map((side, which) => this.grid(side, which));
-    this.paint();
     this.open(kind.pairs[0]);
   }
 
-  // Color the cells by how much their pairs differ, of which the most has the full color.
-  paint(top = Math.max(...this.kind.pairs.map((pair) => pair.change), 1e-9)) {
+  // Color the cells by how much their pairs differ; `top` has the full color.
+  paint(top) {
     for (const pair of this.kind.pairs) {
       for (const [which, side] of this.sides.entries()) {
         const cell = this.cells[which][pair[side]];
@@ -49,7 +49,7 @@ export class PairGrids {
       {
         class: heads > 20 ? "grid dense" : "grid",
         role: "grid",
-        "aria-label": `Model ${"AB"[which]}: ${layers} layers of ${heads} heads; arrow keys move, Enter opens a pair`,
+        "aria-label": `${this.sides.length > 1 ? `Model ${"AB"[which]}: ` : ""}${layers} layers of ${heads} heads; arrow keys move, Enter opens a card`,
         style: `--columns:${heads};--rows:${layers}`,
         onkeydown: (event) => this.move(event, which, heads),
         onmouseleave: () => this.name(this.opened),

@@ -29,8 +29,11 @@ const grids = new PairGrids([at("grid-A"), at("grid-B")], at("readout"), (pair, 
 const anchorOf = (pair) => `${grids.kind.kind}-${numberOf(grids.kind.first, pair.first)}`;
 
 function showKind(kind) {
-  at("scale").textContent = `0 to ${nats(Math.max(...kind.pairs.map((pair) => pair.change)))} nats apart`;
+  // A small change stays pale: the full color is at least five times the margin.
+  const top = Math.max(...kind.pairs.map((pair) => pair.change), 5 * data.margin);
+  at("scale").textContent = `0 to ${nats(top)} nats apart`;
   grids.show(kind);
+  grids.paint(top);
   [...at("kinds").children].forEach((tab) => tab.setAttribute("aria-pressed", String(tab.dataset.kind === kind.kind)));
 }
 
@@ -49,14 +52,15 @@ function showPair(pair, draw = 0) {
 }
 
 function measures(pair) {
-  if (!pair.measures.length) return el("p", { class: "caption" }, "No statistic differs by a point or more at a false discovery rate of 5%.");
+  if (!pair.measures.length) return el("p", { class: "caption" }, "No statistic differs by a point, or by 0.01 nats, at a false discovery rate of 5%.");
   const value = (number, { share }) => amount(number, share);
-  const signed = (number, { share }) => `${number > 0 ? "+" : "−"}${share ? `${(100 * Math.abs(number)).toFixed(1)} points` : `${Math.abs(number).toFixed(2)} nats`}`;
+  const signed = (number, { share }) => `${number > 0 ? "+" : number < 0 ? "−" : ""}${share ? `${(100 * Math.abs(number)).toFixed(1)} points` : `${Math.abs(number).toFixed(3)} nats`}`;
   const rows = pair.measures.map((each) =>
     el("tr", {}, el("th", { scope: "row" }, each.label), el("td", {}, value(each.first, each)), el("td", {}, value(each.second, each)), el("td", {}, signed(each.difference, each)), el("td", { class: "ends" }, each.ci_low === null ? "" : `${signed(each.ci_low, each)} to ${signed(each.ci_high, each)}`)),
   );
   const head = el("tr", {}, ["Statistic", "A", "B", "B − A", "95% interval"].map((name) => el("th", { scope: "col" }, name)));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Statistics that differ" }, el("table", { class: "measures" }, el("thead", {}, head), el("tbody", {}, rows)));
+  const note = data.by_word ? el("p", { class: "caption" }, "Each model's statistics are over its own tokens, which differ.") : null;
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Statistics that differ" }, note, el("table", { class: "measures" }, el("thead", {}, head), el("tbody", {}, rows)));
 }
 
 const mapOf = ({ queries, keys, bytes }) => ({ queries: queries.map((token) => [token]), keys: keys.map((token) => [token]), weights: rowsOfText(bytes, queries.length, keys.length) });
@@ -72,6 +76,7 @@ function drawings(pair) {
   const same = first.queries.length === second.queries.length && first.keys.length === second.keys.length && first.keys.every(([token], i) => token === second.keys[i][0]);
   return [
     pair.sentences.length > 1 ? el("div", { class: "choices" }, choices) : null,
+    same ? el("p", { class: "caption" }, "Of the short sentences of the text, those on which the two differ most.") : null,
     el("div", { class: "drawn" }, side("A", first, "coreference"), side("B", second, "syntax"), same ? difference(first, second) : null),
   ].filter(Boolean);
 }
