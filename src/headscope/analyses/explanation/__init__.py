@@ -1,1 +1,1 @@
-"""What a head looks at, explained by features with names, and the share of its attention that they predict."""
+"""What a head looks at, explained by simple features, and the share of its attention that they predict."""

@@ -65,7 +65,7 @@ ANALYSIS = Analysis(
         shown=(_FIND,),
         help=(
             "Explain every head in a sentence, with its held-out share.\n\n"
-            "Attention is predicted from features with names: where the key is, what it is, whether it is a copy. "
+            "Attention is predicted from simple features: where the key is, what it is, whether it is a copy. "
             "Half of the documents fit them, the other half measure. With --treebank and --coref their "
             "sentences are read as well, where trees and mentions have features, too."
         ),
