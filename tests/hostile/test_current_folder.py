@@ -33,6 +33,7 @@ GIVEN = {
     "coref": "dev.conllu",
     "loss": "mlm",
     "model": "tiny",
+    "other": "headscope-minilm",
     "study": "made/report",
     "source": "maps.pkl",
     "controls": "0",
@@ -45,7 +46,7 @@ GIVEN = {
     "by": "stats.sep",
 }
 # Parameters that stand for others, and what makes a command take longer without reading more.
-LEFT_OUT = {"report": ("treebank_train",), "train": ("treebank",)}
+LEFT_OUT = {"report": ("treebank_train", "other"), "train": ("treebank",)}
 ENDINGS = {"stats": ".csv"}
 PARTS = {
     f"report --shard {part}/2": [
