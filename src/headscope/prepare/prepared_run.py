@@ -220,13 +220,13 @@ def prepare_model_run(
     second = open_second(options, model)
     # The choices that the options leave to the model are known now; the signature names the result.
     controls = controls_of(model.loaded.model) if options.controls is None else options.controls
-    if second is not None and needs_words(model, second):
+    by_word = second is not None and needs_words(model, second)
+    if by_word:
         options = read_alone(options)
     text = corpora.text
     packed = with_packing(options, model.anatomy, only_single_lines=text.of_one_line > 0 == text.of_several_lines)
     single_chosen = SINGLE_LINES if packed.packing == "single" != options.packing else None
-    by_word = BY_WORD if second is not None and needs_words(model, second) else None
-    chosen = tuple(filter(None, [corpora.lines_chosen, single_chosen, by_word]))
+    chosen = tuple(filter(None, [corpora.lines_chosen, single_chosen, BY_WORD if by_word else None]))
     documents = "lines" if corpora.lines_chosen else options.documents
     options = replace(packed, documents=documents, dtype=dtype_of(model.loaded), controls=controls)
     run = ModelRun(options, corpora=corpora, model=model, second=second, chosen=chosen)

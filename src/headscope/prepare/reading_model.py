@@ -5,6 +5,7 @@ import platform
 from collections.abc import Mapping
 from copy import copy, deepcopy
 from dataclasses import replace
+from functools import cached_property
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
@@ -159,7 +160,7 @@ class ReadingModel:
             self._controls[seed] = ModelSource(model, self.anatomy, self.encoder.vocabulary, ())
         return self._controls[seed]
 
-    @property
+    @cached_property
     def identity(self) -> dict[str, str]:
         """Hashes of its weights, configuration and tokenizer."""
         hashes = {name: self.facts[name] for name in ("weights", "configuration")}

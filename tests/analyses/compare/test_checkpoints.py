@@ -55,7 +55,7 @@ def studies(tmp_path_factory):
 
 
 def test_heads_settle_when_their_queries_are_those_of_the_last_model(studies):
-    settled = Checkpoints(studies).settled()
+    settled = Checkpoints(studies).settled
     assert settled["encoder", 3, 8] == 2
     assert settled["encoder", 3, 5] == 3
     assert (settled[settled.index.get_level_values("layer") < 3] == 1).all()

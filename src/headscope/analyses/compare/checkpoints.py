@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from headscope.analyses.compare.facts import HeadKey, by_head
 from headscope.analyses.compare.pair_page import STYLES, meaning_of_change, number
 from headscope.analyses.compare.pairs import SAME, VERDICTS
 from headscope.present.report_parts import Context
@@ -38,32 +40,33 @@ class Checkpoints:
 
     studies: Sequence[Study]
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The names of all checkpoints; folders of one name have their number added."""
         first = [study.manifest["signature"]["model"]["name"] for study in self.studies]
         names = [short_name(plain(name)) for name in (*first, self.studies[0].manifest["compare"]["other"])]
         return [name if names.count(name) == 1 else f"{name} ({at})" for at, name in enumerate(names, 1)]
 
+    @cached_property
     def changes(self) -> pd.DataFrame:
-        """Return the changes of all heads from each checkpoint to the last; `checkpoint` counts from 1."""
+        """The changes of all heads from each checkpoint to the last; `checkpoint` counts from 1."""
         tables = [study.tables["head_changes"].assign(checkpoint=at) for at, study in enumerate(self.studies, 1)]
         return pd.concat(tables, ignore_index=True)
 
+    @cached_property
     def settled(self) -> pd.Series:
-        """Return the first checkpoint from which on each head attends as in the last, by kind, layer and head.
+        """The first checkpoint from which on each head attends as in the last, by kind, layer and head.
 
         From there on every comparison with the last checkpoint says `same`. The last checkpoint itself always does.
         """
-        changes = self.changes()
-        changes["same"] = changes["verdict"] == SAME
+        changes = self.changes.assign(same=self.changes["verdict"] == SAME)
         by_head = changes.pivot(index=_HEAD, columns="checkpoint", values="same").sort_index()
         return pd.Series(first_of_the_last_run(by_head.to_numpy(dtype=bool)) + 1, by_head.index)
 
     def sentences(self) -> list[str]:
         """Return the findings in words."""
-        settled, names = self.settled(), self.names
-        if self.changes()["verdict"].isna().all():
+        settled, names = self.settled, self.names
+        if self.changes["verdict"].isna().all():
             return ["Whether heads attend as in the last checkpoint was not tested: it needs at least 10 documents."]
         last, early = int(settled.max()), int((settled == 1).sum())
         lines = [
@@ -84,7 +87,7 @@ class Checkpoints:
 
     def table(self) -> pd.DataFrame:
         """Return the number of heads of each verdict, and the median change, of each checkpoint."""
-        changes, settled = self.changes(), self.settled()
+        changes, settled = self.changes, self.settled
         rows = []
         for at, name in enumerate(self.names[:-1], 1):
             here = changes[changes["checkpoint"] == at]
@@ -114,8 +117,8 @@ def write_checkpoints(studies: Sequence[Study], folder: Path) -> list[str]:
         OSError: the folder is not writable.
     """
     checkpoints = Checkpoints(studies)
-    settled = checkpoints.settled().to_frame("settled").reset_index()
-    write_parquet(folder / "checkpoints.parquet", checkpoints.changes().merge(settled, on=_HEAD))
+    settled = checkpoints.settled.to_frame("settled").reset_index()
+    write_parquet(folder / "checkpoints.parquet", checkpoints.changes.merge(settled, on=_HEAD))
     write_bytes(folder / FILE, render_checkpoints(checkpoints).encode("utf-8"))
     table = checkpoints.table().to_string(index=False, float_format="{:.2g}".format)
     lines = [*(f"- {sentence}" for sentence in checkpoints.sentences()), "", *table.splitlines(), ""]
@@ -147,7 +150,7 @@ def render_checkpoints(checkpoints: Checkpoints) -> str:
                      el("tbody", [el("tr", [el("td", cell) for cell in row]) for row in cells]), class_="measures"),
            class_="scroll", tabindex=0, role="region", aria_label="Checkpoints"),
     )  # fmt: skip
-    settled = checkpoints.settled()
+    settled = checkpoints.settled
     data = {
         "names": names,
         "margin": checkpoints.studies[0].manifest["compare"]["margin"],
@@ -177,9 +180,9 @@ def render_checkpoints(checkpoints: Checkpoints) -> str:
 ENTRY = "report/checkpoints_page.js"
 
 
-def _changes(checkpoints: Checkpoints, head: tuple[str, int, int]) -> list[list[Any]]:
+def _changes(checkpoints: Checkpoints, head: HeadKey) -> list[list[Any]]:
     """Return change, ends of its interval and verdict of a head at each checkpoint; 0 at the last."""
-    rows = [_rows_of(study.tables["head_changes"], head).iloc[0] for study in checkpoints.studies]
+    rows = [by_head(study)["head_changes"][head].iloc[0] for study in checkpoints.studies]
     ends = ("change", "ci_low", "ci_high")
     points = [[*(number(row[end]) for end in ends), _verdict(row["verdict"])] for row in rows]
     return [*points, [0.0, 0.0, 0.0, SAME]]
@@ -190,18 +193,12 @@ def _verdict(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _rows_of(table: pd.DataFrame, head: tuple[str, int, int]) -> pd.DataFrame:
-    kind, layer, number_in_layer = head
-    same: pd.Series = (table["kind"] == kind) & (table["layer"] == layer) & (table["head"] == number_in_layer)
-    return table.loc[same]
-
-
-def _measures(checkpoints: Checkpoints, about: Context, head: tuple[str, int, int]) -> list[dict[str, Any]]:
+def _measures(checkpoints: Checkpoints, about: Context, head: HeadKey) -> list[dict[str, Any]]:
     """Return the statistics of a head over checkpoints, those that changed most first, with bands.
 
     The band of a checkpoint is the interval of its difference from the last, around the last one's value.
     """
-    rows = [_rows_of(study.tables["measure_changes"], head).set_index("statistic") for study in checkpoints.studies]
+    rows = [by_head(study)["measure_changes"][head].set_index("statistic") for study in checkpoints.studies]
     largest = pd.concat([table["difference"].abs() for table in rows], axis=1).max(axis=1)
     curves = []
     shares = largest[[is_share(name) for name in largest.index]]

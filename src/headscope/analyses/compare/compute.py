@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from headscope.attention.model.pair_source import SECOND, PairSource, joint_layo
 from headscope.errors import OptionError
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.prepared_run import ModelRun
+from headscope.present.cells import records
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.inference.confidence import interval_of
 from headscope.statistics.inference.estimate import difference, ratio
@@ -85,7 +87,7 @@ class CompareMeasurement(Measurement[ModelRun]):
         if self.run.controls:
             yield Scan(PairText(self.run, control=0), [self._changes()], RANDOM, label="random weights", local=True)
 
-    @property
+    @cached_property
     def every_pair(self) -> bool:
         """True if heads are matched by their attention, not by their number."""
         if self.run.options.pairs is not None:
@@ -196,9 +198,7 @@ def measure_table(stats: StatsAccumulator, results: Sequence[HeadChanges]) -> pd
                 )
     table = pd.DataFrame(rows)
     table["q_value"] = false_discovery(table.pop("p").to_numpy())
-    return MEASURE_CHANGES.frame(
-        [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-    )
+    return MEASURE_CHANGES.frame(records(table))
 
 
 def _heads(result: HeadChanges, pair: int) -> dict[str, object]:

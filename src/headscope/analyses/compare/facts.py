@@ -1,12 +1,15 @@
-"""What changed between two models: the pairs of heads that attend elsewhere, and those that do not."""
+"""What changed between two models: the pairs of heads that attend differently, and those that do not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+import pandas as pd
 
 from headscope.analyses.compare.pairs import CHANGED, SAME
+from headscope.analyses.compare.tables import TABLES
 from headscope.present.blocks import Row
 from headscope.present.cells import Cell, cell_of, records
 from headscope.present.facts import Fact
@@ -14,9 +17,14 @@ from headscope.present.kinds import Kind
 from headscope.present.linked_sentences import HeadRef, numbered
 from headscope.present.page import Page
 from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.values import once_a_study
 from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS, is_share
+
+HeadKey: TypeAlias = tuple[Hashable, ...]
+"""Kind, layer and head of a head of the first model, from 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,12 +154,26 @@ def _partner(row: Mapping[str, Any]) -> str:
 
 def _differences(about: Context, kind: Kind, layer: int, head: int) -> list[tuple[str, Cell]]:
     """Return the shares of attention that differ the most."""
-    table = about.run.tables["measure_changes"]
-    rows = table[(table["kind"] == kind.name) & (table["layer"] == layer) & (table["head"] == head)]
-    rows = rows[rows["statistic"].isin(TARGETS) & (rows["q_value"] < SIGNIFICANT)]
-    rows = rows[rows["difference"].abs() >= LEAST_POINTS]
-    order = rows["difference"].abs().sort_values(ascending=False).index[:MOST_DIFFERENCES]
-    return [(row["statistic"], cell_of(row, "difference")) for row in records(rows.loc[order])]
+    rows = by_head(about.run)["measure_changes"][kind.name, layer, head]
+    rows = differing(rows[rows["statistic"].isin(TARGETS)])[:MOST_DIFFERENCES]
+    return [(row["statistic"], cell_of(row, "difference")) for row in records(rows)]
+
+
+@once_a_study
+def by_head(run: Study) -> dict[str, dict[HeadKey, pd.DataFrame]]:
+    """Return the rows of each head in each table of a comparison, by table, and by kind, layer and head."""
+    tables = {schema.name: run.tables.get(schema.name) for schema in TABLES}
+    return {
+        name: dict(list(table.groupby(["kind", "layer", "head"])))
+        for name, table in tables.items()
+        if table is not None
+    }
+
+
+def differing(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the statistics that differ significantly and by enough for a sentence, the largest difference first."""
+    rows = rows[(rows["q_value"] < SIGNIFICANT) & (rows["difference"].abs() >= LEAST_POINTS)]
+    return rows.sort_values("difference", key=lambda each: each.abs(), ascending=False, kind="stable")
 
 
 def change_rows(about: Context, kind: Kind) -> list[Row]:

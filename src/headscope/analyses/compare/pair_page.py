@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.compare.facts import LEAST_POINTS, PAGE
+from headscope.analyses.compare.facts import PAGE, HeadKey, by_head, differing
 from headscope.analyses.compare.pairs import CHANGED
 from headscope.present.cells import records
 from headscope.present.kinds import Kind
 from headscope.present.report_parts import Context, linked
 from headscope.present.study import Study
 from headscope.present.words import capital, count, plain
-from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.statistics.statistic_catalog import is_share
 from headscope.storage.atomic import write_bytes
 from headscope.views.markup import Page, assemble, el
@@ -132,18 +131,10 @@ def _verdict(row: dict[str, Any], matched: bool) -> str:
     return str(row["verdict"]) if isinstance(row["verdict"], str) else "not tested"
 
 
-def _of_head(table: pd.DataFrame, row: dict[str, Any]) -> pd.DataFrame:
-    same: pd.Series = (table["kind"] == row["kind"]) & (table["layer"] == row["layer"]) & (table["head"] == row["head"])
-    return table.loc[same]
-
-
 def _measures(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the statistics in which a pair differs, the largest difference first."""
-    rows = _of_head(about.run.tables["measure_changes"], row)
-    rows = rows[(rows["q_value"] < SIGNIFICANT) & (rows["difference"].abs() >= LEAST_POINTS)]
-    shares = rows["statistic"].map(is_share).astype(bool)
-    largest = rows["difference"].abs().sort_values(ascending=False).index
-    order = [*largest[shares[largest]][:MOST_SHARES], *largest[~shares[largest]][:MOST_OTHERS]]
+    rows = records(differing(by_head(about.run)["measure_changes"][_key(row)]))
+    shares, others = ([each for each in rows if is_share(each["statistic"]) == share] for share in (True, False))
     numbers = ("first", "second", "difference", "ci_low", "ci_high")
     return [
         {
@@ -151,18 +142,20 @@ def _measures(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
             "share": is_share(each["statistic"]),
             **{name: number(each[name]) for name in numbers},
         }
-        for each in records(rows.loc[order])
+        for each in (*shares[:MOST_SHARES], *others[:MOST_OTHERS])
     ]
 
 
 def _sentences(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
-    table = about.run.tables.get("compare_examples")
-    if table is None:
-        return []
+    rows = by_head(about.run).get("compare_examples", {}).get(_key(row))
     return [
         {"first": _map(each, ""), "second": _map(each, "other_")}
-        for each in records(_of_head(table, row).sort_values("rank"))
+        for each in (() if rows is None else records(rows.sort_values("rank")))
     ]
+
+
+def _key(row: dict[str, Any]) -> HeadKey:
+    return row["kind"], row["layer"], row["head"]
 
 
 def _map(row: dict[str, Any], prefix: str) -> dict[str, Any]:

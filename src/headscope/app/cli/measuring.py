@@ -98,6 +98,7 @@ def run_several(
         OptionError: there is no `--out`, a model is also named by an option, or an option has another value than
             several models need.
     """
+    from headscope.app.api import open_study
     from headscope.app.cli.progress_lines import ProgressPrinter
 
     out, quiet = values.pop("out"), values.pop("quiet")
@@ -115,13 +116,11 @@ def run_several(
         run_options = o.run_options(declaring, **{**values, **named}, stages=analysis.measured)
         with ProgressPrinter(quiet=quiet, options=run_options) as watch:
             from headscope.prepare.prepared_run import prepare
-            from headscope.present.study import open_study
-            from headscope.reporting.study_words import STUDY_WORDS
             from headscope.running.writing import write_run
 
             folder = out / f"{number:02}"
             write_run(prepare(run_options, watch=watch), folder, watch=watch)
-        studies.append(study := open_study(folder, words=STUDY_WORDS))
+        studies.append(study := open_study(folder))
         analysis.load(command.page)(study)
     notes = [note for study in studies for note in study.manifest["notes"]]
     return [*analysis.load(command.several)(studies, out), *(f"note: {note}" for note in dict.fromkeys(notes))]
@@ -148,12 +147,11 @@ def run_command(
         quiet: whether to show no progress.
         shown: values of the display options.
     """
+    from headscope.app.api import open_study
     from headscope.app.cli.progress_lines import ProgressPrinter, demonstration_note
 
     with ProgressPrinter(quiet=quiet, options=options) as watch:
         from headscope.prepare.prepared_run import prepare
-        from headscope.present.study import open_study
-        from headscope.reporting.study_words import STUDY_WORDS
         from headscope.running.stages import measure, stages_of
         from headscope.running.writing import read_stages, write_run
 
@@ -167,7 +165,7 @@ def run_command(
     # Files are written before anything is printed, because the reader of a pipe may leave at any line.
     written = write_files(analysis, files, by_name)
     if out is not None and command.page:
-        written.append(f"page: {analysis.load(command.page)(open_study(out, words=STUDY_WORDS))}")
+        written.append(f"page: {analysis.load(command.page)(open_study(out))}")
     stage_names = {stage.name for stage in analysis.stages}
     of_stages = [result for result in results if result.name in stage_names]
     show(_results_as_text(analysis, of_stages, run, shown))

@@ -1,7 +1,7 @@
 // The page of checkpoints: a grid to step through, and the curves of the opened head.
 import { el, svg } from "../core/dom.js";
 import { amount } from "../core/format.js";
-import { nats, numberOf, PairGrids } from "./compare_grid.js";
+import { kindButtons, nats, numberOf, PairGrids } from "./compare_grid.js";
 
 const at = (id) => document.getElementById(id);
 const data = JSON.parse(at("comparison").textContent);
@@ -34,7 +34,6 @@ function showKind(kind) {
     set(kind);
     grids.paint(top);
   };
-  [...at("kinds").children].forEach((tab) => tab.setAttribute("aria-pressed", String(tab.dataset.kind === kind.kind)));
 }
 
 function showHead(head) {
@@ -82,5 +81,5 @@ function curve(label, values, told, least, line = null) {
   return el("div", {}, el("h3", {}, label), drawing);
 }
 
-if (data.kinds.length > 1) at("kinds").append(...data.kinds.map((kind) => el("button", { type: "button", "data-kind": kind.kind, onclick: () => showKind(kind) }, kind.label)));
-showKind(data.kinds[0]);
+const chooseKind = kindButtons(at("kinds"), data.kinds, showKind);
+chooseKind(data.kinds[0]);

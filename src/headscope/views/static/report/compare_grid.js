@@ -5,6 +5,17 @@ import { el } from "../core/dom.js";
 export const nats = (value) => (value < 0.1 ? `${Number(value.toPrecision(2))}` : value.toFixed(2));
 export const numberOf = ([, heads], index) => `${Math.floor(index / heads) + 1}-${(index % heads) + 1}`;
 
+// The buttons that choose a kind of attention, where there are several; `show` gets the kind.
+export function kindButtons(box, kinds, show) {
+  const mark = (kind) => [...box.children].forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.kind === kind.kind)));
+  const choose = (kind) => {
+    show(kind);
+    mark(kind);
+  };
+  if (kinds.length > 1) box.append(...kinds.map((kind) => el("button", { type: "button", "data-kind": kind.kind, onclick: () => choose(kind) }, kind.label)));
+  return choose;
+}
+
 export class PairGrids {
   // `boxes`: elements of the two grids. `onOpen` gets the opened pair.
   constructor(boxes, readout, onOpen) {

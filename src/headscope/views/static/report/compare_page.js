@@ -2,7 +2,7 @@
 import { el, svg } from "../core/dom.js";
 import { amount, percent } from "../core/format.js";
 import { rowsOfText } from "../core/weights.js";
-import { nats, numberOf, PairGrids } from "./compare_grid.js";
+import { kindButtons, nats, numberOf, PairGrids } from "./compare_grid.js";
 import { cutTables } from "./cut_tables.js";
 import { lineDiagram } from "./lines.js";
 
@@ -34,7 +34,6 @@ function showKind(kind) {
   at("scale").textContent = `0 to ${nats(top)} nats apart`;
   grids.show(kind);
   grids.paint(top);
-  [...at("kinds").children].forEach((tab) => tab.setAttribute("aria-pressed", String(tab.dataset.kind === kind.kind)));
 }
 
 function showPair(pair, draw = 0) {
@@ -66,7 +65,7 @@ function measures(pair) {
 const mapOf = ({ queries, keys, bytes }) => ({ queries: queries.map((token) => [token]), keys: keys.map((token) => [token]), weights: rowsOfText(bytes, queries.length, keys.length) });
 
 function drawings(pair) {
-  if (!pair.sentences.length) return [el("p", { class: "caption" }, "Sentences are kept for the most changed pairs only.")];
+  if (!pair.sentences.length) return [el("p", { class: "caption" }, "No sentences were kept for this pair.")];
   const shown = pair.sentences[Math.min(sentence, pair.sentences.length - 1)];
   const [first, second] = [mapOf(shown.first), mapOf(shown.second)];
   const choices = pair.sentences.map((_, number) =>
@@ -105,14 +104,14 @@ function fromAddress() {
   for (const kind of data.kinds) {
     const pair = kind.pairs.find((each) => `#${kind.kind}-${numberOf(kind.first, each.first)}` === location.hash);
     if (!pair) continue;
-    if (grids.kind !== kind) showKind(kind);
+    if (grids.kind !== kind) chooseKind(kind);
     grids.open(pair);
     return;
   }
 }
 
-if (data.kinds.length > 1) at("kinds").append(...data.kinds.map((kind) => el("button", { type: "button", "data-kind": kind.kind, onclick: () => showKind(kind) }, kind.label)));
-showKind(data.kinds[0]);
+const chooseKind = kindButtons(at("kinds"), data.kinds, showKind);
+chooseKind(data.kinds[0]);
 document.querySelectorAll("details").forEach((fold) => (fold.open = true));
 cutTables(document);
 fromAddress();
