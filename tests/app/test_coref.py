@@ -298,7 +298,7 @@ def test_brackets_that_match_no_other_cost_their_mention_only(coref, corpus, fol
     )
 
 
-def test_what_cannot_be_read(cli, corpus, folder, tmp_path):
+def test_what_cannot_be_read(cli, corpus, model, tmp_path):
     without = tmp_path / "without.conllu"
     without.write_text(re.sub(r"Entity=[^\s|]*\|?", "_", corpus.read_text()).replace("_SpaceAfter", "SpaceAfter"))
     missing, empty = tmp_path / "no.conll", tmp_path / "empty"
@@ -319,7 +319,6 @@ def test_what_cannot_be_read(cli, corpus, folder, tmp_path):
         assert cli("coref", "--coref", path, "-q") == (2, "", f"headscope: {sentence}\n")
     spoilt = tmp_path / "spoilt.conllu"
     spoilt.write_text(alone.read_text().replace("(e1)", "e1)"))
-    model = folder / "tiny"
     code, said, err = cli("coref", "--coref", spoilt, "--model", model, "-q")
     assert (code, said) == (2, "")
     assert err.startswith("headscope: no mention of spoilt.conllu can be scored: 0 mentions in 1 document, ")
