@@ -36,12 +36,14 @@ class Source(NamedTuple):
         kind: kind of attention of a head; for an MLP, that of the layer before it; empty for others.
         layer: 0-based layer of a head or an MLP; -1 for others.
         head: 0-based head; -1 for others.
+        replaced: True for a replacement of this source, which is no part of the sum.
     """
 
     part: Part
     kind: str = ""
     layer: int = -1
     head: int = -1
+    replaced: bool = False
 
 
 BIAS, OUTPUT_BIAS = Source("bias"), Source("output_bias")
@@ -79,6 +81,18 @@ class Parts:
         """Return the parts of all sources, `[source, ...]`."""
         shape = torch.broadcast_shapes(*(block.tensor.shape[1:] for block in self.blocks.values()))
         return torch.cat([block.tensor.expand(-1, *shape) for block in self.blocks.values()])
+
+    def of(self, sources: Sources) -> Tensor:
+        """Return the parts of some sources in their order, `[source, ...]`; 0 for those that are not among them."""
+        found: dict[Source, Tensor] = {}
+        for names, block in self.blocks.items():
+            for index, source in enumerate(names):
+                if source in sources:
+                    part = block.tensor[index]
+                    found[source] = found[source] + part if source in found else part
+        shape = torch.broadcast_shapes(*(part.shape for part in found.values()))
+        zero = next(iter(found.values())).new_zeros(())
+        return torch.stack([found.get(source, zero).expand(shape) for source in sources])
 
     def mapped(self, function: Callable[[Tensor], Tensor]) -> Parts:
         """Return the parts after a linear function of blocks `[source, ...]`."""
@@ -132,11 +146,13 @@ class Tracing(TorchFunctionMode):
 
     Attributes:
         layer: kind and layer of the latest attention call, which names the MLP after it.
+        kept: sources that are followed; None for all.
     """
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.layer: tuple[str, int] = ("", -1)
+        self.kept: frozenset[Source] | None = None
         self._paused = False
         embeddings = {part.weight: name for name, part in model.named_modules() if isinstance(part, nn.Embedding)}
         self._embeddings: dict[int, Source] = {
@@ -182,7 +198,11 @@ class Tracing(TorchFunctionMode):
         """Begin a source with the rows of an embedding."""
         weight = kwargs.get("weight", args[1] if len(args) > 1 else None)
         source = self._embeddings.get(weight.data_ptr(), Source("position"))
-        return set_parts(result, Parts({(source,): Block(lambda: result[None])}))
+        return set_parts(result, self._begun(source, lambda: result[None]))
+
+    def _begun(self, source: Source, make: Callable[[], Tensor]) -> Parts:
+        """Return the parts of a new source; none if it is not followed."""
+        return Parts({(source,): Block(make)}) if self.kept is None or source in self.kept else Parts()
 
     def _parts(self, name: str, func: Any, args: Any, kwargs: Any, result: Any) -> list[Parts] | None:
         """Return the parts of each output of a function; None if it is not linear in the stream."""
@@ -231,7 +251,7 @@ class Tracing(TorchFunctionMode):
             source = Source("position")  # added before the first layer: fixed positions
         else:
             source = BIAS
-        return Parts({(source,): Block(lambda: value[None])})
+        return self._begun(source, lambda: value[None])
 
 
 def _embedding(name: str) -> Part:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from headscope.analyses.why.parts import Block, Parts, Source, Tracing, parts_of, set_parts
 from headscope.analyses.why.pulls import HeadPulls, Scores, head_pulls, one_source, sources_of
@@ -56,22 +56,26 @@ class PullSource(SegmentSource):
             )
         self.index = {source: number for number, source in enumerate(sources_of(self.layout))}
         self.tracing = Tracing(self.model)
-        self._over([short_segment(self.vocabulary)], self.begun(NoTiles()))
+        self.modules: list[nn.Module] = []
+        self.over([short_segment(self.vocabulary)], self.begun(NoTiles()))
 
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Compute the batches one by one; see `TileSource`."""
         run = self.begun(consumer)
         for batch in self.batches:
-            self._over(batch, run)
+            self.over(batch, run)
 
-    def _over(self, segments: list[Segment], run: ModelPass) -> None:
-        with run.listening(partial(self.listen, run)):
+    def over(self, segments: list[Segment], run: ModelPass) -> None:
+        """Run the model over segments, one by one."""
+        with run.listening(partial(self.listen, run)) as self.tap:
             for segment in segments:
                 with run.batch([segment]) as inputs, torch.inference_mode(), self.tracing:
                     run.call(inputs)
 
     def listen(self, run: ModelPass, call: AttentionCall, site: CallSite) -> Tensor:
         """Pass on the pulls of a layer's heads, and return the layer's output with each head as a source."""
+        if len(self.modules) < call.order + 1:
+            self.modules.extend([call.module] * (call.order + 1 - len(self.modules)))
         with self.tracing.paused():
             output, weights = call.eager()
             scores = self.scores(call, site)
@@ -116,15 +120,21 @@ class PullSource(SegmentSource):
         )
 
 
-def with_heads(output: Tensor, site: CallSite) -> Tensor:
-    """Return the output of a layer's heads, `[batch, row, head, width]`, with each head as a source."""
-    heads = output.shape[2]
-    sources = tuple(Source("head", site.kind, site.layer, head) for head in range(heads))
+def with_heads(output: Tensor, site: CallSite, *, kept: frozenset[Source] | None = None) -> Tensor:
+    """Return the output of a layer's heads, `[batch, row, head, width]`, with each head as a source.
+
+    Args:
+        output: output of the attention function.
+        site: the layer.
+        kept: sources that are followed; None for all.
+    """
+    sources = tuple(Source("head", site.kind, site.layer, head) for head in range(output.shape[2]))
+    followed = tuple(source for source in sources if kept is None or source in kept)
 
     def make() -> Tensor:
-        apart = output.new_zeros(heads, *output.shape)
-        at = torch.arange(heads, device=output.device)
-        apart[at, :, :, at] = output.permute(2, 0, 1, 3)
+        apart = output.new_zeros(len(followed), *output.shape)
+        for index, source in enumerate(followed):
+            apart[index, :, :, source.head] = output[:, :, source.head]
         return apart
 
-    return set_parts(output.clone(), Parts({sources: Block(make)}))
+    return set_parts(output.clone(), Parts({followed: Block(make)} if followed else {}))

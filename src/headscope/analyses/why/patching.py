@@ -1,0 +1,277 @@
+"""Path patching: how the attention of a head changes if one source is replaced on its way into its queries or keys.
+
+The source's part of what the layer reads is replaced by its mean over tokens of the same class in the other half of the
+documents; all other parts, and the norms on the way, stay as they were. Only this head's queries (or keys) change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from headscope.analyses.why.parts import BIAS, Block, Parts, Source, Sources, parts_of, set_parts
+from headscope.analyses.why.pulls import ENCODER, KEYS, NON_SINK, POSITION_BIAS, by_head, tilts
+from headscope.analyses.why.source import PullSource, with_heads
+from headscope.attention.interventions.intervention import NoTiles, halves_of
+from headscope.attention.model.learned_sink import sink_logits
+from headscope.attention.model.model_pass import ModelPass, TileConsumer
+from headscope.attention.model.tap import AttentionCall, Tap, bias_of, scaling_of
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.segment import Segment
+from headscope.encoding.vocabulary import KeyClass
+from headscope.models.anatomy import CallSite
+from headscope.models.temporary_changes import hooked
+
+Layer = tuple[str, int]
+Chosen = Mapping[Layer, Sequence[tuple[Sources, Sources]]]
+"""For each layer, the sources of each head's queries and keys that are measured."""
+CONSTANT = frozenset({BIAS, Source("output_bias"), POSITION_BIAS, ENCODER})
+"""Sources that are not replaced: constants, and the whole of what cross attention reads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patches:
+    """The measurements of the chosen sources of a layer's heads on one input; NaN where nothing was measured.
+
+    Attributes:
+        moved: total variation between the attention before and after the replacement, a mean over rows,
+            `[head, side, chosen]`.
+        pairs: part of the pull off the sink that comes from a source of the query and one of the key, nats,
+            `[head, query_chosen, key_chosen]`.
+        pull: the pull off the sink, nats, `[head]`.
+    """
+
+    moved: Float[Tensor, "head side chosen"]
+    pairs: Float[Tensor, "head query_chosen key_chosen"]
+    pull: Float[Tensor, " head"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatchTile(AttentionTile):
+    """All rows of a layer on one input, with what changes by path patching."""
+
+    patches: Patches = field(repr=False)
+
+
+@dataclass(eq=False, repr=False)
+class PatchSource(PullSource):
+    """Run a model over segments, and replace the chosen sources of each head one by one, as `PatchTile`.
+
+    Args:
+        model, anatomy, vocabulary, batches: as `PullSource` takes them.
+        chosen: returns the sources that are measured; called when the inputs are read.
+        fitting: returns the inputs from which the means are taken.
+        most: largest number of sources of a head on one side.
+    """
+
+    _: KW_ONLY
+    chosen: Callable[[], Chosen]
+    fitting: Callable[[], Iterable[Segment]]
+    most: int
+
+    def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
+        """Fit the means, then compute the batches one by one; see `TileSource`."""
+        self._measured = self.chosen()
+        needed = {layer: tuple(_needed(heads)) for layer, heads in self._measured.items()}
+        self.tracing.kept = frozenset().union(*needed.values())
+        inputs = list(self.fitting())
+        halves = halves_of([segment.document for segment in inputs])
+        means = _Means(needed, halves)
+        with self._watching(self.begun(NoTiles()), means.read) as over:
+            for segment in inputs:
+                means.half = halves[segment.document]
+                over([segment])
+        with self._watching(self.begun(consumer), means.replaced) as over:
+            for batch in self.batches:
+                for segment in batch:
+                    means.half = halves.get(segment.document, 0)
+                    over([segment])
+        self.tracing.kept = None
+
+    @contextmanager
+    def _watching(
+        self, run: ModelPass, at_input: Callable[[CallSite, Parts, Tensor], Parts | None]
+    ) -> Iterator[Callable[[list[Segment]], None]]:
+        """Call a function with the parts that each attention module reads; its result replaces them.
+
+        Args:
+            run: pass of the model.
+            at_input: function of the layer, the parts `[source, batch, row, width]` and the `KeyClass` of each row.
+        """
+
+        def before(module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            order = self.tap.calls
+            site = self.anatomy.calls[order] if order < len(self.anatomy.calls) else None
+            if site is None or module is not self.modules[order]:
+                return None
+            with self.tracing.paused():
+                values = [*arguments, *named.values()]
+                index = next(index for index, value in enumerate(values) if parts_of(value) is not None)
+                parts = at_input(site, parts_of(values[index]), run.queries(site).classes[0])  # type: ignore[arg-type]
+                if parts is None:
+                    return None
+                values[index] = set_parts(values[index].view_as(values[index]), parts)
+            number = len(arguments)
+            return tuple(values[:number]), dict(zip(named, values[number:], strict=True))
+
+        modules = dict.fromkeys(self.modules)
+        with hooked(module.register_forward_pre_hook(before, with_kwargs=True) for module in modules):
+            yield lambda segments: self.over(segments, run)
+
+    def listen(self, run: ModelPass, call: AttentionCall, site: CallSite) -> Tensor:
+        """Pass on the changes of a layer's heads, and return the layer's output with each head as a source."""
+        if self.tracing.kept is None or isinstance(run.consumer, NoTiles):
+            return super().listen(run, call, site) if self.tracing.kept is None else self._output(call, site)
+        with self.tracing.paused():
+            _, weights = call.eager()
+            visibility = run.visibility(site, slice(0, weights.shape[2]), call.mask, sink=site.sink)
+            tile = run.tile(site, visibility, given_weights=weights)
+            named = {each.name: getattr(tile, each.name) for each in fields(tile)}
+            visible, classes = visibility.visible[0], run.keys(site).classes[0]
+            patches = _patches(call, self._measured[site.kind, site.layer], weights[0], visible, classes, self.most)
+            run.consumer.update(PatchTile(**named, patches=patches))
+        return self._output(call, site)
+
+    def _output(self, call: AttentionCall, site: CallSite) -> Tensor:
+        with self.tracing.paused():
+            self.tracing.layer = site.kind, site.layer
+            return with_heads(call.eager()[0], site, kept=self.tracing.kept)
+
+
+def _needed(heads: Sequence[tuple[Sources, Sources]]) -> Iterator[Source]:
+    """Yield the sources that are measured for any head of a layer, each once."""
+    yield from dict.fromkeys(source for sides in heads for sources in sides for source in sources)
+
+
+class _Means:
+    """The mean part of each source in what a layer reads, by half of the documents and class of token.
+
+    Args:
+        needed: sources of each layer.
+        halves: half of each document.
+
+    Attributes:
+        half: half of the document that is read.
+    """
+
+    def __init__(self, needed: Mapping[Layer, Sources], halves: Mapping[str, int]) -> None:
+        self.needed, self.several, self.half = needed, len(set(halves.values())) > 1, 0
+        self._sums: dict[Layer, Tensor] = {}
+        self._rows: dict[Layer, Tensor] = {}
+
+    def read(self, site: CallSite, parts: Parts, classes: Tensor) -> None:
+        """Add the parts that a layer reads."""
+        layer = site.kind, site.layer
+        if not (sources := self.needed[layer]):
+            return
+        tensor = parts.of(sources)[:, 0].double()
+        if layer not in self._sums:
+            self._sums[layer] = tensor.new_zeros(2, len(KeyClass), len(tensor), tensor.shape[-1])
+            self._rows[layer] = tensor.new_zeros(2, len(KeyClass))
+        self._sums[layer][self.half].index_add_(0, classes.long(), tensor.transpose(0, 1))
+        self._rows[layer][self.half].index_add_(0, classes.long(), torch.ones_like(classes, dtype=torch.float64))
+
+    def replaced(self, site: CallSite, parts: Parts, classes: Tensor) -> Parts | None:
+        """Return the parts of the sources that a layer needs, and their means in the other half of the documents."""
+        layer = site.kind, site.layer
+        if not (sources := self.needed[layer]):
+            return None
+        half = 1 - self.half if self.several else self.half
+        sums, rows = self._sums[layer][half], self._rows[layer][half]
+        # A class without a token in the other half takes the mean over all its tokens.
+        mean = torch.where(
+            (rows > 0)[:, None, None], sums / rows.clamp(min=1)[:, None, None], sums.sum(0) / rows.sum().clamp(min=1)
+        )
+        own = parts.of(sources)
+        new = mean[classes.long()].transpose(0, 1)[:, None].to(own.dtype)
+        return Parts({sources: Block(lambda: own), tuple(map(as_replaced, sources)): Block(lambda: new)})
+
+
+def as_replaced(source: Source) -> Source:
+    """Return the name of a source's replacement."""
+    return source._replace(replaced=True)
+
+
+def _patches(
+    call: AttentionCall,
+    measured: Sequence[tuple[Sources, Sources]],
+    weights: Float[Tensor, "head query key"],
+    visible: Bool[Tensor, "query key"],
+    classes: Tensor,
+    most: int,
+) -> Patches:
+    """Measure the chosen sources of the heads of a call, on one input."""
+    scaling, heads = scaling_of(call), len(weights)
+    queries, keys = call.query[0], by_head(call.key[0], heads)
+    of_query, of_key = parts_of(call.query), parts_of(call.key)
+    assert of_query is not None and of_key is not None
+    tilt = tilts(weights, visible, classes)[0][KEYS.index(NON_SINK)]
+    moved = weights.new_full((heads, 2, most), torch.nan)
+    pairs = weights.new_full((heads, most, most), torch.nan)
+    for head, (query_sources, key_sources) in enumerate(measured):
+        group = head * call.key.shape[1] // heads
+        own_queries = [_part(of_query, source, head) for source in query_sources]
+        own_keys = [_part(of_key, source, group) for source in key_sources]
+        changes: list[tuple[int, int, Tensor]] = []
+        for number, (source, part) in enumerate(zip(query_sources, own_queries, strict=True)):
+            if source not in CONSTANT:
+                new = _part(of_query, as_replaced(source), head)
+                changes.append((0, number, (new - part) @ keys[head].T))
+        for number, (source, part) in enumerate(zip(key_sources, own_keys, strict=True)):
+            if source not in CONSTANT:
+                new = _part(of_key, as_replaced(source), group)
+                changes.append((1, number, queries[head] @ (new - part).T))
+        if changes:
+            products = torch.stack([change for _, _, change in changes]) + queries[head] @ keys[head].T
+            after = attention_of(call, scaling * products, head, visible)
+            distance = (after - weights[head]).abs().sum(-1).mean(-1) / 2
+            for (side, number, _), value in zip(changes, distance, strict=True):
+                moved[head, side, number] = value
+        for first, query_part in enumerate(own_queries):
+            for second, key_part in enumerate(own_keys):
+                if query_sources[first] not in (POSITION_BIAS,) and key_sources[second] not in (POSITION_BIAS, ENCODER):
+                    pairs[head, first, second] = scaling * ((tilt[head] @ key_part) * query_part).sum()
+    scores = scaling * queries @ keys.transpose(1, 2)
+    if (bias := bias_of(call, slice(None))) is not None:
+        scores = scores + bias[0]
+    return Patches(moved=moved, pairs=pairs, pull=(tilt * scores).sum((1, 2)))
+
+
+def _part(parts: Parts, source: Source, index: int) -> Float[Tensor, "token width"]:
+    """Return the part of a source in the queries of a head or the keys of a group."""
+    found = [
+        block.tensor[sources.index(source), 0, index] for sources, block in parts.blocks.items() if source in sources
+    ]
+    return sum(found[1:], start=found[0]) if found else next(iter(parts.blocks.values())).tensor.new_zeros(())
+
+
+def attention_of(
+    call: AttentionCall,
+    products: Float[Tensor, "change query key"],
+    head: int,
+    visible: Bool[Tensor, "query key"],
+) -> Float[Tensor, "change query key"]:
+    """Return the attention of a head from other scaled products of queries and keys, as its layer computes it.
+
+    Args:
+        call: call of the attention function, with position bias, soft-cap and learned sink.
+        products: scaled products.
+        head: number of the head, from 0.
+        visible: mask of the keys that each row may attend to.
+    """
+    scores = products
+    if (bias := bias_of(call, slice(None))) is not None:
+        scores = scores + bias[0, head if bias.shape[1] > 1 else 0]
+    if (cap := call.options.get("softcap")) is not None:
+        scores = cap * torch.tanh(scores / cap)
+    scores = scores.masked_fill(~visible, -torch.inf)
+    if (sink := sink_logits(call)) is not None:
+        column = sink[0, head].expand(scores.shape[1])[None, :, None].expand(len(scores), -1, 1)
+        return torch.cat([scores, column.to(scores)], dim=-1).softmax(-1)[..., :-1]
+    return scores.softmax(-1)
