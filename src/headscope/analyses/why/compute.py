@@ -27,6 +27,8 @@ from headscope.statistics.tables.frames import interval_arrays
 
 CONTROL_INPUTS = 16
 """Number of inputs that models with random weights read."""
+PATCH_INPUTS = 24
+"""Number of inputs in which sources are replaced."""
 _PATCHES = "patches"
 
 
@@ -43,6 +45,11 @@ class WhyMeasurement(Measurement[ModelRun]):
         """The inputs that are read, spread over the documents."""
         return self.run.sample(self.run.options.why_inputs)
 
+    @cached_property
+    def patched_inputs(self) -> list[Segment]:
+        """The inputs in which sources are replaced, spread over the documents."""
+        return self.run.sample(min(PATCH_INPUTS, self.run.options.why_inputs))
+
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the text, one of random weights for each control, and one with sources replaced."""
         run, most = self.run, self.run.options.patch
@@ -52,7 +59,7 @@ class WhyMeasurement(Measurement[ModelRun]):
             label = f"why: control {control + 1} of {run.controls}"
             yield Scan(corpus, [PullAccumulator(run.layout)], f"control-{control}", label=label)
         if most:
-            corpus = PullText(run, lambda: self.inputs, chosen=self._chosen, most=most)
+            corpus = PullText(run, lambda: self.patched_inputs, chosen=self._chosen, most=most)
             yield Scan(
                 corpus, [PatchAccumulator(run.layout, most=most)], _PATCHES, label="why: sources replaced", local=True
             )
@@ -163,9 +170,7 @@ def random_shares(controls: Sequence[PullSums], sources: Sources) -> NDArray[np.
     return out
 
 
-def source_table(
-    part: KindLayout, sums: PullSums, controls: Sequence[PullSums], sources: Sources
-) -> pd.DataFrame:
+def source_table(part: KindLayout, sums: PullSums, controls: Sequence[PullSums], sources: Sources) -> pd.DataFrame:
     """Return the shares of the sources of the heads of a kind as `sources.parquet`, without replacements.
 
     The largest `MOST_SOURCES` of a head and side have rows; the others are summed.
@@ -236,9 +241,7 @@ def source_cells(prefix: str, source: Source | None) -> dict[str, Any]:
     }
 
 
-def with_patches(
-    part: KindLayout, rows: pd.DataFrame, sums: Any, chosen: Chosen
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def with_patches(part: KindLayout, rows: pd.DataFrame, sums: Any, chosen: Chosen) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Add the attention moved by replacing each chosen source, and return the table of pairs.
 
     Args:

@@ -1,9 +1,9 @@
 """Tensors as sums of parts: what each source of a model's stream contributes to a tensor computed from it.
 
 The model runs unchanged. Every operation on a tensor whose parts are known gives the parts of its result, if it is
-linear in that tensor: sums, linear maps, products with numbers that do not depend on the stream, changes of shape. Norms
-are frozen at the scale that they had. Anything else (an activation, a product of two parts of the stream) has a result
-without parts; where such a result is added to the stream, it is a source of its own: the output of an MLP.
+linear in that tensor: sums, linear maps, products with numbers that do not depend on the stream, changes of shape.
+Norms are frozen at the scale that they had. Anything else (an activation, a product of two parts of the stream) has a
+result without parts; where such a result is added to the stream, it is a source of its own: the output of an MLP.
 
 Parts are computed when they are first read, so that those that no head reads cost nothing.
 """
@@ -21,9 +21,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-Part = Literal[
-    "token", "position", "segment", "head", "mlp", "output_bias", "bias", "position_bias", "encoder"
-]
+Part = Literal["token", "position", "segment", "head", "mlp", "output_bias", "bias", "position_bias", "encoder", "read"]
 
 
 class Source(NamedTuple):
@@ -32,7 +30,7 @@ class Source(NamedTuple):
     Attributes:
         part: `token`, `position` or `segment` embedding, a `head`, an `mlp`, the biases of output projections
             (`output_bias`), all other constants (`bias`), the position bias that is added to scores, or the encoder's
-            final states, which cross attention reads.
+            final states, which cross attention reads; `read` is all that a layer reads.
         kind: kind of attention of a head; for an MLP, that of the layer before it; empty for others.
         layer: 0-based layer of a head or an MLP; -1 for others.
         head: 0-based head; -1 for others.
@@ -206,7 +204,7 @@ class Tracing(TorchFunctionMode):
 
     def _parts(self, name: str, func: Any, args: Any, kwargs: Any, result: Any) -> list[Parts] | None:
         """Return the parts of each output of a function; None if it is not linear in the stream."""
-        with torch.inference_mode():
+        with torch.no_grad():
             if name in _ADD:
                 return self._added(name, args, kwargs, result)
             if name in _MULTIPLY:
@@ -229,6 +227,7 @@ class Tracing(TorchFunctionMode):
         """Return the parts of a sum or difference; a term without parts is a source of its own."""
         if kwargs.get("alpha", 1) != 1:
             return None
+        shape = result.shape
         signs = (1.0, 1.0) if name in _PLUS else (-1.0, 1.0) if name == "__rsub__" else (1.0, -1.0)
         terms = []
         for term, sign in zip(args[:2], signs, strict=True):
@@ -237,7 +236,6 @@ class Tracing(TorchFunctionMode):
                 if not isinstance(term, Tensor) and term == 0:
                     continue
                 parts = self._source(term, result)
-            shape = result.shape
             terms.append(parts.mapped(lambda block, sign=sign: _as_wide(block, shape) * sign))  # type: ignore[misc]
         return [added(*terms)]
 
@@ -400,13 +398,14 @@ _ADD = _PLUS | {"sub", "__sub__", "__rsub__", "__isub__", "sub_", "subtract"}
 _DIVIDE = frozenset({"div", "__truediv__", "__div__", "true_divide", "__itruediv__", "div_"})
 _MULTIPLY = _DIVIDE | {"mul", "__mul__", "__rmul__", "__imul__", "mul_", "multiply"}
 _SAME: Mapping[str, Any] = {
-    **dict.fromkeys(
-        "transpose permute contiguous chunk split unbind __getitem__ cat neg __neg__ unsqueeze squeeze flatten unflatten to "
-        "float double half bfloat16 type_as clone detach stack mean sum swapaxes movedim tensor_split split_with_sizes t "
-        "narrow select repeat_interleave cpu expand type".split()
-    ),
+    **dict.fromkeys((
+        "transpose", "permute", "contiguous", "chunk", "split", "unbind", "__getitem__", "cat", "neg", "__neg__",
+        "unsqueeze", "squeeze", "flatten", "unflatten", "to", "float", "double", "half", "bfloat16", "type_as", "clone",
+        "detach", "stack", "mean", "sum", "swapaxes", "movedim", "tensor_split", "split_with_sizes", "t", "narrow",
+        "select", "repeat_interleave", "cpu", "expand", "type",
+    )),
     "view": Tensor.reshape,
     "reshape": Tensor.reshape,
     "dropout": lambda read, *_, **__: read,
-}
+}  # fmt: skip
 """Functions that are linear without constants; those that fail on parts of other strides are replaced."""
