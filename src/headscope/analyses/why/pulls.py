@@ -88,7 +88,7 @@ class Side:
         flat = led_back.flatten(1).T
         for sources, block in self.read.blocks.items():
             tokens = self.probe.shape[1:]
-            yield sources, (block.tensor.expand(-1, *tokens).flatten(1) @ flat).unflatten(-1, many)
+            yield sources, (block.tensor.expand(-1, *tokens).flatten(1) @ flat).reshape(-1, *many)
         for sources, block in self.others.blocks.items():
             tensor = block.tensor.expand(-1, 1, *self.vectors.shape)[:, 0]
             yield sources, torch.einsum("chtw,...htw->c...", tensor, factors)

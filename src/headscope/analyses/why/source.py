@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.analyses.why.parts import Block, Parts, Source, Tracing, parts_of, set_parts
+from headscope.analyses.why.parts import Block, Parts, Source, parts_of, set_parts
 from headscope.analyses.why.pulls import ENCODER, HeadPulls, Scores, Side, head_pulls, sources_of
+from headscope.analyses.why.tracing import Tracing
 from headscope.attention.interventions.intervention import NoTiles
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
 from headscope.attention.model.segment_source import SegmentSource
