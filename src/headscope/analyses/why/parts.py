@@ -8,8 +8,6 @@ without parts; where such a result is added to the stream, it is a source of its
 Parts are computed when they are first read, so that those that no head reads cost nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -94,11 +92,11 @@ class Parts:
         zero = next(iter(found.values())).new_zeros(())
         return torch.stack([found.get(source, zero).expand(shape) for source in sources])
 
-    def mapped(self, function: Callable[[Tensor], Tensor]) -> Parts:
+    def mapped(self, function: Callable[[Tensor], Tensor]) -> "Parts":
         """Return the parts after a linear function of blocks `[source, ...]`."""
         return Parts({sources: Block(_later(function, block)) for sources, block in self.blocks.items()})
 
-    def with_block(self, sources: Sources, make: Callable[[], Tensor]) -> Parts:
+    def with_block(self, sources: Sources, make: Callable[[], Tensor]) -> "Parts":
         """Return these parts and those of further sources; a block of the same sources is added to."""
         return added(self, Parts({sources: Block(make)}))
 
@@ -159,7 +157,7 @@ class Tracing(TorchFunctionMode):
             weight.data_ptr(): Source(_embedding(name)) for weight, name in embeddings.items()
         }
 
-    def __enter__(self) -> Tracing:
+    def __enter__(self) -> "Tracing":
         self.layer = ("", -1)
         return super().__enter__()  # type: ignore[no-any-return]
 
