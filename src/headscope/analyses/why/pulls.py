@@ -128,7 +128,7 @@ def tilts(
         counted = counted & (counted.sum(-1, keepdim=True) > 1)
         attention = torch.where(counted, weights, 0.0)
         mass = attention.sum(-1, keepdim=True)
-        uniform = counted / counted.sum(-1, keepdim=True).clamp(min=1)
+        uniform = counted.to(weights) / counted.sum(-1, keepdim=True).clamp(min=1)
         used = counted.any(-1, keepdim=True)
         rows = mass if name == NON_SINK else used.expand_as(mass).to(weights)
         tilt = (attention / mass.clamp(min=1e-30) - uniform) * rows

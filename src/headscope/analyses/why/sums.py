@@ -37,7 +37,7 @@ class PullAccumulator(Accumulator):
         pulls = tile.pulls
         self.add(tile, account=pulls.accounts[None], n_inputs=np.array([pulls.has_rows]))
 
-    def compute(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    def compute(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.int32]]]:
         """Return the sums of each kind by group of documents.
 
         Returns:

@@ -1,0 +1,235 @@
+"""Sources sum to the scores and to the pulls of transformers' own attention, family by family, and source by source."""
+
+import functools
+from collections import defaultdict
+
+import numpy as np
+import pytest
+import torch
+
+from headscope.analyses.why.parts import Source
+from headscope.analyses.why.pulls import sources_of
+from headscope.analyses.why.source import PullSource
+from headscope.analyses.why.sums import PullAccumulator
+from headscope.attention.model.examination import examine
+from headscope.attention.scan import scan
+from headscope.errors import ModelError
+from headscope.models.forward_inputs import weights_in
+from support.inputs import CLS, SEP, eager_maps, forward_inputs, made_up_segments, vocabulary
+from support.pull_models import FAMILIES, REFUSED, pull_anatomy, pull_model
+from support.pulls_by_loop import accounts_by_loop, pulls_by_loop
+from support.sources_by_hand import layers_by_hand, looked_at, turned
+from support.tiny_models import shared_tiny_model, tiny_model
+
+SEGMENTS = made_up_segments(2, seed=5, longest=12)
+SHARE = 1e-4  # of the largest score
+BY_HAND = {"bert": "bert", "gpt2": "gpt2", "llama": "llama", "llama_biases": "llama", "qwen3": "qwen3", "t5": "t5"}
+
+
+class RecordingSource(PullSource):
+    """Keeps the parts of the scores of every layer."""
+
+    def __post_init__(self):
+        self.recorded = []
+        super().__post_init__()
+        self.recorded.clear()  # those of the trial at the start
+
+    def scores(self, call, site):
+        found = super().scores(call, site)
+        self.recorded.append((site, found))
+        return found
+
+
+@functools.cache
+def measured(family, number):
+    """The accounts of one input by kind, `[layer, head, KEYS, SIDES, source]`, and the parts of its scores."""
+    source = RecordingSource(pull_model(family), pull_anatomy(family), vocabulary(), [[SEGMENTS[number]]])
+    sums = PullAccumulator(source.layout)
+    scan(source, [sums])
+    return {kind: account.sum(0) for kind, (account, _) in sums.compute().items()}, source.recorded
+
+
+@functools.cache
+def attention_of(family, number):
+    """transformers' own weights of one input by kind and layer, `[head, row, key]`."""
+    anatomy = pull_anatomy(family)
+    maps = eager_maps(pull_model(family), **forward_inputs(SEGMENTS[number], anatomy))
+    named = {f"{kind}_attentions": layers for kind, layers in maps.items()} | {"attentions": maps.get("self")}
+    return {(site.kind, site.layer): weights[0].double().numpy() for site, weights in weights_in(named, anatomy)}
+
+
+def sinks_of(family, number, kind):
+    """Which keys are sinks: [CLS], [SEP], and the token with which a T5's decoder begins."""
+    inputs = forward_inputs(SEGMENTS[number], pull_anatomy(family))
+    decoder = kind == "decoder" and "decoder_input_ids" in inputs
+    return np.isin(inputs["decoder_input_ids" if decoder else "input_ids"][0].numpy(), (CLS, SEP))
+
+
+def capped_scores(family, number):
+    """Scores before Gemma 2's soft cap by layer, `[head, row, key]`: what the softmax sees is not what they are."""
+    model, found = pull_model(family), []
+    with torch.no_grad(), looked_at(model) as seen:
+        model(**forward_inputs(SEGMENTS[number], pull_anatomy(family)))
+        for layer in range(model.config.num_hidden_layers):
+            at = f"layers.{layer}.self_attn"
+            query, key = (
+                turned(seen)(seen.made[f"{at}.{side}_proj"].unflatten(-1, (-1, model.config.head_dim)).transpose(0, 1))
+                for side in "qk"
+            )
+            keys = key.repeat_interleave(len(query) // len(key), 0)
+            found.append((query @ keys.transpose(1, 2) * model.config.query_pre_attn_scalar**-0.5).numpy())
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_sources_sum_to_the_scores_that_the_softmax_sees(family):
+    _, recorded = measured(family, 0)
+    weights = attention_of(family, 0)
+    assert {(site.kind, site.layer) for site, _ in recorded} == set(weights)
+    cap = getattr(pull_model(family).config, "attn_logit_softcapping", None)
+    for site, scores in recorded:
+        keys = scores.key_parts.repeat_interleave(len(scores.queries) // len(scores.keys), dim=1)
+        pairs = scores.scaling * torch.einsum("chiw,dhjw->cdhij", scores.query_parts.double(), keys.double())
+        summed = pairs.sum((0, 1)).numpy()
+        own_keys = scores.keys.repeat_interleave(len(scores.queries) // len(scores.keys), dim=0)
+        exact = scores.scaling * (scores.queries.double() @ own_keys.double().transpose(1, 2)).numpy()
+        assert np.abs(summed - exact).max() <= SHARE * np.abs(exact).max()
+        seen = summed if cap is None else cap * np.tanh(summed / cap)
+        seen = seen if scores.bias is None else seen + scores.bias.double().numpy()
+        theirs = weights[site.kind, site.layer]
+        seen = np.where(theirs > 0, seen, -np.inf)
+        ours = np.exp(seen - seen.max(-1, keepdims=True))
+        # A learned difference of a score is one of its weight, which is below a quarter of it.
+        np.testing.assert_allclose(ours / ours.sum(-1, keepdims=True), theirs, atol=SHARE * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_both_accounts_sum_to_the_pull_of_transformers_weights(family):
+    """A pull does not see what is added to a row, so that the logarithms of weights do for scores."""
+    for number in range(len(SEGMENTS)):
+        accounts, _ = measured(family, number)
+        for (kind, layer), weights in attention_of(family, number).items():
+            visible = (weights > 0).any(0)
+            assert weights[:, visible].min() > 1e-30
+            if family == "gemma2":
+                scores = capped_scores(family, number)[layer]
+            else:
+                scores = np.log(np.where(weights > 0, weights, 1.0))
+            pulls = pulls_by_loop(weights, scores, visible, sinks_of(family, number, kind))
+            assert np.abs(pulls).max() > 0.03
+            for side in range(2):
+                found = accounts[kind][layer, :, :, side].sum(-1)
+                np.testing.assert_allclose(found, pulls, atol=1e-5 * np.abs(scores).max(), err_msg=f"{kind} {layer}")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_head_and_mlp_below_is_a_source_and_none_above(family):
+    accounts, recorded = measured(family, 0)
+    layout = pull_anatomy(family).layout
+    order = [(site.kind, site.layer) for site, _ in recorded]
+    for position, (site, scores) in enumerate(recorded):
+        stack = ("encoder",) if site.kind == "encoder" else ("decoder", "cross")
+        below = [each for each in order[:position] if each[0] in stack]
+        heads = {part.kind: part.heads for part in layout}
+        expected = {Source("head", kind, layer, head) for kind, layer in below for head in range(heads[kind])}
+        assert {source for source in scores.query_sources if source.part == "head"} == expected
+        # A decoder's MLP is behind its cross attention, and is named for it.
+        lower = {(kind, layer) for kind, layer in below if layer < site.layer}
+        mlps = {(kind, layer) for kind, layer in lower if kind == "cross" or ("cross", layer) not in lower}
+        named = {(source.kind, source.layer) for source in scores.query_sources if source.part == "mlp"}
+        assert named - {("", -1)} == mlps
+        known = set(scores.query_sources) | set(scores.key_sources)
+        for column, source in enumerate(sources_of(layout)):
+            if source not in known and source.part != "position_bias":
+                assert not accounts[site.kind][site.layer, ..., column].any(), source
+
+
+@pytest.mark.parametrize("family", sorted(BY_HAND))
+def test_each_source_has_what_plain_loops_over_modules_find(family):
+    model = pull_model(family)
+    for number, segment in enumerate(SEGMENTS):
+        accounts, _ = measured(family, number)
+        index = {tuple(source[:4]): at for at, source in enumerate(sources_of(pull_anatomy(family).layout))}
+        layers = layers_by_hand(model, BY_HAND[family], forward_inputs(segment, pull_anatomy(family)))
+        assert len(layers) == sum(map(len, accounts.values()))
+        for own in layers:
+            weights = attention_of(family, number)[own.kind, own.layer]
+            expected = accounts_by_loop(
+                weights,
+                (weights > 0).any(0),
+                sinks_of(family, number, own.kind),
+                own.queries,
+                own.keys,
+                own.scaling,
+                own.bias,
+            )
+            for side, name in enumerate(("query", "key")):
+                table = np.zeros(accounts[own.kind][own.layer, :, :, side].shape)
+                for source, account in expected[name].items():
+                    table[..., index[source]] = account
+                largest = np.abs(table).max()
+                assert largest > 0.03
+                np.testing.assert_allclose(
+                    accounts[own.kind][own.layer, :, :, side],
+                    table,
+                    atol=SHARE * largest,
+                    err_msg=f"{own.kind} {own.layer} {name}",
+                )
+
+
+def test_no_kind_of_source_is_lost_in_the_tolerance():
+    accounts, _ = measured("bert", 0)
+    largest = defaultdict(float)
+    for layer in np.abs(accounts["encoder"]).max((1, 2, 3)):
+        for source, account in zip(sources_of(pull_anatomy("bert").layout), layer / layer.max(), strict=True):
+            largest[source.part] = max(largest[source.part], float(account))
+    compared = ("token", "position", "segment", "head", "mlp", "output_bias", "bias")
+    assert min(largest[part] for part in compared) > 100 * SHARE
+
+
+@pytest.mark.parametrize("family", REFUSED)
+def test_models_without_the_interface_are_refused_by_name(family):
+    model = shared_tiny_model(family)
+    anatomy = examine(model, vocabulary())
+    words = (
+        f"^the sources of scores are not known for {type(model).__name__}: it does not use transformers' attention "
+        "interface; choose another model$"
+    )
+    with pytest.raises(ModelError, match=words):
+        PullSource(model, anatomy, vocabulary(), [[SEGMENTS[0]]])
+
+
+def refusal(model):
+    """Return the message with which a model is refused."""
+    with pytest.raises(ModelError) as error:
+        PullSource(model, examine(model, vocabulary()), vocabulary(), [[SEGMENTS[0]]])
+    return str(error.value)
+
+
+def test_half_precision_is_refused():
+    words = "the parts of scores need float32, and BertModel computes in bfloat16; add --dtype float32"
+    assert refusal(tiny_model("bert").to(torch.bfloat16)) == words
+
+
+def test_queries_that_are_not_linear_in_the_stream_are_refused():
+    model = tiny_model("llama")
+    model.layers[1].self_attn.q_proj.register_forward_hook(lambda _, __, made: torch.tanh(made))
+    assert refusal(model) == (
+        "the sources of scores are not known for LlamaModel, decoder layer 2: its queries or keys are not linear in "
+        "the stream; choose another model"
+    )
+
+
+def test_parts_that_do_not_sum_to_the_scores_are_refused():
+    """What is written into a tensor in place is not followed."""
+
+    def change(_, __, made):
+        made[..., :8] *= 2
+        return made
+
+    model = tiny_model("llama")
+    model.layers[2].self_attn.k_proj.register_forward_hook(change)
+    assert refusal(model).startswith(
+        "the sources of scores are not known for LlamaModel, decoder layer 3: its scores differ from the sum of their "
+        "parts by 0."
+    )
