@@ -1,5 +1,6 @@
-"""Circuits whose weights are written by hand: what draws the head is named, with the share that follows from weights."""
+"""Circuits whose weights are written by hand: each source that draws a head is named, with its share."""
 
+import functools
 import math
 
 import numpy as np
@@ -88,8 +89,8 @@ def test_sources_that_cancel_are_both_named():
 
 def test_an_induction_pair():
     """2-1 looks for tokens behind an earlier copy of its own; 1-2 writes each token's own copy, which is read too."""
-    model = circuit(same_channels(token, lambda number: written(0, number), 4.2)
-                    + same_channels(lambda number: written(1, number), lambda number: written(0, number), 2.8))  # fmt: skip
+    wrote, copied = (functools.partial(written, head) for head in range(2))
+    model = circuit([*same_channels(token, wrote, 4.2), *same_channels(copied, wrote, 2.8)])
     weights = eager_maps(model, **forward_inputs(TEXT, examine(model, circuit_vocabulary())))["self"][1][0, 0].numpy()
     ids = TEXT.ids
     for row in range(len(ids)):
