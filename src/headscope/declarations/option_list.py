@@ -244,6 +244,15 @@ class OptionList:
         help="Change at most this number of heads: half are those with the largest gate estimates, half drawn from "
         "the others.",
     )
+    why_inputs: int = option(
+        64, least=1, help="Maximum number of inputs for the sources of attention scores, spread over the documents."
+    )
+    patch: int = option(
+        3,
+        least=0,
+        help="Number of strongest sources of each head's queries and of its keys that are replaced to check them; 0 for "
+        "none.",
+    )
     joint_inputs: int = option(
         24,
         least=0,

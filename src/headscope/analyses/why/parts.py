@@ -76,10 +76,10 @@ class Parts:
         """All sources, in the order in which they came to the stream."""
         return tuple(source for sources in self.blocks for source in sources)
 
-    def stacked(self) -> Tensor:
-        """Return the parts of all sources, `[source, ...]`."""
-        shape = torch.broadcast_shapes(*(block.tensor.shape[1:] for block in self.blocks.values()))
-        return torch.cat([block.tensor.expand(-1, *shape) for block in self.blocks.values()])
+    def sum(self) -> Tensor:
+        """Return the sum of the parts."""
+        sums = [block.tensor.sum(0) for block in self.blocks.values()]
+        return sum(sums[1:], start=sums[0])
 
     def of(self, sources: Sources) -> Tensor:
         """Return the parts of some sources in their order, `[source, ...]`; 0 for those that are not among them."""
@@ -281,12 +281,23 @@ def _linear(read: Tensor, weight: Tensor, bias: Tensor | None) -> list[Parts] | 
     parts = parts_of(read)
     if parts is None or _is_derived(weight):
         return None
-    mapped = parts.mapped(lambda block: functional.linear(block, weight))
+    from_heads = _only_heads(parts.sources)
+    mapped = parts.mapped(lambda block: (_projected if from_heads else functional.linear)(block, weight))
     if bias is None:
         return [mapped]
-    constant = OUTPUT_BIAS if _only_heads(parts.sources) else BIAS
+    constant = OUTPUT_BIAS if from_heads else BIAS
     axes = read.ndim - 1
     return [mapped.with_block((constant,), lambda: bias.reshape(1, *(1,) * axes, -1))]
+
+
+def _projected(heads: Tensor, weight: Tensor) -> Tensor:
+    """Return the outputs of single heads through the output projection: a head's part is 0 outside its own columns."""
+    out = heads.new_empty(*heads.shape[:-1], len(weight))
+    for part, projected in zip(heads, out, strict=True):
+        columns = part.flatten(0, -2).any(0).nonzero()
+        own = slice(int(columns[0]), int(columns[-1]) + 1) if len(columns) else slice(0, 0)
+        torch.matmul(part[..., own], weight[:, own].T, out=projected)
+    return out
 
 
 def _multiplied(args: Any, *, inverse: bool) -> list[Parts] | None:
@@ -325,12 +336,12 @@ def _normed(name: str, args: Any, kwargs: Any, result: Tensor) -> list[Parts] | 
     else:
         eps, spread = torch.finfo(read.dtype).eps if eps is None else eps, exact.square().mean(-1, keepdim=True)
     scale = (spread + eps).rsqrt().to(read.dtype)
+    factor = scale if weight is None else scale * weight
 
     def normed(block: Tensor) -> Tensor:
-        if name == "layer_norm":
-            block = block - block.mean(-1, keepdim=True)
-        block = block * scale
-        return block if weight is None else block * weight
+        scaled = block * factor
+        # Three passes over the parts instead of four.
+        return scaled.addcmul_(block.mean(-1, keepdim=True), factor, value=-1) if name == "layer_norm" else scaled
 
     behind = parts.mapped(normed)
     if bias is not None:

@@ -55,19 +55,16 @@ class Scores:
     Attributes:
         queries: queries after position encoding, `[head, query, width]`.
         keys: keys after position encoding, `[group, key, width]`.
-        query_parts: parts of the queries, `[source, head, query, width]`.
-        key_parts: parts of the keys, `[source, group, key, width]`.
-        query_sources, key_sources: source of each part.
+        query_parts: parts of the queries, `[source, 1, head, query, width]`.
+        key_parts: parts of the keys, `[source, 1, group, key, width]`.
         scaling: factor of the products.
         bias: position bias, `[head or 1, query, key]`; None if there is none.
     """
 
     queries: Float[Tensor, "head query width"]
     keys: Float[Tensor, "group key width"]
-    query_parts: Float[Tensor, "query_source head query width"]
-    key_parts: Float[Tensor, "key_source group key width"]
-    query_sources: Sources
-    key_sources: Sources
+    query_parts: Parts
+    key_parts: Parts
     scaling: float
     bias: Float[Tensor, "bias query key"] | None = None
 
@@ -75,7 +72,7 @@ class Scores:
     def error(self) -> float:
         """The largest difference between a score and the sum of its parts, relative to the largest score."""
         exact = self.products(self.queries, self.keys)
-        summed = self.products(self.query_parts.sum(0), self.key_parts.sum(0))
+        summed = self.products(self.query_parts.sum()[0], self.key_parts.sum()[0])
         return float((exact - summed).abs().max() / exact.abs().max().clamp(min=1e-30))
 
     def products(self, queries: Tensor, keys: Tensor) -> Float[Tensor, "head query key"]:
@@ -161,12 +158,14 @@ def head_pulls(
     groups = scores.keys.shape[0]
     by_group = read_queries.unflatten(1, (groups, heads // groups))
     accounts = tilt.new_zeros(heads, len(KEYS), len(SIDES), len(index), dtype=torch.float64)
-    for side, sources, values in (
-        (0, scores.query_sources, torch.einsum("chiw,xhiw->hxc", scores.query_parts, read_keys)),
-        (1, scores.key_sources, torch.einsum("cgjw,xgsjw->gsxc", scores.key_parts, by_group).flatten(0, 1)),
-    ):
-        at = torch.tensor([index[source] for source in sources])
-        accounts[:, :, side].index_add_(2, at, scores.scaling * values.double().cpu())
+    sides = (
+        (0, scores.query_parts, lambda part: torch.einsum("chiw,xhiw->hxc", part, read_keys)),
+        (1, scores.key_parts, lambda part: torch.einsum("cgjw,xgsjw->gsxc", part, by_group).flatten(0, 1)),
+    )
+    for side, parts, account in sides:
+        for sources, block in parts.blocks.items():
+            at = torch.tensor([index[source] for source in sources])
+            accounts[:, :, side].index_add_(2, at, scores.scaling * account(block.tensor[:, 0]).double().cpu())
     if scores.bias is not None:
         accounts[..., index[POSITION_BIAS]] += (tilt * scores.bias).sum((2, 3)).T[:, :, None].double().cpu()
     return HeadPulls(total=accounts[:, :, 1].sum(-1), accounts=accounts, has_rows=has_rows)
@@ -176,4 +175,4 @@ def one_source(parts: Parts) -> Parts:
     """Return the parts with all sources except constants summed into the encoder's output, for cross attention."""
     constants = {sources: block for sources, block in parts.blocks.items() if set(sources) <= {BIAS}}
     others = Parts({sources: block for sources, block in parts.blocks.items() if sources not in constants})
-    return Parts(constants).with_block((ENCODER,), lambda: others.stacked().sum(0, keepdim=True))
+    return Parts(constants).with_block((ENCODER,), lambda: others.sum()[None])

@@ -102,10 +102,8 @@ class PullSource(SegmentSource):
         scores = Scores(
             queries=call.query[0],
             keys=call.key[0],
-            query_parts=queries.stacked().expand(-1, *call.query.shape)[:, 0],
-            key_parts=keys.stacked().expand(-1, *call.key.shape)[:, 0],
-            query_sources=queries.sources,
-            key_sources=keys.sources,
+            query_parts=queries.mapped(lambda block: block.expand(-1, *call.query.shape)),
+            key_parts=keys.mapped(lambda block: block.expand(-1, *call.key.shape)),
             scaling=scaling_of(call),
             bias=None if bias is None else bias[0],
         )

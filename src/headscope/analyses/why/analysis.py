@@ -1,0 +1,38 @@
+"""The declaration of the sources of attention scores."""
+
+from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
+from headscope.declarations.head_measures import HeadMeasures
+from headscope.declarations.option import Option
+
+_HEADS = Option(name="heads", kind=str, default="", placeholder="LIST", group="output", help="Only these heads, as 2-8 or 2-8,3-1.")
+
+ANALYSIS = Analysis(
+    name="why",
+    question="Why does a head look there: which earlier heads, layers and words draw its attention?",
+    stages=(
+        Stage(
+            name="why",
+            measure="compute:WhyMeasurement",
+            corpora=("text",),
+            options=(*TEXT_INPUTS, "controls", "why_inputs", "patch"),
+            by_name=True,
+            cost=30,
+            control_cost=8,
+            refusal="saved maps hold no sources of scores; give a model and text in place of --maps for why",
+        ),
+    ),
+    command=Command(
+        name="why",
+        help=(
+            "Find what draws each head: earlier heads, layers, words.\n\n"
+            "The score of a query and a key is a sum over pairs of sources: embeddings, outputs of earlier heads and "
+            "of MLPs, biases. The pull of a head is how far the scores of attended tokens lie above the row's mean, "
+            "and each source has a share in it. The strongest sources are replaced to see how the attention changes."
+        ),
+        shown=(_HEADS,),
+    ),
+    head_measures=(
+        HeadMeasures(table="pulls", values=("pull",), by=("keys",), measure="pull", topic="What draws it",
+                     labels="tables:HEAD_LABELS"),
+    ),
+)  # fmt: skip

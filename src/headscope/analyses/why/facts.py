@@ -1,0 +1,321 @@
+"""What draws each head: the earlier heads, MLPs and embeddings with the largest shares in its pull."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.why.tables import OTHERS
+from headscope.attention.head_id import HeadId
+from headscope.errors import OptionError
+from headscope.present.blocks import FactBlock, Row, TableBlock
+from headscope.present.cells import Cell, cell_of, records
+from headscope.present.facts import Fact
+from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import HeadRef, numbered
+from headscope.present.page import Page
+from headscope.present.page_tables import Grid
+from headscope.present.report_parts import Context
+from headscope.present.study import Study
+from headscope.present.table import terminal_table
+from headscope.present.values import once_a_study
+
+LEAST_SHARE = 0.1
+"""Smallest share of the pull with which a source or a pair of sources is listed."""
+LEAST_MOVED = 0.05
+"""Share of the attention that replacing the source with the largest share must move to agree with the share."""
+MOST_DESCRIBED = 5
+"""Number of heads whose sources are put into words."""
+NAMES = {
+    "token": "token embedding",
+    "position": "position embedding",
+    "segment": "segment embedding",
+    "bias": "biases",
+    "output_bias": "output biases",
+    "position_bias": "position bias",
+    "encoder": "encoder output",
+    "mlp": "MLP",
+    OTHERS: "other sources",
+}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A source of a head on one side.
+
+    Attributes:
+        side: `query` or `key`.
+        label: name of the source: `1-1`, `MLP 1`, `token embedding`.
+        part: kind of source, as in the table.
+        head: the source, if it is a head.
+        share: its share of the pull.
+        established: True if the share is above that of random weights; None where it was not tested.
+        moved: attention moved by its replacement; a missing cell if it was not replaced.
+    """
+
+    side: str
+    label: str
+    part: str
+    head: HeadRef | None
+    share: Cell
+    established: bool | None
+    moved: Cell
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhyFact(Fact):
+    """A claim on what draws the heads of a kind."""
+
+    kind: Kind
+    topic = "why"
+    rank = 70
+    decoder_rank = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn(WhyFact):
+    """A head with the strongest source of its keys and of its queries; None for a side without one to name."""
+
+    head: HeadRef
+    key: Drawing | None
+    query: Drawing | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circuit(WhyFact):
+    """The heads that earlier heads draw, and the number of heads tested."""
+
+    heads: Sequence[HeadRef]
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disagreement(WhyFact):
+    """The heads where replacing the source with the largest share moves little attention, or less than another does."""
+
+    heads: Sequence[HeadRef]
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Untested(WhyFact):
+    """There are too few documents, or no random weights to compare with."""
+
+
+def why_facts(about: Context) -> Iterator[Fact]:
+    """Yield the sources of the heads of each kind."""
+    for kind in about.kinds:
+        sources = drawings(about, kind)
+        tested = {head: rows for head, rows in sources.items() if any(row.established is not None for row in rows)}
+        if sources and not tested:
+            yield Untested(kind=kind)
+        if not tested:
+            continue
+        drawn = {
+            head: rows for head, rows in tested.items() if any(row.established and row.head for row in rows)
+        }  # fmt: skip
+        strongest = sorted(drawn, key=lambda head: -_by_heads(drawn[head]))
+        for head in strongest[:MOST_DESCRIBED]:
+            yield drawn_fact(kind, head, [row for row in drawn[head] if row.established])
+        yield Circuit(
+            kind=kind, heads=[numbered(kind.name, *head) for head in strongest], of=len(tested),
+            figure=kind.shaded({head: _by_heads(rows) / 2 for head, rows in drawn.items()}),
+        )  # fmt: skip
+        replaced = {head: rows for head, rows in sources.items() if any(row.moved.exists for row in rows)}
+        if replaced:
+            apart = [numbered(kind.name, *head) for head, rows in replaced.items() if _disagree(rows)]
+            yield Disagreement(kind=kind, heads=apart, of=len(replaced))
+
+
+def drawn_fact(kind: Kind, head: tuple[int, int], rows: Sequence[Drawing]) -> Drawn:
+    """Return the claim on a head, with the strongest source on each side."""
+    key, query = (
+        next((r for r in rows if r.side == side and r.part != OTHERS and r.share.value >= LEAST_SHARE), None)
+        for side in ("key", "query")
+    )
+    return Drawn(kind=kind, head=kind.head(*head), key=key, query=query)
+
+
+def _by_heads(rows: Sequence[Drawing]) -> float:
+    """Return the largest established share of an earlier head on the key side, plus that on the query side."""
+    shares = {"key": 0.0, "query": 0.0}
+    for row in rows:
+        if row.established and row.head is not None:
+            shares[row.side] = max(shares[row.side], min(row.share.value, 1.0))
+    return sum(shares.values())
+
+
+def _disagree(rows: Sequence[Drawing]) -> bool:
+    """Return True if on some side the replaced source with the largest share moves little, or less than another."""
+    for side in ("key", "query"):
+        replaced = [row for row in rows if row.side == side and row.moved.exists]
+        if replaced:
+            most = max(row.moved.value for row in replaced)
+            if replaced[0].moved.value < max(most, LEAST_MOVED):
+                return True
+    return False
+
+
+def drawings(about: Context, kind: Kind) -> dict[tuple[int, int], list[Drawing]]:
+    """Return the sources of each head of a kind off the sink, by (layer, head) from 1, the largest share first."""
+    table = off_sink(about.run)
+    if table is None:
+        return {}
+    rows = table[table["kind"] == kind.name]
+    return {
+        (int(layer), int(head)): [_drawing(about, row) for row in records(of_head)]
+        for (layer, head), of_head in rows.groupby(["layer", "head"], sort=True)
+    }
+
+
+@once_a_study
+def off_sink(run: Study) -> pd.DataFrame | None:
+    """Return the rows of sources off the sink, for each head the largest shares first."""
+    table = run.tables.get("sources")
+    if table is None or table.empty:
+        return None
+    rows = table[table["keys"] == "non_sink"]
+    return rows.sort_values("share", key=lambda share: share.abs(), ascending=False, kind="stable")
+
+
+def _drawing(about: Context, row: dict[str, Any]) -> Drawing:
+    source = None
+    if row["source_part"] == "head":
+        source = _kind(about, row["source_kind"]).labeled_head(row["source_layer"], row["source_head"])
+    return Drawing(
+        side=row["side"],
+        label=source_label(about, row, "source_"),
+        part=row["source_part"],
+        head=source,
+        share=cell_of(row, "share"),
+        established=None if pd.isna(row["established"]) else bool(row["established"]),
+        moved=cell_of(row, "moved", prefix="moved_ci"),
+    )
+
+
+def _kind(about: Context, name: str) -> Kind:
+    return next(kind for kind in about.kinds if kind.name == name)
+
+
+def source_label(about: Context, row: dict[str, Any], prefix: str) -> str:
+    """Return the name of a source: `1-1`, `MLP 1`, `token embedding`."""
+    part = row[f"{prefix}part"]
+    if part == "head":
+        return _kind(about, row[f"{prefix}kind"]).head_label(row[f"{prefix}layer"], row[f"{prefix}head"])
+    if part == "mlp":
+        layer = row[f"{prefix}layer"]
+        return "before layer 1" if pd.isna(layer) else f"MLP {int(layer)}"
+    return NAMES[part]
+
+
+def head_rows(about: Context, kind: Kind) -> list[Row]:
+    """Return a row for each head: its pull, and the strongest source of its keys and of its queries."""
+    pulls = about.run.tables.get("pulls")
+    if pulls is None:
+        return []
+    of_heads = {
+        (int(row["layer"]), int(row["head"])): row
+        for row in records(pulls[(pulls["kind"] == kind.name) & (pulls["keys"] == "non_sink")])
+    }
+    rows = []
+    for head, sources in drawings(about, kind).items():
+        row: Row = {"head": numbered(kind.name, *head), "pull": cell_of(of_heads[head], "pull")}
+        for side in ("key", "query"):
+            first = next((each for each in sources if each.side == side and each.part != OTHERS), None)
+            if first is not None:
+                row |= {f"{side}_source": first.label, f"{side}_share": first.share, f"{side}_moved": first.moved}
+        rows.append(row)
+    return rows
+
+
+def source_rows(about: Context, kind: Kind) -> list[Row]:
+    """Return a row for each source with at least a tenth of a head's pull, and for each established one."""
+    verdicts = {True: "yes", False: "no", None: ""}
+    return [
+        {
+            "head": numbered(kind.name, *head),
+            "side": each.side,
+            "source": each.label,
+            "share": each.share,
+            "established": verdicts[each.established],
+            "moved": each.moved,
+        }
+        for head, sources in drawings(about, kind).items()
+        for each in sources
+        if abs(each.share.value) >= LEAST_SHARE or (each.established and each.head)
+    ]
+
+
+def pair_rows(about: Context, kind: Kind) -> list[Row]:
+    """Return a row for each pair of sources with at least a tenth of a head's pull."""
+    table = about.run.tables.get("source_pairs")
+    if table is None or table.empty:
+        return []
+    rows = table[(table["kind"] == kind.name) & (table["share"].abs() >= LEAST_SHARE)]
+    return [
+        {
+            "head": numbered(kind.name, int(row["layer"]), int(row["head"])),
+            "query": source_label(about, row, "query_"),
+            "key": source_label(about, row, "key_"),
+            "share": cell_of(row, "share"),
+        }
+        for row in records(rows)
+    ]
+
+
+def wanted_heads(text: str, about: Context) -> set[tuple[str, int, int]]:
+    """Return the kind, layer and head of each head in a list such as `2-8,3-1`.
+
+    Raises:
+        OptionError: a head is not written as a head, or the model does not have it.
+    """
+    wanted = set()
+    for name in text.split(","):
+        try:
+            head = HeadId.parse(name, kind=about.kinds[0].name)
+        except ValueError as error:
+            raise OptionError(f"--heads: {error}") from error
+        kind = next((kind for kind in about.kinds if kind.name == head.kind), None)
+        if kind is None or head.layer > kind.layers or head.head > kind.heads_per_layer:
+            sizes = " and ".join(f"{each.layers} x {each.heads_per_layer} {each.name} heads" for each in about.kinds)
+            raise OptionError(f"--heads: there is no head {name.strip()}; the model has {sizes}")
+        wanted.add((head.kind, head.layer, head.head))
+    return wanted
+
+
+@dataclass(frozen=True)
+class WhyPage(Page):
+    """The page, which shows some heads on request."""
+
+    def terminal(self, run: Study, *, find: str | None = None, heads: str = "") -> Iterator[Grid | str]:
+        """Yield sentences and tables for a terminal; of some heads only, if they are named."""
+        if not heads:
+            yield from super().terminal(run, find=find)
+            return
+        about = Context.of(run)
+        wanted = wanted_heads(heads, about)
+        facts = [
+            drawn_fact(kind, (layer, head), rows)
+            for kind in about.kinds
+            for (layer, head), rows in drawings(about, kind).items()
+            if (kind.name, layer, head) in wanted
+        ]
+        filled = self.template.fill(about, facts)
+        for block in filled.each(FactBlock):
+            yield from (f"- {sentence.text}" for sentence in block.sentences)
+        for table in filled.each(TableBlock):
+            in_terminal = terminal_table(table, about, keep=lambda row: _key(row["head"]) in wanted)
+            if in_terminal is not None:
+                yield ""
+                yield from in_terminal
+
+
+def _key(head: HeadRef) -> tuple[str, int, int]:
+    return head.kind, head.layer, head.head
+
+
+PAGE = WhyPage(__name__, why_facts, uses=(head_rows, source_rows, pair_rows))
+PARTS = PAGE.parts(group="controlled", explained=("sources",))
