@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.analyses.why import pulls
 from headscope.analyses.why.parts import Source
 from headscope.analyses.why.pulls import sources_of
 from headscope.analyses.why.source import PullSource
@@ -26,27 +27,13 @@ SHARE = 1e-4  # of the largest score
 BY_HAND = {"bert": "bert", "gpt2": "gpt2", "llama": "llama", "llama_biases": "llama", "qwen3": "qwen3", "t5": "t5"}
 
 
-class RecordingSource(PullSource):
-    """Keeps the parts of the scores of every layer."""
-
-    def __post_init__(self):
-        self.recorded = []
-        super().__post_init__()
-        self.recorded.clear()  # those of the trial at the start
-
-    def scores(self, call, site):
-        found = super().scores(call, site)
-        self.recorded.append((site, found))
-        return found
-
-
 @functools.cache
 def measured(family, number):
-    """The accounts of one input by kind, `[layer, head, KEYS, SIDES, source]`, and the parts of its scores."""
-    source = RecordingSource(pull_model(family), pull_anatomy(family), vocabulary(), [[SEGMENTS[number]]])
+    """The accounts of one input by kind, `[layer, head, KEYS, SIDES, source]`."""
+    source = PullSource(pull_model(family), pull_anatomy(family), vocabulary(), [[SEGMENTS[number]]])
     sums = PullAccumulator(source.layout)
     scan(source, [sums])
-    return {kind: account.sum(0) for kind, (account, _) in sums.compute().items()}, source.recorded
+    return {kind: each.accounts.sum(0) for kind, each in sums.compute().items()}
 
 
 @functools.cache
@@ -81,74 +68,87 @@ def capped_scores(family, number):
     return found
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_sources_sum_to_the_scores_that_the_softmax_sees(family):
-    _, recorded = measured(family, 0)
-    weights = attention_of(family, 0)
-    assert {(site.kind, site.layer) for site, _ in recorded} == set(weights)
-    cap = getattr(pull_model(family).config, "attn_logit_softcapping", None)
-    for site, scores in recorded:
-        keys = scores.key_parts.repeat_interleave(len(scores.queries) // len(scores.keys), dim=1)
-        pairs = scores.scaling * torch.einsum("chiw,dhjw->cdhij", scores.query_parts.double(), keys.double())
-        summed = pairs.sum((0, 1)).numpy()
-        own_keys = scores.keys.repeat_interleave(len(scores.queries) // len(scores.keys), dim=0)
-        exact = scores.scaling * (scores.queries.double() @ own_keys.double().transpose(1, 2)).numpy()
-        assert np.abs(summed - exact).max() <= SHARE * np.abs(exact).max()
-        seen = summed if cap is None else cap * np.tanh(summed / cap)
-        seen = seen if scores.bias is None else seen + scores.bias.double().numpy()
-        theirs = weights[site.kind, site.layer]
-        seen = np.where(theirs > 0, seen, -np.inf)
-        ours = np.exp(seen - seen.max(-1, keepdims=True))
-        # A learned difference of a score is one of its weight, which is below a quarter of it.
-        np.testing.assert_allclose(ours / ours.sum(-1, keepdims=True), theirs, atol=SHARE * np.abs(exact).max())
+def seen_scores(family, number):
+    """The scores of one input by kind and layer, up to a constant of each row, and the mask of visible keys.
+
+    They are the logarithms of transformers' own weights: the softmax does not see what is added to a row.
+    """
+    for (kind, layer), weights in attention_of(family, number).items():
+        visible = (weights > 0).any(0)
+        assert weights[:, visible].min() > 1e-30
+        if family == "gemma2":
+            yield kind, layer, weights, capped_scores(family, number)[layer], visible
+        else:
+            yield kind, layer, weights, np.log(np.where(visible, weights, 1.0)), visible
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_both_accounts_sum_to_the_pull_of_transformers_weights(family):
-    """A pull does not see what is added to a row, so that the logarithms of weights do for scores."""
+def test_sources_sum_to_the_scores(family, monkeypatch):
+    """Of one key above another, in a random row of each head."""
+    rng, drawn = np.random.default_rng(0), []
+
+    def pick(weights, visible, classes):
+        factors = torch.zeros(2, *weights.shape)
+        rows = np.flatnonzero(visible.numpy().sum(-1) > 1)
+        for at, head in np.ndindex(factors.shape[:2]):
+            row = rng.choice(rows)
+            keys = rng.choice(np.flatnonzero(visible[row].numpy()), 2, replace=False)
+            factors[at, head, row, keys] = torch.tensor([1.0, -1.0])
+        drawn.append(factors.double().numpy())
+        return factors, (True, True)
+
+    source = PullSource(pull_model(family), pull_anatomy(family), vocabulary(), [[SEGMENTS[0]]])
+    monkeypatch.setattr(pulls, "tilts", pick)
+    drawn.clear()
+    sums = PullAccumulator(source.layout)
+    scan(source, [sums])
+    accounts = {kind: each.accounts.sum(0) for kind, each in sums.compute().items()}
+    order = [(site.kind, site.layer) for site in pull_anatomy(family).calls if site is not None]
+    factors = dict(zip(order, drawn, strict=True))
+    for kind, layer, _, scores, _ in seen_scores(family, 0):
+        expected = np.einsum("xhij,hij->hx", factors[kind, layer], scores)
+        for side in range(2):
+            found = accounts[kind][layer, :, :, side].sum(-1)
+            np.testing.assert_allclose(found, expected, atol=SHARE * np.abs(scores).max(), err_msg=f"{kind} {layer}")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_both_accounts_sum_to_the_pull(family):
     for number in range(len(SEGMENTS)):
-        accounts, _ = measured(family, number)
-        for (kind, layer), weights in attention_of(family, number).items():
-            visible = (weights > 0).any(0)
-            assert weights[:, visible].min() > 1e-30
-            if family == "gemma2":
-                scores = capped_scores(family, number)[layer]
-            else:
-                scores = np.log(np.where(weights > 0, weights, 1.0))
-            pulls = pulls_by_loop(weights, scores, visible, sinks_of(family, number, kind))
-            assert np.abs(pulls).max() > 0.03
+        accounts = measured(family, number)
+        for kind, layer, weights, scores, visible in seen_scores(family, number):
+            expected = pulls_by_loop(weights, scores, visible, sinks_of(family, number, kind))
+            assert np.abs(expected).max() > 0.03
             for side in range(2):
                 found = accounts[kind][layer, :, :, side].sum(-1)
-                np.testing.assert_allclose(found, pulls, atol=1e-5 * np.abs(scores).max(), err_msg=f"{kind} {layer}")
+                np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(scores).max(), err_msg=f"{kind} {layer}")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_head_and_mlp_below_is_a_source_and_none_above(family):
-    accounts, recorded = measured(family, 0)
-    layout = pull_anatomy(family).layout
-    order = [(site.kind, site.layer) for site, _ in recorded]
-    for position, (site, scores) in enumerate(recorded):
-        stack = ("encoder",) if site.kind == "encoder" else ("decoder", "cross")
+    accounts, anatomy = measured(family, 0), pull_anatomy(family)
+    heads = {part.kind: part.heads for part in anatomy.layout}
+    order = [(site.kind, site.layer) for site in anatomy.calls if site is not None]
+    for position, (kind, layer) in enumerate(order):
+        reached = accounts[kind][layer, :, :, 0].any((0, 1))
+        sources = {
+            source for source, any_account in zip(sources_of(anatomy.layout), reached, strict=True) if any_account
+        }
+        stack = ("encoder",) if kind == "encoder" else ("decoder", "cross")
         below = [each for each in order[:position] if each[0] in stack]
-        heads = {part.kind: part.heads for part in layout}
-        expected = {Source("head", kind, layer, head) for kind, layer in below for head in range(heads[kind])}
-        assert {source for source in scores.query_sources if source.part == "head"} == expected
+        expected = {Source("head", *each, head) for each in below for head in range(heads[each[0]])}
+        assert {source for source in sources if source.part == "head"} == expected
         # A decoder's MLP is behind its cross attention, and is named for it.
-        lower = {(kind, layer) for kind, layer in below if layer < site.layer}
-        mlps = {(kind, layer) for kind, layer in lower if kind == "cross" or ("cross", layer) not in lower}
-        named = {(source.kind, source.layer) for source in scores.query_sources if source.part == "mlp"}
-        assert named - {("", -1)} == mlps
-        known = set(scores.query_sources) | set(scores.key_sources)
-        for column, source in enumerate(sources_of(layout)):
-            if source not in known and source.part != "position_bias":
-                assert not accounts[site.kind][site.layer, ..., column].any(), source
+        lower = {each for each in below if each[1] < layer}
+        expected = {Source("mlp", *each) for each in lower if each[0] == "cross" or ("cross", each[1]) not in lower}
+        assert {source for source in sources if source.part == "mlp"} - {Source("mlp")} == expected
 
 
 @pytest.mark.parametrize("family", sorted(BY_HAND))
 def test_each_source_has_what_plain_loops_over_modules_find(family):
     model = pull_model(family)
     for number, segment in enumerate(SEGMENTS):
-        accounts, _ = measured(family, number)
+        accounts = measured(family, number)
         index = {tuple(source[:4]): at for at, source in enumerate(sources_of(pull_anatomy(family).layout))}
         layers = layers_by_hand(model, BY_HAND[family], forward_inputs(segment, pull_anatomy(family)))
         assert len(layers) == sum(map(len, accounts.values()))
@@ -178,7 +178,7 @@ def test_each_source_has_what_plain_loops_over_modules_find(family):
 
 
 def test_no_kind_of_source_is_lost_in_the_tolerance():
-    accounts, _ = measured("bert", 0)
+    accounts = measured("bert", 0)
     largest = defaultdict(float)
     for layer in np.abs(accounts["encoder"]).max((1, 2, 3)):
         for source, account in zip(sources_of(pull_anatomy("bert").layout), layer / layer.max(), strict=True):

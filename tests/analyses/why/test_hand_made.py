@@ -39,9 +39,9 @@ def accounts_of(model, layer=1):
     source = PullSource(model, anatomy, circuit_vocabulary(), [[TEXT]])
     sums = PullAccumulator(source.layout)
     scan(source, [sums])
-    account, number = sums.compute()["decoder"]
-    assert number.tolist() == [[[1, 1], [1, 1]]]
-    return account[0, layer, 0], sources_of(source.layout)
+    found = sums.compute()["decoder"]
+    assert found.inputs.tolist() == [[[1, 1], [1, 1]]]
+    return found.accounts[0, layer, 0], sources_of(source.layout)
 
 
 def assert_shares(model, query, key, *, layer=1):
