@@ -1,5 +1,7 @@
 """Pulls and their accounts against loops from the definition, and against numbers worked by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,14 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.analyses.why.parts import BIAS, Block, Parts, Source
-from headscope.analyses.why.pulls import ENCODER, POSITION_BIAS, Scores, head_pulls, one_source, tilts
+from headscope.analyses.why.pulls import POSITION_BIAS, Scores, Side, head_pulls, tilts
 from headscope.encoding.vocabulary import KeyClass
 from support.pulls_by_loop import accounts_by_loop, both_tilts, pulls_by_loop
 
 TOKEN, POSITION, MLP = Source("token"), Source("position"), Source("mlp", "decoder", 0)
-INDEX = {
-    source: at for at, source in enumerate((POSITION_BIAS, MLP, BIAS, Source("head", "decoder", 0, 1), POSITION, TOKEN))
-}
+HEAD = Source("head", "decoder", 0, 1)
+INDEX = {source: at for at, source in enumerate((POSITION_BIAS, MLP, BIAS, HEAD, POSITION, TOKEN))}
 
 
 def attention_over(scores, visible, rng, *, sink=False):
@@ -26,14 +27,15 @@ def attention_over(scores, visible, rng, *, sink=False):
 
 
 class World:
-    """Random parts of queries and keys with masks, classes of keys, and the attention that they make."""
+    """Random parts of what a layer reads, projections, masks, classes of keys, and the attention that they make."""
 
     def __init__(self, seed, *, rows, keys, groups, shared, mask, bias=None, sink=False):
         rng = np.random.default_rng(seed)
-        heads, width = groups * shared, 3
-        self.queries = {TOKEN: 0.0, BIAS: 0.0, INDEX_HEAD: 0.0}
-        self.queries = {source: rng.normal(size=(heads, rows, width)) for source in self.queries}
-        self.keys = {source: rng.normal(size=(groups, keys, width)) for source in (MLP, TOKEN, POSITION)}
+        heads, model, width = groups * shared, 4, 3
+        self.read = {source: rng.normal(size=(rows, model)) for source in (TOKEN, HEAD, POSITION)}
+        self.read_keys = {source: rng.normal(size=(keys, model)) for source in (MLP, TOKEN, POSITION)}
+        self.project, self.project_keys = (rng.normal(size=(number, model, width)) for number in (heads, groups))
+        self.constant, self.constant_keys = (rng.normal(size=(number, 1, width)) for number in (heads, groups))
         self.scaling = float(rng.uniform(0.3, 2.0))
         self.bias = None if bias is None else 2 * rng.normal(size=(1 if bias == "shared" else heads, rows, keys))
         at_row, at_key = np.arange(rows)[:, None], np.arange(keys)
@@ -45,25 +47,48 @@ class World:
         }[mask]
         self.classes = rng.choice(list(map(int, KeyClass)), size=keys)
         self.sinks = np.isin(self.classes, (KeyClass.CLS, KeyClass.SEP))
-        self.by_head = {source: part.repeat(shared, axis=0) for source, part in self.keys.items()}
-        self.exact = self.scaling * sum(self.queries.values()) @ sum(self.by_head.values()).transpose(0, 2, 1)
-        self.scores_seen = self.exact if self.bias is None else self.exact + self.bias
-        self.weights = attention_over(self.scores_seen, self.visible, rng, sink=sink)
+        self.queries = self.projected(self.read, self.project, self.constant)
+        by_group = self.projected(self.read_keys, self.project_keys, self.constant_keys)
+        self.keys = {source: part.repeat(shared, axis=0) for source, part in by_group.items()}
+        self.exact = self.scaling * sum(self.queries.values()) @ sum(self.keys.values()).transpose(0, 2, 1)
+        self.seen_scores = self.exact if self.bias is None else self.exact + self.bias
+        self.weights = attention_over(self.seen_scores, self.visible, rng, sink=sink)
+
+    @staticmethod
+    def projected(read, weights, constant):
+        """Return the parts of queries or keys by source, `[head, token, width]`."""
+        tokens = len(next(iter(read.values())))
+        parts = {source: part @ weights for source, part in read.items()}
+        return {**parts, BIAS: constant.repeat(tokens, axis=1)}
+
+    @staticmethod
+    def side(read, weights, constant):
+        """Return queries or keys as headscope holds them; the part of the token comes in two blocks."""
+        names = tuple(source for source in read if source != TOKEN)
+        apart = torch.from_numpy(np.stack([read[source] for source in names]))[:, None]
+        token = torch.from_numpy(read[TOKEN])[None, None]
+        blocks = {names: Block(lambda: apart), (TOKEN,): Block(lambda: token / 4), (TOKEN, TOKEN): Block(
+            lambda: torch.cat([token / 4, token / 2])
+        )}  # fmt: skip
+        parts = Parts(blocks)
+        probe = parts.sum()[None].requires_grad_(True)
+        image = probe[0, 0] @ torch.from_numpy(weights)
+        bias = torch.from_numpy(constant)
+        return Side(
+            vectors=image.detach() + bias,
+            image=image,
+            probe=probe,
+            others=Parts({(BIAS,): Block(lambda: bias[None, None])}),
+            read=parts,
+        )
 
     def scores(self):
-        """Return the parts as headscope holds them; one source comes in two blocks."""
-        token = self.queries[TOKEN]
-        queries = [token / 4, *(part for source, part in self.queries.items() if source != TOKEN), token * 3 / 4]
-        tensor = torch.from_numpy
+        """Return the scores as headscope holds them."""
         return Scores(
-            queries=tensor(sum(self.queries.values())),
-            keys=tensor(sum(self.keys.values())),
-            query_parts=tensor(np.stack(queries)),
-            key_parts=tensor(np.stack(list(self.keys.values()))),
-            query_sources=(TOKEN, *(source for source in self.queries if source != TOKEN), TOKEN),
-            key_sources=tuple(self.keys),
+            queries=self.side(self.read, self.project, self.constant),
+            keys=self.side(self.read_keys, self.project_keys, self.constant_keys),
             scaling=self.scaling,
-            bias=None if self.bias is None else tensor(self.bias),
+            bias=None if self.bias is None else torch.from_numpy(self.bias),
         )
 
     def seen(self):
@@ -74,7 +99,6 @@ class World:
         return head_pulls(self.scores(), *self.seen(), INDEX)
 
 
-INDEX_HEAD = Source("head", "decoder", 0, 1)
 WORLDS = st.builds(
     World,
     st.integers(0, 2**32 - 1),
@@ -103,14 +127,14 @@ def test_accounts_are_those_of_the_definition(world):
     pulls = world.pulls()
     bias = None if world.bias is None else np.broadcast_to(world.bias, world.weights.shape)
     expected = accounts_by_loop(
-        world.weights, world.visible, world.sinks, world.queries, world.by_head, world.scaling, bias
+        world.weights, world.visible, world.sinks, world.queries, world.keys, world.scaling, bias
     )
     for side, name in enumerate(("query", "key")):
         table = np.zeros((len(world.weights), 2, len(INDEX)))
         for source, account in expected[name].items():
             table[..., INDEX[Source(*source[:4])]] = account
         np.testing.assert_allclose(pulls.accounts[:, :, side].numpy(), table, atol=1e-10)
-    whole = pulls_by_loop(world.weights, world.scores_seen, world.visible, world.sinks)
+    whole = pulls_by_loop(world.weights, world.seen_scores, world.visible, world.sinks)
     np.testing.assert_allclose(pulls.total.numpy(), whole, atol=1e-10)
     np.testing.assert_allclose(pulls.accounts.sum(-1).numpy(), np.stack([whole, whole], axis=2), atol=1e-10)
 
@@ -122,8 +146,7 @@ def test_what_is_added_to_all_keys_of_a_row_draws_to_none(world, seed):
     before = world.pulls()
     rng = np.random.default_rng(seed)
     world.bias = (0 if world.bias is None else world.bias) + 5 * rng.normal(size=(1, len(world.visible), 1))
-    vector = 5 * rng.normal(size=(world.keys[MLP].shape[0], 1, 3))
-    world.keys[MLP] = world.keys[MLP] + vector
+    world.read_keys[MLP] = world.read_keys[MLP] + 5 * rng.normal(size=(1, 4))
     after = world.pulls()
     np.testing.assert_allclose(after.total.numpy(), before.total.numpy(), atol=1e-10)
     np.testing.assert_allclose(after.accounts[:, :, 1].numpy(), before.accounts[:, :, 1].numpy(), atol=1e-10)
@@ -144,18 +167,14 @@ CLASSES = [KeyClass.SEP, KeyClass.OTHER, KeyClass.PERIOD_COMMA]
 
 def by_hand(weights, scores):
     """Pulls of a single head whose scores are queries times unit vectors as keys."""
-    size = len(scores[0])
-    eye = torch.eye(size, dtype=torch.float64)[None]
-    queries = torch.tensor([scores], dtype=torch.float64)
-    made = Scores(
-        queries=queries,
-        keys=eye,
-        query_parts=queries[None],
-        key_parts=eye[None],
-        query_sources=(TOKEN,),
-        key_sources=(POSITION,),
-        scaling=1.0,
-    )
+    keys = np.eye(len(scores[0]))
+
+    def side(source, vectors):
+        parts = Parts({(source,): Block(lambda: torch.from_numpy(vectors)[None, None])})
+        probe = parts.sum()[None].requires_grad_(True)
+        return Side(vectors=probe.detach()[0], image=probe[0] * 1, probe=probe, others=Parts(), read=parts)
+
+    made = Scores(queries=side(TOKEN, np.array(scores)), keys=side(POSITION, keys), scaling=1.0)
     return head_pulls(
         made,
         torch.tensor(weights, dtype=torch.float64),
@@ -201,23 +220,7 @@ def test_no_row_counts_off_the_sink_with_fewer_than_two_other_keys(classes):
 
 def test_the_error_of_a_sum_is_a_share_of_the_largest_score():
     world = World(0, rows=3, keys=4, groups=1, shared=2, mask="all")
+    assert world.scores().error < 1e-12
     scores = world.scores()
-    assert scores.error < 1e-12
-    scores.query_parts[0] *= 1.001
-    part = world.scaling * scores.query_parts[0].numpy() / 1001 @ sum(world.by_head.values()).transpose(0, 2, 1)
-    np.testing.assert_allclose(scores.error, np.abs(part).max() / np.abs(world.exact).max(), rtol=1e-9)
-
-
-def test_the_encoder_is_one_source_and_biases_stay_their_own():
-    heads = (Source("head", "encoder", 0, 0), Source("head", "encoder", 0, 1))
-    parts = Parts(
-        {
-            (TOKEN,): Block(lambda: torch.tensor([[1.0, 2.0]])),
-            heads: Block(lambda: torch.tensor([[3.0, 5.0], [7.0, 11.0]])),
-            (BIAS,): Block(lambda: torch.tensor([[100.0, 200.0]])),
-        }
-    )
-    one = one_source(parts)
-    assert set(one.sources) == {ENCODER, BIAS}
-    assert one.blocks[ENCODER,].tensor.tolist() == [[11.0, 18.0]]
-    assert one.blocks[BIAS,].tensor.tolist() == [[100.0, 200.0]]
+    off = replace(scores.queries, vectors=scores.queries.vectors * 1.01)
+    np.testing.assert_allclose(replace(scores, queries=off).error, 0.01 / 1.01, rtol=1e-9)

@@ -4,7 +4,9 @@ from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stag
 from headscope.declarations.head_measures import HeadMeasures
 from headscope.declarations.option import Option
 
-_HEADS = Option(name="heads", kind=str, default="", placeholder="LIST", group="output", help="Only these heads, as 2-8 or 2-8,3-1.")
+_HEADS = Option(
+    name="heads", kind=str, default="", placeholder="LIST", group="output", help="Only these heads, as 2-8 or 2-8,3-1."
+)
 
 ANALYSIS = Analysis(
     name="why",

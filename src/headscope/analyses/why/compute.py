@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.analyses.why.corpus import PullText
-from headscope.analyses.why.parts import Source, Sources
 from headscope.analyses.why.patching import Chosen
-from headscope.analyses.why.pulls import ALL, KEYS, NON_SINK, SIDES, sources_of
-from headscope.analyses.why.sums import PatchAccumulator, PullAccumulator, PullSums
-from headscope.analyses.why.tables import LEAST_PULL, MOST_SOURCES, OTHERS, PAIRS, PULLS, SOURCES
+from headscope.analyses.why.pulls import sources_of
+from headscope.analyses.why.rows import chosen_sources, pull_table, source_table, with_patches
+from headscope.analyses.why.sums import PatchAccumulator, PullAccumulator
+from headscope.analyses.why.tables import PAIRS, PULLS, SOURCES
 from headscope.encoding.segment import Segment
-from headscope.models.anatomy import KindLayout
 from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
-from headscope.statistics.inference.confidence import Interval, ratio_interval, too_few
-from headscope.statistics.inference.significance import passing
-from headscope.statistics.tables.frames import interval_arrays
+from headscope.statistics.inference.confidence import too_few
 
 CONTROL_INPUTS = 16
 """Number of inputs that models with random weights read."""
+PATCH_INPUTS = 24
+"""Number of inputs in which sources are replaced."""
 _PATCHES = "patches"
 
 
@@ -43,6 +40,11 @@ class WhyMeasurement(Measurement[ModelRun]):
         """The inputs that are read, spread over the documents."""
         return self.run.sample(self.run.options.why_inputs)
 
+    @cached_property
+    def patched_inputs(self) -> list[Segment]:
+        """The inputs in which sources are replaced, spread over the documents."""
+        return self.run.sample(min(PATCH_INPUTS, self.run.options.why_inputs))
+
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the text, one of random weights for each control, and one with sources replaced."""
         run, most = self.run, self.run.options.patch
@@ -52,7 +54,7 @@ class WhyMeasurement(Measurement[ModelRun]):
             label = f"why: control {control + 1} of {run.controls}"
             yield Scan(corpus, [PullAccumulator(run.layout)], f"control-{control}", label=label)
         if most:
-            corpus = PullText(run, lambda: self.inputs, chosen=self._chosen, most=most)
+            corpus = PullText(run, lambda: self.patched_inputs, chosen=self._chosen, most=most)
             yield Scan(
                 corpus, [PatchAccumulator(run.layout, most=most)], _PATCHES, label="why: sources replaced", local=True
             )
@@ -94,196 +96,3 @@ class WhyMeasurement(Measurement[ModelRun]):
 def _joined(tables: Sequence[pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
     some = [table for table in tables if len(table)]
     return pd.concat(some, ignore_index=True)[list(names)] if some else pd.DataFrame(columns=list(names))
-
-
-def chosen_sources(pulls: Mapping[str, PullSums], sources: Sources, *, most: int) -> Chosen:
-    """Return the strongest sources of each head's queries and keys, off the sink where there are such keys.
-
-    Args:
-        pulls: sums of each kind.
-        sources: all sources, in their order in the sums.
-        most: number of sources on each side.
-    """
-    chosen = {}
-    for kind, sums in pulls.items():
-        accounts = np.abs(sums.accounts.sum(0))  # [layer, head, KEYS, SIDES, source]
-        some = sums.inputs.sum(0) > 0
-        for layer, heads in enumerate(accounts):
-            keys = KEYS.index(NON_SINK if some[layer, KEYS.index(NON_SINK)] else ALL)
-            order = np.argsort(-heads[:, keys], axis=-1, kind="stable")[..., :most]
-            chosen[kind, layer] = [
-                tuple(
-                    tuple(sources[index] for index in order[head, side] if heads[head, keys, side, index] > 0)
-                    for side in range(len(SIDES))
-                )
-                for head in range(len(heads))
-            ]
-    return chosen  # type: ignore[return-value]
-
-
-def pull_table(part: KindLayout, sums: PullSums, controls: Sequence[PullSums]) -> pd.DataFrame:
-    """Return the pulls of the heads of a kind as `pulls.parquet`."""
-    interval = ratio_interval(sums.totals, sums.inputs[:, :, None], scale="real")
-    random = np.full((part.layers, len(KEYS)), np.nan)
-    if controls:
-        known = [ratio_interval(each.totals, each.inputs[:, :, None], scale="real").value for each in controls]
-        random = np.stack(known).max((0, 2))
-    layer, head, keys = (each.reshape(-1) for each in np.indices(interval.value.shape))
-    columns = {name: array.reshape(-1) for name, array in interval_arrays(interval, "pull").items()}
-    return pd.DataFrame(
-        {
-            "kind": part.kind,
-            "layer": layer + 1,
-            "head": head + 1,
-            "keys": np.array(KEYS)[keys],
-            **columns,
-            "random": random[layer, keys],
-            "n_inputs": sums.inputs.sum(0).astype(np.int64)[layer, keys],
-        }
-    )
-
-
-def shares_of(sums: PullSums, confidence: float = 0.95) -> Interval:
-    """Return the share of each source in the pull of each head, `[layer, head, KEYS, SIDES, source]`."""
-    totals = sums.totals[:, :, :, :, None, None]
-    return ratio_interval(sums.accounts, totals, scale="real", confidence=confidence)
-
-
-def random_shares(controls: Sequence[PullSums], sources: Sources) -> NDArray[np.float64]:
-    """Return the largest share of a source of each part with random weights, for each source.
-
-    Returns:
-        `[layer, KEYS, SIDES, source]`: the largest over the heads of the layer and the sources of the same part.
-    """
-    largest = np.stack([shares_of(control).value for control in controls]).max((0, 2))
-    names = np.array([source.part for source in sources])
-    out = np.empty_like(largest)
-    for name in np.unique(names):
-        out[..., names == name] = largest[..., names == name].max(-1, keepdims=True)
-    return out
-
-
-def source_table(
-    part: KindLayout, sums: PullSums, controls: Sequence[PullSums], sources: Sources
-) -> pd.DataFrame:
-    """Return the shares of the sources of the heads of a kind as `sources.parquet`, without replacements.
-
-    The largest `MOST_SOURCES` of a head and side have rows; the others are summed.
-    """
-    shares = shares_of(sums)
-    pulls = ratio_interval(sums.totals, sums.inputs[:, :, None], scale="real")
-    random = random_shares(controls, sources) if controls else None
-    inputs = sums.inputs.sum(0).astype(np.int64)
-    rows: list[dict[str, Any]] = []
-    for layer, head, keys in np.ndindex(pulls.value.shape):
-        if not inputs[layer, keys]:
-            continue
-        tested = random is not None and pulls.low[layer, head, keys] > LEAST_PULL
-        established = _established(sums, layer, head, keys, random) if tested else None
-        for side, name in enumerate(SIDES):
-            at = layer, head, keys, side
-            place = {"kind": part.kind, "layer": layer + 1, "head": head + 1, "keys": KEYS[keys], "side": name}
-            accounts = sums.accounts[(slice(None), *at)]
-            order = np.argsort(-np.abs(accounts.sum(0)), kind="stable")
-            named = [index for index in order[:MOST_SOURCES] if accounts[:, index].any()]
-            for index in named:
-                rows.append({
-                    **place, **source_cells("source_", sources[index]),
-                    "share": shares.value[at][index], "ci_low": shares.low[at][index],
-                    "ci_high": shares.high[at][index],
-                    "random": np.nan if random is None else random[layer, keys, side, index],
-                    "established": None if established is None else established[side, index],
-                    "n_inputs": inputs[layer, keys],
-                })  # fmt: skip
-            rest = accounts[:, order[len(named) :]].sum(1)
-            if rest.any():
-                interval = ratio_interval(rest, sums.totals[:, layer, head, keys], scale="real")
-                rows.append({
-                    **place, **source_cells("source_", None), "share": float(interval.value),
-                    "ci_low": float(interval.low), "ci_high": float(interval.high), "random": np.nan,
-                    "established": None, "n_inputs": inputs[layer, keys],
-                })  # fmt: skip
-    empty = {"moved": np.nan, "moved_ci_low": np.nan, "moved_ci_high": np.nan, "n_replaced": pd.NA}
-    return _typed(pd.DataFrame(rows).assign(**empty)) if rows else pd.DataFrame(columns=SOURCES.names)
-
-
-def _established(
-    sums: PullSums, layer: int, head: int, keys: int, random: NDArray[np.float64] | None
-) -> NDArray[np.object_]:
-    """Return whether each source of a head is above random weights, `[SIDES, source]`; None where it is not tested."""
-    assert random is not None
-    accounts, totals = sums.accounts[:, layer, head, keys], sums.totals[:, layer, head, keys]
-    occurs = accounts.any(0)
-
-    def interval_at(confidence: float) -> Interval:
-        return ratio_interval(accounts[:, occurs], totals[:, None], scale="real", confidence=confidence)
-
-    threshold = random[layer, keys][occurs]
-    out = np.full(occurs.shape, None, dtype=object)
-    out[occurs] = passing(interval_at, lambda interval: interval.low > threshold)
-    return out
-
-
-def source_cells(prefix: str, source: Source | None) -> dict[str, Any]:
-    """Return the columns that name a source; None for the sum of all others."""
-    if source is None:
-        return {f"{prefix}part": OTHERS, f"{prefix}kind": None, f"{prefix}layer": pd.NA, f"{prefix}head": pd.NA}
-    return {
-        f"{prefix}part": source.part,
-        f"{prefix}kind": source.kind or None,
-        f"{prefix}layer": source.layer + 1 if source.layer >= 0 else pd.NA,
-        f"{prefix}head": source.head + 1 if source.head >= 0 else pd.NA,
-    }
-
-
-def with_patches(
-    part: KindLayout, rows: pd.DataFrame, sums: Any, chosen: Chosen
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Add the attention moved by replacing each chosen source, and return the table of pairs.
-
-    Args:
-        part: the kind of attention.
-        rows: table from `source_table`.
-        sums: sums of the replacements of the kind.
-        chosen: chosen sources of each head.
-    """
-    moved = ratio_interval(sums.moved, sums.n_moved, scale="positive")
-    shares = ratio_interval(sums.pairs, sums.pulls[..., None, None], scale="real")
-    patched, pairs = [], []
-    for layer in range(part.layers):
-        for head, sides in enumerate(chosen[part.kind, layer]):
-            place = {"kind": part.kind, "layer": layer + 1, "head": head + 1}
-            for side, of_side in enumerate(sides):
-                for number, source in enumerate(of_side):
-                    at = layer, head, side, number
-                    if sums.n_moved[(slice(None), *at)].any():
-                        patched.append({
-                            **place, "side": SIDES[side], **source_cells("source_", source),
-                            "moved": moved.value[at], "moved_ci_low": moved.low[at], "moved_ci_high": moved.high[at],
-                            "n_replaced": int(sums.n_moved[(slice(None), *at)].sum()),
-                        })  # fmt: skip
-            for first, query in enumerate(sides[0]):
-                for second, key in enumerate(sides[1]):
-                    at = layer, head, first, second
-                    if sums.pairs[(slice(None), *at)].any():
-                        pairs.append({
-                            **place, **source_cells("query_", query), **source_cells("key_", key),
-                            "share": shares.value[at], "ci_low": shares.low[at], "ci_high": shares.high[at],
-                            "n_inputs": int(sums.n_inputs[:, layer].sum()),
-                        })  # fmt: skip
-    if patched:
-        names = ["kind", "layer", "head", "side", "source_part", "source_kind", "source_layer", "source_head"]
-        measured = ["moved", "moved_ci_low", "moved_ci_high", "n_replaced"]
-        table = _typed(pd.DataFrame(patched))
-        rows = rows.drop(columns=measured).merge(table, on=names, how="left", validate="many_to_one")
-    return _typed(rows), _typed(pd.DataFrame(pairs))
-
-
-def _typed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with nullable integers and booleans, and text, in the columns that may lack values."""
-    types = {
-        name: "Int64" if name.endswith(("_layer", "_head")) or name == "n_replaced" else "boolean"
-        for name in table.columns
-        if name == "established" or name == "n_replaced" or name.endswith(("_layer", "_head"))
-    }
-    return table.astype(types)

@@ -114,9 +114,7 @@ def why_facts(about: Context) -> Iterator[Fact]:
             yield Untested(kind=kind)
         if not tested:
             continue
-        drawn = {
-            head: rows for head, rows in tested.items() if any(row.established and row.head for row in rows)
-        }  # fmt: skip
+        drawn = {head: rows for head, rows in tested.items() if _by_heads(rows) > 0}
         strongest = sorted(drawn, key=lambda head: -_by_heads(drawn[head]))
         for head in strongest[:MOST_DESCRIBED]:
             yield drawn_fact(kind, head, [row for row in drawn[head] if row.established])
@@ -143,7 +141,7 @@ def _by_heads(rows: Sequence[Drawing]) -> float:
     """Return the largest established share of an earlier head on the key side, plus that on the query side."""
     shares = {"key": 0.0, "query": 0.0}
     for row in rows:
-        if row.established and row.head is not None:
+        if row.established and row.head is not None and row.share.value >= LEAST_SHARE:
             shares[row.side] = max(shares[row.side], min(row.share.value, 1.0))
     return sum(shares.values())
 
@@ -165,10 +163,10 @@ def drawings(about: Context, kind: Kind) -> dict[tuple[int, int], list[Drawing]]
     if table is None:
         return {}
     rows = table[table["kind"] == kind.name]
-    return {
-        (int(layer), int(head)): [_drawing(about, row) for row in records(of_head)]
-        for (layer, head), of_head in rows.groupby(["layer", "head"], sort=True)
-    }
+    heads: dict[tuple[int, int], list[Drawing]] = {}
+    for row in records(rows):
+        heads.setdefault((int(row["layer"]), int(row["head"])), []).append(_drawing(about, row))
+    return dict(sorted(heads.items()))
 
 
 @once_a_study
@@ -220,9 +218,9 @@ def head_rows(about: Context, kind: Kind) -> list[Row]:
         (int(row["layer"]), int(row["head"])): row
         for row in records(pulls[(pulls["kind"] == kind.name) & (pulls["keys"] == "non_sink")])
     }
-    rows = []
+    rows: list[Row] = []
     for head, sources in drawings(about, kind).items():
-        row: Row = {"head": numbered(kind.name, *head), "pull": cell_of(of_heads[head], "pull")}
+        row: dict[str, Any] = {"head": numbered(kind.name, *head), "pull": cell_of(of_heads[head], "pull")}
         for side in ("key", "query"):
             first = next((each for each in sources if each.side == side and each.part != OTHERS), None)
             if first is not None:
@@ -245,7 +243,7 @@ def source_rows(about: Context, kind: Kind) -> list[Row]:
         }
         for head, sources in drawings(about, kind).items()
         for each in sources
-        if abs(each.share.value) >= LEAST_SHARE or (each.established and each.head)
+        if abs(each.share.value) >= LEAST_SHARE
     ]
 
 

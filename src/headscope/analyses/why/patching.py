@@ -7,26 +7,23 @@ documents; all other parts, and the norms on the way, stay as they were. Only th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from headscope.analyses.why.parts import BIAS, Block, Parts, Source, Sources, parts_of, set_parts
+from headscope.analyses.why.parts import BIAS, Block, Parts, Source, Sources, parts_of
 from headscope.analyses.why.pulls import ENCODER, KEYS, NON_SINK, POSITION_BIAS, by_head, tilts
-from headscope.analyses.why.source import PullSource, with_heads
+from headscope.analyses.why.source import PullSource, named_fields
 from headscope.attention.interventions.intervention import NoTiles, halves_of
 from headscope.attention.model.learned_sink import sink_logits
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
-from headscope.attention.model.tap import AttentionCall, Tap, bias_of, scaling_of
+from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import CallSite
-from headscope.models.temporary_changes import hooked
 
 Layer = tuple[str, int]
 Chosen = Mapping[Layer, Sequence[tuple[Sources, Sources]]]
@@ -75,73 +72,48 @@ class PatchSource(PullSource):
     fitting: Callable[[], Iterable[Segment]]
     most: int
 
+    def __post_init__(self) -> None:
+        self._measured: Chosen = {}
+        super().__post_init__()
+
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Fit the means, then compute the batches one by one; see `TileSource`."""
-        self._measured = self.chosen()
-        needed = {layer: tuple(_needed(heads)) for layer, heads in self._measured.items()}
-        self.tracing.kept = frozenset().union(*needed.values())
+        measured = self.chosen()
+        needed = {layer: tuple(_needed(heads)) for layer, heads in measured.items()}
         inputs = list(self.fitting())
         halves = halves_of([segment.document for segment in inputs])
-        means = _Means(needed, halves)
-        with self._watching(self.begun(NoTiles()), means.read) as over:
-            for segment in inputs:
-                means.half = halves[segment.document]
-                over([segment])
-        with self._watching(self.begun(consumer), means.replaced) as over:
-            for batch in self.batches:
-                for segment in batch:
-                    means.half = halves.get(segment.document, 0)
-                    over([segment])
-        self.tracing.kept = None
+        self.means, self._measured = _Means(needed, halves), measured
+        self.tracing.kept = frozenset().union(*needed.values())
+        for segment in inputs:
+            self.means.half = halves[segment.document]
+            self.over([segment], self.begun(NoTiles()))
+        self.means.fitted = True
+        run = self.begun(consumer)
+        for batch in self.batches:
+            for segment in batch:
+                self.means.half = halves.get(segment.document, 0)
+                self.over([segment], run)
+        self.tracing.kept, self._measured = None, {}
 
-    @contextmanager
-    def _watching(
-        self, run: ModelPass, at_input: Callable[[CallSite, Parts, Tensor], Parts | None]
-    ) -> Iterator[Callable[[list[Segment]], None]]:
-        """Call a function with the parts that each attention module reads; its result replaces them.
+    def at_input(self, run: ModelPass, site: CallSite, value: Tensor, parts: Parts) -> Parts:
+        """Return the parts of the sources that a layer needs, and their replacements once the means are fitted."""
+        if not self._measured:
+            return super().at_input(run, site, value, parts)
+        number, self._inputs = len(self._inputs), [*self._inputs, (value, parts)]
+        if number:
+            return Parts()  # what cross attention reads of the encoder is not replaced
+        return self.means.at_input(site, parts, run.queries(site).classes[0])
 
-        Args:
-            run: pass of the model.
-            at_input: function of the layer, the parts `[source, batch, row, width]` and the `KeyClass` of each row.
-        """
-
-        def before(module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-            order = self.tap.calls
-            site = self.anatomy.calls[order] if order < len(self.anatomy.calls) else None
-            if site is None or module is not self.modules[order]:
-                return None
-            with self.tracing.paused():
-                values = [*arguments, *named.values()]
-                index = next(index for index, value in enumerate(values) if parts_of(value) is not None)
-                parts = at_input(site, parts_of(values[index]), run.queries(site).classes[0])  # type: ignore[arg-type]
-                if parts is None:
-                    return None
-                values[index] = set_parts(values[index].view_as(values[index]), parts)
-            number = len(arguments)
-            return tuple(values[:number]), dict(zip(named, values[number:], strict=True))
-
-        modules = dict.fromkeys(self.modules)
-        with hooked(module.register_forward_pre_hook(before, with_kwargs=True) for module in modules):
-            yield lambda segments: self.over(segments, run)
-
-    def listen(self, run: ModelPass, call: AttentionCall, site: CallSite) -> Tensor:
-        """Pass on the changes of a layer's heads, and return the layer's output with each head as a source."""
-        if self.tracing.kept is None or isinstance(run.consumer, NoTiles):
-            return super().listen(run, call, site) if self.tracing.kept is None else self._output(call, site)
-        with self.tracing.paused():
-            _, weights = call.eager()
-            visibility = run.visibility(site, slice(0, weights.shape[2]), call.mask, sink=site.sink)
-            tile = run.tile(site, visibility, given_weights=weights)
-            named = {each.name: getattr(tile, each.name) for each in fields(tile)}
-            visible, classes = visibility.visible[0], run.keys(site).classes[0]
-            patches = _patches(call, self._measured[site.kind, site.layer], weights[0], visible, classes, self.most)
-            run.consumer.update(PatchTile(**named, patches=patches))
-        return self._output(call, site)
-
-    def _output(self, call: AttentionCall, site: CallSite) -> Tensor:
-        with self.tracing.paused():
-            self.tracing.layer = site.kind, site.layer
-            return with_heads(call.eager()[0], site, kept=self.tracing.kept)
+    def tile_of(self, tile: AttentionTile, call: AttentionCall, site: CallSite) -> AttentionTile:
+        """Return the tile of a layer with what changes by path patching."""
+        if not self._measured:
+            return super().tile_of(tile, call, site)
+        if not self.means.fitted:
+            return tile
+        visible, classes = tile.visibility.visible[0], tile.keys.classes[0]
+        measured = self._measured[site.kind, site.layer]
+        patches = _patches(call, measured, tile.weights[0], visible, classes, self.most)
+        return PatchTile(**named_fields(tile), patches=patches)
 
 
 def _needed(heads: Sequence[tuple[Sources, Sources]]) -> Iterator[Source]:
@@ -158,39 +130,37 @@ class _Means:
 
     Attributes:
         half: half of the document that is read.
+        fitted: True once the means are complete.
     """
 
     def __init__(self, needed: Mapping[Layer, Sources], halves: Mapping[str, int]) -> None:
-        self.needed, self.several, self.half = needed, len(set(halves.values())) > 1, 0
+        self.needed, self.several = needed, len(set(halves.values())) > 1
+        self.half, self.fitted = 0, False
         self._sums: dict[Layer, Tensor] = {}
         self._rows: dict[Layer, Tensor] = {}
 
-    def read(self, site: CallSite, parts: Parts, classes: Tensor) -> None:
-        """Add the parts that a layer reads."""
+    def at_input(self, site: CallSite, parts: Parts, classes: Tensor) -> Parts:
+        """Add the parts that a layer reads to the sums; once these are complete, return the parts and their means."""
         layer = site.kind, site.layer
         if not (sources := self.needed[layer]):
-            return
-        tensor = parts.of(sources)[:, 0].double()
-        if layer not in self._sums:
-            self._sums[layer] = tensor.new_zeros(2, len(KeyClass), len(tensor), tensor.shape[-1])
-            self._rows[layer] = tensor.new_zeros(2, len(KeyClass))
-        self._sums[layer][self.half].index_add_(0, classes.long(), tensor.transpose(0, 1))
-        self._rows[layer][self.half].index_add_(0, classes.long(), torch.ones_like(classes, dtype=torch.float64))
-
-    def replaced(self, site: CallSite, parts: Parts, classes: Tensor) -> Parts | None:
-        """Return the parts of the sources that a layer needs, and their means in the other half of the documents."""
-        layer = site.kind, site.layer
-        if not (sources := self.needed[layer]):
-            return None
-        half = 1 - self.half if self.several else self.half
-        sums, rows = self._sums[layer][half], self._rows[layer][half]
-        # A class without a token in the other half takes the mean over all its tokens.
-        mean = torch.where(
-            (rows > 0)[:, None, None], sums / rows.clamp(min=1)[:, None, None], sums.sum(0) / rows.sum().clamp(min=1)
-        )
+            return Parts()
         own = parts.of(sources)
+        if not self.fitted:
+            self._add(layer, own[:, 0].double(), classes.long())
+            return Parts()
+        half = 1 - self.half if self.several else self.half
+        sums, rows = self._sums[layer][half], self._rows[layer][half][:, None, None]
+        # A class without a token in the other half takes the mean over all tokens.
+        mean = torch.where(rows > 0, sums / rows.clamp(min=1), sums.sum(0) / rows.sum().clamp(min=1))
         new = mean[classes.long()].transpose(0, 1)[:, None].to(own.dtype)
         return Parts({sources: Block(lambda: own), tuple(map(as_replaced, sources)): Block(lambda: new)})
+
+    def _add(self, layer: Layer, parts: Tensor, classes: Tensor) -> None:
+        if layer not in self._sums:
+            self._sums[layer] = parts.new_zeros(2, len(KeyClass), len(parts), parts.shape[-1])
+            self._rows[layer] = parts.new_zeros(2, len(KeyClass))
+        self._sums[layer][self.half].index_add_(0, classes, parts.transpose(0, 1))
+        self._rows[layer][self.half].index_add_(0, classes, torch.ones_like(classes, dtype=torch.float64))
 
 
 def as_replaced(source: Source) -> Source:
@@ -210,7 +180,8 @@ def _patches(
     scaling, heads = scaling_of(call), len(weights)
     queries, keys = call.query[0], by_head(call.key[0], heads)
     of_query, of_key = parts_of(call.query), parts_of(call.key)
-    assert of_query is not None and of_key is not None
+    assert of_query is not None
+    assert of_key is not None
     tilt = tilts(weights, visible, classes)[0][KEYS.index(NON_SINK)]
     moved = weights.new_full((heads, 2, most), torch.nan)
     pairs = weights.new_full((heads, most, most), torch.nan)
@@ -252,10 +223,7 @@ def _part(parts: Parts, source: Source, index: int) -> Float[Tensor, "token widt
 
 
 def attention_of(
-    call: AttentionCall,
-    products: Float[Tensor, "change query key"],
-    head: int,
-    visible: Bool[Tensor, "query key"],
+    call: AttentionCall, products: Float[Tensor, "change query key"], head: int, visible: Bool[Tensor, "query key"]
 ) -> Float[Tensor, "change query key"]:
     """Return the attention of a head from other scaled products of queries and keys, as its layer computes it.
 

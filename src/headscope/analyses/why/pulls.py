@@ -8,7 +8,7 @@ the account of the query, summed over the query's the account of the key.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -49,30 +49,72 @@ def sources_of(layout: Sequence[KindLayout]) -> Sources:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scores:
-    """The parts of the scores of one layer on one input.
+class Side:
+    """The queries or keys of one layer on one input, as a linear function of what the layer reads.
 
     Attributes:
-        queries: queries after position encoding, `[head, query, width]`.
-        keys: keys after position encoding, `[group, key, width]`.
-        query_parts: parts of the queries, `[source, 1, head, query, width]`.
-        key_parts: parts of the keys, `[source, 1, group, key, width]`.
+        vectors: queries `[head, token, width]` or keys `[group, token, width]`, after position encoding.
+        image: the same, computed from the sum of the parts of `read`, with the graph of that function, without
+            constants.
+        probe: the sum of the parts of `read`, `[1, 1, token, model]`, to which the graph of `image` leads.
+        others: further parts of the vectors, such as the bias of the projection, `[source, 1, head, token, width]`.
+        read: parts of what the layer reads, `[source, 1, token, model]`.
+    """
+
+    vectors: Float[Tensor, "head token width"]
+    image: Float[Tensor, "head token width"]
+    probe: Tensor
+    others: Parts
+    read: Parts
+
+    @property
+    def summed(self) -> Tensor:
+        """The sum of all parts of the vectors."""
+        return self.image.detach() + (self.others.sum()[0] if self.others.blocks else 0)
+
+    def accounts(self, factors: Float[Tensor, "*many head token width"]) -> Iterator[tuple[Sources, Tensor]]:
+        """Yield the inner products of the parts of each source with some factors, `[source, *many]`.
+
+        The factors are led back through the linear function once, and then multiplied with the parts of what the layer
+        reads, so that no part is projected.
+
+        Args:
+            factors: tensors of the shape of `vectors`.
+        """
+        many = factors.shape[:-3]
+        (led_back,) = torch.autograd.grad(
+            self.image, self.probe, factors.flatten(0, -4), retain_graph=True, is_grads_batched=True
+        )
+        flat = led_back.flatten(1).T
+        for sources, block in self.read.blocks.items():
+            tokens = self.probe.shape[1:]
+            yield sources, (block.tensor.expand(-1, *tokens).flatten(1) @ flat).reshape(-1, *many)
+        for sources, block in self.others.blocks.items():
+            tensor = block.tensor.expand(-1, 1, *self.vectors.shape)[:, 0]
+            yield sources, torch.einsum("chtw,...htw->c...", tensor, factors)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """The scores of one layer on one input: `scaling * q_i . k_j + bias_ij`.
+
+    Attributes:
+        queries: side of the attending tokens.
+        keys: side of the attended tokens.
         scaling: factor of the products.
         bias: position bias, `[head or 1, query, key]`; None if there is none.
     """
 
-    queries: Float[Tensor, "head query width"]
-    keys: Float[Tensor, "group key width"]
-    query_parts: Parts
-    key_parts: Parts
+    queries: Side
+    keys: Side
     scaling: float
     bias: Float[Tensor, "bias query key"] | None = None
 
     @property
     def error(self) -> float:
         """The largest difference between a score and the sum of its parts, relative to the largest score."""
-        exact = self.products(self.queries, self.keys)
-        summed = self.products(self.query_parts.sum()[0], self.key_parts.sum()[0])
+        exact = self.products(self.queries.vectors, self.keys.vectors)
+        summed = self.products(self.queries.summed, self.keys.summed)
         return float((exact - summed).abs().max() / exact.abs().max().clamp(min=1e-30))
 
     def products(self, queries: Tensor, keys: Tensor) -> Float[Tensor, "head query key"]:
@@ -151,28 +193,21 @@ def head_pulls(
         index: position of each source in the result.
     """
     tilt, has_rows = tilts(weights, visible, classes)
-    heads = len(scores.queries)
-    # sum_j tilt_ij k_j and sum_i tilt_ij q_i: with these each account is one product with the stacked parts.
-    read_keys = tilt @ by_head(scores.keys, heads)
-    read_queries = tilt.transpose(2, 3) @ scores.queries
-    groups = scores.keys.shape[0]
-    by_group = read_queries.unflatten(1, (groups, heads // groups))
+    queries, keys = scores.queries.vectors, scores.keys.vectors
+    heads = len(queries)
+    # sum_j tilt_ij k_j and sum_i tilt_ij q_i of each head, each in a copy of its own.
+    read_keys = tilt @ by_head(keys, heads)
+    read_queries = tilt.transpose(2, 3) @ queries
     accounts = tilt.new_zeros(heads, len(KEYS), len(SIDES), len(index), dtype=torch.float64)
-    sides = (
-        (0, scores.query_parts, lambda part: torch.einsum("chiw,xhiw->hxc", part, read_keys)),
-        (1, scores.key_parts, lambda part: torch.einsum("cgjw,xgsjw->gsxc", part, by_group).flatten(0, 1)),
-    )
-    for side, parts, account in sides:
-        for sources, block in parts.blocks.items():
+    for side, (part, factors) in enumerate(((scores.queries, read_keys), (scores.keys, read_queries))):
+        groups = len(part.vectors)
+        apart = factors.new_zeros(len(KEYS), heads, *part.vectors.shape)
+        at_head = torch.arange(heads, device=factors.device)
+        apart[:, at_head, at_head * groups // heads] = factors
+        for sources, values in part.accounts(apart):
             at = torch.tensor([index[source] for source in sources])
-            accounts[:, :, side].index_add_(2, at, scores.scaling * account(block.tensor[:, 0]).double().cpu())
+            of_sources = scores.scaling * values.permute(2, 1, 0).double().cpu()
+            accounts[:, :, side].index_add_(2, at, of_sources)
     if scores.bias is not None:
         accounts[..., index[POSITION_BIAS]] += (tilt * scores.bias).sum((2, 3)).T[:, :, None].double().cpu()
     return HeadPulls(total=accounts[:, :, 1].sum(-1), accounts=accounts, has_rows=has_rows)
-
-
-def one_source(parts: Parts) -> Parts:
-    """Return the parts with all sources except constants summed into the encoder's output, for cross attention."""
-    constants = {sources: block for sources, block in parts.blocks.items() if set(sources) <= {BIAS}}
-    others = Parts({sources: block for sources, block in parts.blocks.items() if sources not in constants})
-    return Parts(constants).with_block((ENCODER,), lambda: others.sum()[None])

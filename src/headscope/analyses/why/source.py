@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, field, fields
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from headscope.analyses.why.parts import Block, Parts, Source, Tracing, parts_of, set_parts
-from headscope.analyses.why.pulls import HeadPulls, Scores, head_pulls, one_source, sources_of
+from headscope.analyses.why.parts import Block, Parts, Source, parts_of, set_parts
+from headscope.analyses.why.pulls import ENCODER, HeadPulls, Scores, Side, head_pulls, sources_of
+from headscope.analyses.why.tracing import Tracing
 from headscope.attention.interventions.intervention import NoTiles
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
 from headscope.attention.model.segment_source import SegmentSource
@@ -20,6 +22,8 @@ from headscope.encoding.segment import Segment
 from headscope.errors import ModelError
 from headscope.models.anatomy import CallSite
 from headscope.models.forward_inputs import short_segment
+from headscope.models.losses import frozen
+from headscope.models.temporary_changes import hooked
 
 TOLERANCE = 1e-4
 """Largest difference between a score and the sum of its parts, relative to the largest score."""
@@ -57,7 +61,16 @@ class PullSource(SegmentSource):
         self.index = {source: number for number, source in enumerate(sources_of(self.layout))}
         self.tracing = Tracing(self.model)
         self.modules: list[nn.Module] = []
-        self.over([short_segment(self.vocabulary)], self.begun(NoTiles()))
+        run, short = self.begun(NoTiles()), short_segment(self.vocabulary)
+        with run.listening(self._note_module), run.batch([short]) as inputs, torch.no_grad():
+            run.call(inputs)
+        self.over([short], run)
+
+    def _note_module(self, call: AttentionCall, site: CallSite) -> Tensor:
+        """Note the module of a call; calls outside the layout have none."""
+        self.modules += [nn.Identity()] * (call.order - len(self.modules))
+        self.modules.append(call.module)
+        return call.eager()[0]
 
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Compute the batches one by one; see `TileSource`."""
@@ -66,44 +79,72 @@ class PullSource(SegmentSource):
             self.over(batch, run)
 
     def over(self, segments: list[Segment], run: ModelPass) -> None:
-        """Run the model over segments, one by one."""
-        with run.listening(partial(self.listen, run)) as self.tap:
+        """Run the model over segments, one by one, with the parts of its stream."""
+        before = partial(self._before, run)
+        modules = dict.fromkeys(self.modules)
+        hooks = hooked(module.register_forward_pre_hook(before, with_kwargs=True) for module in modules)
+        with run.listening(partial(self._listen, run)) as self._tap, hooks, frozen(self.model):
             for segment in segments:
-                with run.batch([segment]) as inputs, torch.inference_mode(), self.tracing:
+                with run.batch([segment]) as inputs, torch.no_grad(), self.tracing:
                     run.call(inputs)
 
-    def listen(self, run: ModelPass, call: AttentionCall, site: CallSite) -> Tensor:
-        """Pass on the pulls of a layer's heads, and return the layer's output with each head as a source."""
-        if len(self.modules) < call.order + 1:
-            self.modules.extend([call.module] * (call.order + 1 - len(self.modules)))
+    def _before(self, run: ModelPass, module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Replace the parts of an attention module's inputs by those that `at_input` returns."""
+        order = self._tap.calls
+        site = self.anatomy.calls[order] if order < len(self.modules) else None
+        if site is None or module is not self.modules[order]:
+            return None
+        with self.tracing.paused():
+            values = [*arguments, *named.values()]
+            self._inputs: list[tuple[Tensor, Parts]] = []
+            for index, value in enumerate(values):
+                if (parts := parts_of(value)) is not None:
+                    values[index] = set_parts(value.view_as(value), self.at_input(run, site, value, parts))
+        return tuple(values[: len(arguments)]), dict(zip(named, values[len(arguments) :], strict=True))
+
+    def at_input(self, run: ModelPass, site: CallSite, value: Tensor, parts: Parts) -> Parts:
+        """Return the parts of an input of an attention module that are followed to its queries and keys.
+
+        Args:
+            run: pass of the model.
+            site: layer of the module.
+            value: the input, `[1, token, model]`.
+            parts: parts of the input.
+        """
+        summed = parts.sum().expand_as(value)[None].clone().requires_grad_(True)
+        number = len(self._inputs)
+        # What cross attention reads of the encoder is one source.
+        read = parts if number == 0 else Parts({(ENCODER,): Block(lambda: summed.detach())})
+        self._inputs.append((summed, read))
+        return Parts({(Source("read", head=number),): Block(lambda: summed)})
+
+    def _listen(self, run: ModelPass, call: AttentionCall, site: CallSite) -> Tensor:
+        """Pass on the tile of a layer, and return the layer's output with each head as a source."""
         with self.tracing.paused():
             output, weights = call.eager()
-            scores = self.scores(call, site)
             visibility = run.visibility(site, slice(0, output.shape[1]), call.mask, sink=site.sink)
-            pulls = head_pulls(scores, weights[0], visibility.visible[0], run.keys(site).classes[0], self.index)
             tile = run.tile(site, visibility, given_weights=weights)
-            named = {each.name: getattr(tile, each.name) for each in fields(tile)}
-            run.consumer.update(PullTile(**named, pulls=pulls))
+            run.consumer.update(self.tile_of(tile, call, site))
             self.tracing.layer = site.kind, site.layer
-            return with_heads(output, site)
+            return with_heads(output, site, kept=self.tracing.kept)
+
+    def tile_of(self, tile: AttentionTile, call: AttentionCall, site: CallSite) -> AttentionTile:
+        """Return the tile of a layer with the pulls of its heads."""
+        with torch.enable_grad():
+            scores = self.scores(call, site)
+            pulls = head_pulls(scores, tile.weights[0], tile.visibility.visible[0], tile.keys.classes[0], self.index)
+        return PullTile(**named_fields(tile), pulls=pulls)
 
     def scores(self, call: AttentionCall, site: CallSite) -> Scores:
-        """Return the parts of the scores of a call.
+        """Return the scores of a call, with its queries and keys as functions of what the layer reads.
 
         Raises:
             ModelError: the scores are not the sum of the parts.
         """
-        queries, keys = parts_of(call.query), parts_of(call.key)
-        if queries is None or keys is None:
-            raise self._unknown(site, "its queries or keys are not linear in the stream")
-        if site.kind == "cross":
-            keys = one_source(keys)
         bias = bias_of(call, slice(None))
         scores = Scores(
-            queries=call.query[0],
-            keys=call.key[0],
-            query_parts=queries.mapped(lambda block: block.expand(-1, *call.query.shape)),
-            key_parts=keys.mapped(lambda block: block.expand(-1, *call.key.shape)),
+            queries=self._side(call.query, site),
+            keys=self._side(call.key, site),
             scaling=scaling_of(call),
             bias=None if bias is None else bias[0],
         )
@@ -111,11 +152,30 @@ class PullSource(SegmentSource):
             raise self._unknown(site, f"its scores differ from the sum of their parts by {error:.1g} of the largest")
         return scores
 
+    def _side(self, vectors: Tensor, site: CallSite) -> Side:
+        parts = parts_of(vectors)
+        read = next((source for source in parts.sources if source.part == "read"), None) if parts else None
+        if parts is None or read is None:
+            raise self._unknown(site, "its queries or keys are not linear in the stream")
+        probe, of_input = self._inputs[read.head]
+        return Side(
+            vectors=vectors[0],
+            image=parts.of((read,)).expand(1, *vectors.shape)[0, 0],
+            probe=probe,
+            others=Parts({sources: block for sources, block in parts.blocks.items() if read not in sources}),
+            read=of_input,
+        )
+
     def _unknown(self, site: CallSite, why: str) -> ModelError:
         return ModelError(
             f"the sources of scores are not known for {self.name}, {site.kind} layer {site.layer + 1}: {why}; choose "
             "another model"
         )
+
+
+def named_fields(tile: AttentionTile) -> dict[str, Any]:
+    """Return the attributes of a tile by name, for a tile with more of them."""
+    return {each.name: getattr(tile, each.name) for each in fields(tile)}
 
 
 def with_heads(output: Tensor, site: CallSite, *, kept: frozenset[Source] | None = None) -> Tensor:

@@ -11,10 +11,7 @@ LEAST_PULL = 0.1
 MOST_SOURCES = 32
 """Number of sources of a head and side with a row of their own, by size; the rest is summed."""
 OTHERS = "others"
-PARTS = (
-    *("token", "position", "segment", "bias", "output_bias", "position_bias", "encoder", "head", "mlp"),
-    OTHERS,
-)
+PARTS = (*("token", "position", "segment", "bias", "output_bias", "position_bias", "encoder", "head", "mlp"), OTHERS)
 _NO_CONTROLS = "no controls"
 _NOT_REPLACED = "not replaced: a constant, or not among the strongest"
 

@@ -1,0 +1,316 @@
+"""The parts of tensors, followed through a model: what each source of its stream contributes to each of them.
+
+The model runs unchanged. Every operation on a tensor whose parts are known gives the parts of its result, if it is
+linear in that tensor: sums, linear maps, products with numbers that do not depend on the stream, changes of shape.
+Norms are frozen at the scale that they had. Anything else (an activation, a product of two parts of the stream) has a
+result without parts; where such a result is added to the stream, it is a source of its own: the output of an MLP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from headscope.analyses.why.parts import (
+    BIAS,
+    OUTPUT_BIAS,
+    Block,
+    Part,
+    Parts,
+    Source,
+    Sources,
+    added,
+    parts_of,
+    set_parts,
+)
+
+
+def _is_derived(tensor: Tensor) -> bool:
+    """Return True if a tensor depends on the stream."""
+    return parts_of(tensor) is not None or getattr(tensor, "_headscope_derived", False)
+
+
+class Tracing(TorchFunctionMode):
+    """Follow the parts of the stream through a model inside the `with` block.
+
+    Args:
+        model: a transformers model.
+
+    Attributes:
+        layer: kind and layer of the latest attention call, which names the MLP after it.
+        kept: sources that are followed; None for all.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.layer: tuple[str, int] = ("", -1)
+        self.kept: frozenset[Source] | None = None
+        self._paused = False
+        embeddings = {part.weight: name for name, part in model.named_modules() if isinstance(part, nn.Embedding)}
+        self._embeddings: dict[int, Source] = {
+            weight.data_ptr(): Source(_embedding(name)) for weight, name in embeddings.items()
+        }
+
+    def __enter__(self) -> Tracing:
+        self.layer = ("", -1)
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Follow nothing inside the `with` block."""
+        before, self._paused = self._paused, True
+        try:
+            yield
+        finally:
+            self._paused = before
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call a function of torch, and give its result parts."""
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        if self._paused or not isinstance(result, Tensor | tuple | list):
+            return result
+        name = getattr(func, "__name__", "")
+        if name == "embedding" and isinstance(result, Tensor):
+            return self._embedded(result, args, kwargs)
+        leaves, _ = tree_flatten((args, kwargs))
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        if not any(map(_is_derived, tensors)):
+            return result
+        parts = self._parts(name, func, args, kwargs, result) if any(map(parts_of, tensors)) else None
+        outputs = result if isinstance(result, tuple | list) else (result,)
+        without: list[Parts | None] = [None] * len(outputs)
+        for output, of_output in zip(outputs, parts or without, strict=True):
+            if not isinstance(output, Tensor):
+                continue
+            output._headscope_derived = True  # type: ignore[attr-defined]
+            output._headscope_parts = of_output  # type: ignore[attr-defined]
+        return result
+
+    def _embedded(self, result: Tensor, args: Any, kwargs: Any) -> Tensor:
+        """Begin a source with the rows of an embedding."""
+        weight = kwargs.get("weight", args[1] if len(args) > 1 else None)
+        source = self._embeddings.get(weight.data_ptr(), Source("position"))
+        return set_parts(result, self._begun(source, lambda: result[None]))
+
+    def _begun(self, source: Source, make: Callable[[], Tensor]) -> Parts:
+        """Return the parts of a new source; none if it is not followed."""
+        return Parts({(source,): Block(make)}) if self.kept is None or source in self.kept else Parts()
+
+    def _parts(self, name: str, func: Any, args: Any, kwargs: Any, result: Any) -> list[Parts] | None:
+        """Return the parts of each output of a function; None if it is not linear in the stream."""
+        with torch.no_grad():
+            if name in _ADD:
+                return self._added(name, args, kwargs, result)
+            if name in _MULTIPLY:
+                return _multiplied(args, inverse=name in _DIVIDE)
+            if name == "linear":
+                return _linear(*_named(args, kwargs, "input", "weight", "bias"))
+            if name == "addmm":
+                bias, read, weight = args[:3]
+                return _linear(read, weight.T, bias)
+            if name in ("matmul", "__matmul__", "bmm", "mm") and not _is_derived(args[1]):
+                matrix = args[1]
+                return [parts_of(args[0]).mapped(lambda block: block @ matrix)]  # type: ignore[union-attr]
+            if name in ("layer_norm", "rms_norm"):
+                return _normed(name, args, kwargs, result)
+            if name in _SAME:
+                return _linear_map(_SAME[name] or func, args, kwargs, result)
+        return None
+
+    def _added(self, name: str, args: Any, kwargs: Any, result: Tensor) -> list[Parts] | None:
+        """Return the parts of a sum or difference; a term without parts is a source of its own."""
+        if kwargs.get("alpha", 1) != 1:
+            return None
+        shape = result.shape
+        signs = (1.0, 1.0) if name in _PLUS else (-1.0, 1.0) if name == "__rsub__" else (1.0, -1.0)
+        terms = []
+        for term, sign in zip(args[:2], signs, strict=True):
+            parts = parts_of(term)
+            if parts is None:
+                if not isinstance(term, Tensor) and term == 0:
+                    continue
+                parts = self._source(term, result)
+            terms.append(parts.mapped(lambda block, sign=sign: _as_wide(block, shape) * sign))  # type: ignore[misc]
+        return [added(*terms)]
+
+    def _source(self, term: Any, result: Tensor) -> Parts:
+        """Return a term of a sum as a source of its own."""
+        value = term if isinstance(term, Tensor) else torch.as_tensor(term, dtype=result.dtype, device=result.device)
+        if isinstance(term, Tensor) and _is_derived(term):
+            kind, layer = self.layer
+            source = Source("mlp", kind, layer)
+        elif self.layer[1] < 0 and value.ndim > 1:
+            source = Source("position")  # added before the first layer: fixed positions
+        else:
+            source = BIAS
+        return self._begun(source, lambda: value[None])
+
+
+def _embedding(name: str) -> Part:
+    """Return the kind of source that an embedding is, from the name of its module."""
+    last = name.rsplit(".", 1)[-1]
+    if "position" in last or last in ("wpe", "pos_embed"):
+        return "position"
+    return "segment" if "type" in last else "token"
+
+
+def _as_wide(block: Tensor, shape: torch.Size) -> Tensor:
+    """Insert axes after the first, so that a block broadcasts against tensors of a shape."""
+    missing = len(shape) - (block.ndim - 1)
+    return block.reshape(len(block), *(1,) * missing, *block.shape[1:]) if missing > 0 else block
+
+
+def _named(args: Any, kwargs: Any, *names: str) -> list[Any]:
+    return [args[index] if index < len(args) else kwargs.get(name) for index, name in enumerate(names)]
+
+
+def _only_heads(sources: Iterable[Source]) -> bool:
+    """Return True if all sources are heads of one layer: the tensor is on its way to the output projection."""
+    layers = {(source.part, source.kind, source.layer) for source in sources}
+    return len(layers) == 1 and next(iter(layers))[0] == "head"
+
+
+def _linear(read: Tensor, weight: Tensor, bias: Tensor | None) -> list[Parts] | None:
+    parts = parts_of(read)
+    if parts is None or _is_derived(weight):
+        return None
+    from_heads = _only_heads(parts.sources)
+    mapped = parts.mapped(lambda block: (_projected if from_heads else functional.linear)(block, weight))
+    if bias is None:
+        return [mapped]
+    constant = OUTPUT_BIAS if from_heads else BIAS
+    axes = read.ndim - 1
+    return [mapped.with_block((constant,), lambda: bias.reshape(1, *(1,) * axes, -1))]
+
+
+def _projected(heads: Tensor, weight: Tensor) -> Tensor:
+    """Return the outputs of single heads through the output projection: a head's part is 0 outside its own columns."""
+    out = heads.new_empty(*heads.shape[:-1], len(weight))
+    for part, projected in zip(heads, out, strict=True):
+        columns = part.flatten(0, -2).any(0).nonzero()
+        own = slice(int(columns[0]), int(columns[-1]) + 1) if len(columns) else slice(0, 0)
+        torch.matmul(part[..., own], weight[:, own].T, out=projected)
+    return out
+
+
+def _multiplied(args: Any, *, inverse: bool) -> list[Parts] | None:
+    """Return the parts of a product with numbers that do not depend on the stream, or with a norm's frozen scale."""
+    first, second = args[:2]
+    if inverse or parts_of(second) is None:
+        scaled, factor = first, second
+    else:
+        scaled, factor = second, first
+    parts = parts_of(scaled)
+    if parts is None:
+        return None
+    if isinstance(factor, Tensor) and _is_derived(factor):
+        one_a_token = parts_of(factor) is None and factor.shape[-1:] == (1,)
+        if not one_a_token and not _only_heads(parts.sources):
+            return None  # a gate, as in an MLP
+    number = 1 / factor if inverse else factor
+    if not isinstance(number, Tensor):
+        return [parts.mapped(lambda block: block * number)]
+    axes = max(number.ndim, scaled.ndim)
+    return [parts.mapped(lambda block: _as_wide(block, torch.Size((1,) * axes)) * number)]
+
+
+def _normed(name: str, args: Any, kwargs: Any, result: Tensor) -> list[Parts] | None:
+    """Return the parts behind a norm whose scale is frozen."""
+    read, shape, weight, bias, eps = _named(args, kwargs, "input", "normalized_shape", "weight", "bias", "eps")
+    if name == "rms_norm":
+        read, shape, weight, eps = _named(args, kwargs, "input", "normalized_shape", "weight", "eps")
+        bias = None
+    parts = parts_of(read)
+    if parts is None or len(shape) != 1:
+        return None
+    exact = read.double()
+    if name == "layer_norm":
+        eps, spread = 1e-5 if eps is None else eps, exact.var(-1, correction=0, keepdim=True)
+    else:
+        eps, spread = torch.finfo(read.dtype).eps if eps is None else eps, exact.square().mean(-1, keepdim=True)
+    scale = (spread + eps).rsqrt().to(read.dtype)
+    factor = scale if weight is None else scale * weight
+
+    def normed(block: Tensor) -> Tensor:
+        scaled: Tensor = block * factor
+        if name == "layer_norm":  # centered in three passes over the parts instead of four
+            scaled.addcmul_(block.mean(-1, keepdim=True), factor, value=-1)
+        return scaled
+
+    behind = parts.mapped(normed)
+    if bias is not None:
+        axes = read.ndim - 1
+        behind = behind.with_block((BIAS,), lambda: bias.reshape(1, *(1,) * axes, -1))
+    return [behind]
+
+
+def _linear_map(func: Any, args: Any, kwargs: Any, result: Any) -> list[Parts] | None:
+    """Return the parts behind a linear function without constants, such as a change of shape; arguments may be several.
+
+    Blocks that one argument lacks are 0 there.
+    """
+    leaves, spec = tree_flatten((args, kwargs))
+    at = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and parts_of(leaf) is not None]
+    known = {index: parts_of(leaves[index]) for index in at}
+    others = [leaf for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and index not in known]
+    if any(map(_is_derived, others)) and len(at) > 1:
+        return None
+    all_sources = dict.fromkeys(sources for parts in known.values() for sources in parts.blocks)  # type: ignore[union-attr]
+    several = isinstance(result, tuple | list)
+    outputs: list[dict[Sources, Block]] = [{} for _ in (result if several else (result,))]
+    shapes = {index: leaves[index].shape for index in at}
+    plain = [None if index in known else leaf for index, leaf in enumerate(leaves)]
+    for sources in all_sources:
+
+        def compute(sources: Sources = sources) -> Any:
+            blocks = []
+            for index in at:
+                block = known[index].blocks.get(sources)  # type: ignore[union-attr]
+                shape = shapes[index]
+                if block is None:
+                    first = next(each for parts in known.values() if (each := parts.blocks.get(sources)))  # type: ignore[union-attr]
+                    blocks.append(first.tensor.new_zeros(()).expand(len(sources), *shape))
+                else:
+                    blocks.append(_as_wide(block.tensor, shape).expand(-1, *shape))
+
+            def call(*read: Tensor) -> Any:
+                filled = list(plain)
+                for index, tensor in zip(at, read, strict=True):
+                    filled[index] = tensor
+                own_args, own_kwargs = tree_unflatten(filled, spec)
+                return func(*own_args, **own_kwargs)
+
+            return torch.vmap(call)(*blocks)
+
+        once = cache(compute)
+        for number, output in enumerate(outputs):
+            output[sources] = Block(lambda once=once, number=number: once()[number] if several else once())  # type: ignore[misc]
+    return [Parts(output) for output in outputs]
+
+
+_PLUS = frozenset({"add", "__add__", "__radd__", "__iadd__", "add_"})
+_ADD = _PLUS | {"sub", "__sub__", "__rsub__", "__isub__", "sub_", "subtract"}
+_DIVIDE = frozenset({"div", "__truediv__", "__div__", "true_divide", "__itruediv__", "div_"})
+_MULTIPLY = _DIVIDE | {"mul", "__mul__", "__rmul__", "__imul__", "mul_", "multiply"}
+_SAME: Mapping[str, Any] = {
+    **dict.fromkeys((
+        "transpose", "permute", "contiguous", "chunk", "split", "unbind", "__getitem__", "cat", "neg", "__neg__",
+        "unsqueeze", "squeeze", "flatten", "unflatten", "to", "float", "double", "half", "bfloat16", "type_as", "clone",
+        "detach", "stack", "mean", "sum", "swapaxes", "movedim", "tensor_split", "split_with_sizes", "t", "narrow",
+        "select", "repeat_interleave", "cpu", "expand", "type",
+    )),
+    "view": Tensor.reshape,
+    "reshape": Tensor.reshape,
+    "dropout": lambda read, *_, **__: read,
+}  # fmt: skip
+"""Functions that are linear without constants; those that fail on parts of other strides are replaced."""
