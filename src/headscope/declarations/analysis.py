@@ -67,6 +67,9 @@ class Command:
         several: `module:function` that shows more models than `models`: it gets the run of each with the last, and a
             folder for their page, and returns lines to print.
         of_several: values of options of such runs, by name.
+        on_text: `module:function` that answers for a single text, if the display option `on_text_with` is typed: it
+            gets the text, the display options and those that load the model, and returns lines to print.
+        on_text_with: name of that display option.
     """
 
     name: str
@@ -81,6 +84,8 @@ class Command:
     page: str = ""
     several: str = ""
     of_several: Mapping[str, str] = field(default_factory=dict)
+    on_text: str = ""
+    on_text_with: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -250,7 +250,7 @@ class OptionList:
     patch: int = option(
         3,
         least=0,
-        help="Number of strongest sources of each head's queries and of its keys that are replaced to check them; 0 for "
+        help="Number of strongest sources of each head's queries, and of its keys, that are replaced as a check; 0 for "
         "none.",
     )
     joint_inputs: int = option(

@@ -7,6 +7,14 @@ from headscope.declarations.option import Option
 _HEADS = Option(
     name="heads", kind=str, default="", placeholder="LIST", group="output", help="Only these heads, as 2-8 or 2-8,3-1."
 )
+_HEAD, _QUERY, _KEY = (
+    Option(name=name, kind=str, default="", placeholder=placeholder, group="output", help=help_text)
+    for name, placeholder, help_text in (
+        ("head", "HEAD", "Head whose score is decomposed: with --query and --key, the argument is a text."),
+        ("query", "WORD", "Attending token of that score: a word of the text, or its position."),
+        ("key", "WORD", "Attended token of that score."),
+    )
+)
 
 ANALYSIS = Analysis(
     name="why",
@@ -31,7 +39,9 @@ ANALYSIS = Analysis(
             "of MLPs, biases. The pull of a head is how far the scores of attended tokens lie above the row's mean, "
             "and each source has a share in it. The strongest sources are replaced to see how the attention changes."
         ),
-        shown=(_HEADS,),
+        shown=(_HEADS, _HEAD, _QUERY, _KEY),
+        on_text="app.score_sources:bars",
+        on_text_with="query",
     ),
     head_measures=(
         HeadMeasures(table="pulls", values=("pull",), by=("keys",), measure="pull", topic="What draws it",

@@ -21,10 +21,10 @@ from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import too_few
 
 CONTROL_INPUTS = 16
-"""Number of inputs that models with random weights read."""
+"""Number of inputs that a model with random weights reads."""
 PATCH_INPUTS = 24
 """Number of inputs in which sources are replaced."""
-_PATCHES = "patches"
+_CONTROL, _PATCHES = "control-0", "patches"
 
 
 class WhyMeasurement(Measurement[ModelRun]):
@@ -46,13 +46,12 @@ class WhyMeasurement(Measurement[ModelRun]):
         return self.run.sample(min(PATCH_INPUTS, self.run.options.why_inputs))
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of the text, one of random weights for each control, and one with sources replaced."""
+        """Yield the scan of the text, one with random weights, and one with sources replaced."""
         run, most = self.run, self.run.options.patch
         yield Scan(PullText(run, lambda: self.inputs), [self._pulls], label="why", local=most > 0)
-        for control in range(run.controls):
-            corpus = PullText(run, lambda: self.inputs[:CONTROL_INPUTS], control=control)
-            label = f"why: control {control + 1} of {run.controls}"
-            yield Scan(corpus, [PullAccumulator(run.layout)], f"control-{control}", label=label)
+        if run.controls:
+            corpus = PullText(run, lambda: self.inputs[:CONTROL_INPUTS], control=0)
+            yield Scan(corpus, [PullAccumulator(run.layout)], _CONTROL, label="why: control")
         if most:
             corpus = PullText(run, lambda: self.patched_inputs, chosen=self._chosen, most=most)
             yield Scan(
@@ -65,7 +64,7 @@ class WhyMeasurement(Measurement[ModelRun]):
     def compute(self, sums: ScanSums) -> StageResult:
         """Compute the tables."""
         pulls = sums.of(PullAccumulator)
-        controls = [sums.of(PullAccumulator, f"control-{number}").compute() for number in range(self.run.controls)]
+        control = sums.of(PullAccumulator, _CONTROL).compute() if _CONTROL in sums else {}
         results = pulls.compute()
         chosen: Chosen = {}
         patches = None
@@ -74,9 +73,9 @@ class WhyMeasurement(Measurement[ModelRun]):
             chosen = chosen_sources(results, self._sources, most=self.run.options.patch)
         tables: dict[str, list[pd.DataFrame]] = {schema.name: [] for schema in (PULLS, SOURCES, PAIRS)}
         for part in self.run.layout:
-            known = [control[part.kind] for control in controls]
-            tables[PULLS.name].append(pull_table(part, results[part.kind], known))
-            rows = source_table(part, results[part.kind], known, self._sources)
+            random = control.get(part.kind)
+            tables[PULLS.name].append(pull_table(part, results[part.kind], random))
+            rows = source_table(part, results[part.kind], random, self._sources)
             if patches is not None:
                 rows, pairs = with_patches(part, rows, patches.compute()[part.kind], chosen)
                 tables[PAIRS.name].append(pairs)

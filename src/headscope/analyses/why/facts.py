@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.analyses.why.parts import NAMES
 from headscope.analyses.why.tables import OTHERS
 from headscope.attention.head_id import HeadId
 from headscope.errors import OptionError
@@ -29,17 +30,6 @@ LEAST_MOVED = 0.05
 """Share of the attention that replacing the source with the largest share must move to agree with the share."""
 MOST_DESCRIBED = 5
 """Number of heads whose sources are put into words."""
-NAMES = {
-    "token": "token embedding",
-    "position": "position embedding",
-    "segment": "segment embedding",
-    "bias": "biases",
-    "output_bias": "output biases",
-    "position_bias": "position bias",
-    "encoder": "encoder output",
-    "mlp": "MLP",
-    OTHERS: "other sources",
-}
 
 
 @dataclass(frozen=True)
@@ -288,7 +278,7 @@ def wanted_heads(text: str, about: Context) -> set[tuple[str, int, int]]:
 class WhyPage(Page):
     """The page, which shows some heads on request."""
 
-    def terminal(self, run: Study, *, find: str | None = None, heads: str = "") -> Iterator[Grid | str]:
+    def terminal(self, run: Study, *, find: str | None = None, heads: str = "", **_: str) -> Iterator[Grid | str]:
         """Yield sentences and tables for a terminal; of some heads only, if they are named."""
         if not heads:
             yield from super().terminal(run, find=find)

@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from headscope.attention.head_id import HeadId
+
 Part = Literal["token", "position", "segment", "head", "mlp", "output_bias", "bias", "position_bias", "encoder", "read"]
 
 
@@ -28,6 +30,27 @@ class Source(NamedTuple):
     layer: int = -1
     head: int = -1
     replaced: bool = False
+
+
+NAMES: Mapping[str, str] = {
+    "token": "token embedding",
+    "position": "position embedding",
+    "segment": "segment embedding",
+    "bias": "biases",
+    "output_bias": "output biases",
+    "position_bias": "position bias",
+    "encoder": "encoder output",
+    "others": "other sources",
+}
+
+
+def label_of(source: Source) -> str:
+    """Return the name of a source: `1-1`, `cross 1-1`, `MLP 1`, `token embedding`."""
+    if source.part == "head":
+        return str(HeadId.at(source.kind, source.layer, source.head))
+    if source.part == "mlp":
+        return f"MLP {source.layer + 1}" if source.layer >= 0 else "before layer 1"
+    return NAMES[source.part]
 
 
 BIAS, OUTPUT_BIAS = Source("bias"), Source("output_bias")

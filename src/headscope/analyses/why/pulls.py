@@ -8,11 +8,11 @@ the account of the query, summed over the query's the account of the key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
 from headscope.analyses.why.parts import BIAS, Parts, Source, Sources
@@ -181,7 +181,7 @@ def head_pulls(
     weights: Float[Tensor, "head query key"],
     visible: Bool[Tensor, "query key"],
     classes: Tensor,
-    index: dict[Source, int],
+    index: Mapping[Source, int],
 ) -> HeadPulls:
     """Return the pulls of the heads of one layer on one input, by source.
 
@@ -193,21 +193,34 @@ def head_pulls(
         index: position of each source in the result.
     """
     tilt, has_rows = tilts(weights, visible, classes)
+    accounts = accounts_of(scores, tilt, index)
+    return HeadPulls(total=accounts[:, :, 1].sum(-1), accounts=accounts, has_rows=has_rows)
+
+
+def accounts_of(
+    scores: Scores, tilt: Float[Tensor, "many head query key"], index: Mapping[Source, int]
+) -> Float64[Tensor, "head many side source"]:
+    """Return the part of each source in the sum of a head's scores times some weights, on each side.
+
+    Args:
+        scores: scores of the layer.
+        tilt: several weights of the scores of each head.
+        index: position of each source in the result.
+    """
     queries, keys = scores.queries.vectors, scores.keys.vectors
-    heads = len(queries)
+    many, heads = tilt.shape[:2]
     # sum_j tilt_ij k_j and sum_i tilt_ij q_i of each head, each in a copy of its own.
     read_keys = tilt @ by_head(keys, heads)
     read_queries = tilt.transpose(2, 3) @ queries
-    accounts = tilt.new_zeros(heads, len(KEYS), len(SIDES), len(index), dtype=torch.float64)
+    accounts = tilt.new_zeros(heads, many, len(SIDES), len(index), dtype=torch.float64)
     for side, (part, factors) in enumerate(((scores.queries, read_keys), (scores.keys, read_queries))):
-        groups = len(part.vectors)
-        apart = factors.new_zeros(len(KEYS), heads, *part.vectors.shape)
+        apart = factors.new_zeros(many, heads, *part.vectors.shape)
         at_head = torch.arange(heads, device=factors.device)
-        apart[:, at_head, at_head * groups // heads] = factors
+        apart[:, at_head, at_head * len(part.vectors) // heads] = factors
         for sources, values in part.accounts(apart):
             at = torch.tensor([index[source] for source in sources])
             of_sources = scores.scaling * values.permute(2, 1, 0).double().cpu()
             accounts[:, :, side].index_add_(2, at, of_sources)
     if scores.bias is not None:
         accounts[..., index[POSITION_BIAS]] += (tilt * scores.bias).sum((2, 3)).T[:, :, None].double().cpu()
-    return HeadPulls(total=accounts[:, :, 1].sum(-1), accounts=accounts, has_rows=has_rows)
+    return accounts

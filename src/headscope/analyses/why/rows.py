@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -45,13 +45,12 @@ def chosen_sources(pulls: Mapping[str, PullSums], sources: Sources, *, most: int
     return chosen  # type: ignore[return-value]
 
 
-def pull_table(part: KindLayout, sums: PullSums, controls: Sequence[PullSums]) -> pd.DataFrame:
+def pull_table(part: KindLayout, sums: PullSums, control: PullSums | None) -> pd.DataFrame:
     """Return the pulls of the heads of a kind as `pulls.parquet`."""
     interval = ratio_interval(sums.totals, sums.inputs[:, :, None], scale="real")
     random = np.full((part.layers, len(KEYS)), np.nan)
-    if controls:
-        known = [ratio_interval(each.totals, each.inputs[:, :, None], scale="real").value for each in controls]
-        random = np.stack(known).max((0, 2))
+    if control is not None:
+        random = ratio_interval(control.totals, control.inputs[:, :, None], scale="real").value.max(1)
     layer, head, keys = (each.reshape(-1) for each in np.indices(interval.value.shape))
     columns = {name: array.reshape(-1) for name, array in interval_arrays(interval, "pull").items()}
     return pd.DataFrame(
@@ -73,13 +72,13 @@ def shares_of(sums: PullSums, confidence: float = 0.95) -> Interval:
     return ratio_interval(sums.accounts, totals, scale="real", confidence=confidence)
 
 
-def random_shares(controls: Sequence[PullSums], sources: Sources) -> NDArray[np.float64]:
+def random_shares(control: PullSums, sources: Sources) -> NDArray[np.float64]:
     """Return the largest share of a source of each part with random weights, for each source.
 
     Returns:
         `[layer, KEYS, SIDES, source]`: the largest over the heads of the layer and the sources of the same part.
     """
-    largest: NDArray[np.float64] = np.stack([shares_of(control).value for control in controls]).max((0, 2))
+    largest: NDArray[np.float64] = shares_of(control).value.max(1)
     names = np.array([source.part for source in sources])
     out = np.empty_like(largest)
     for name in np.unique(names):
@@ -87,14 +86,14 @@ def random_shares(controls: Sequence[PullSums], sources: Sources) -> NDArray[np.
     return out
 
 
-def source_table(part: KindLayout, sums: PullSums, controls: Sequence[PullSums], sources: Sources) -> pd.DataFrame:
+def source_table(part: KindLayout, sums: PullSums, control: PullSums | None, sources: Sources) -> pd.DataFrame:
     """Return the shares of the sources of the heads of a kind as `sources.parquet`, without replacements.
 
     The largest `MOST_SOURCES` of a head and side have rows; the others are summed.
     """
     shares = shares_of(sums)
     pulls = ratio_interval(sums.totals, sums.inputs[:, :, None], scale="real")
-    random = random_shares(controls, sources) if controls else None
+    random = None if control is None else random_shares(control, sources)
     inputs = sums.inputs.sum(0).astype(np.int64)
     rows: list[dict[str, Any]] = []
     for layer, head, keys in np.ndindex(pulls.value.shape):

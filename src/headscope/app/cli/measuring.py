@@ -11,7 +11,9 @@ from headscope.app.run_arguments import WantedFiles, in_order, options_taken, po
 from headscope.declarations.analysis import Analysis, Command
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
+from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
+from headscope.installing import load
 
 
 def command_of(
@@ -47,6 +49,9 @@ def command_of(
             return
         if command.models:
             values |= named_models(command, typed, values)
+        if command.on_text and values[command.on_text_with]:
+            show(answer_on_text(command, values))
+            return
         files = pop_files(analysis, command.files, values)
         shown = {option.name: values.pop(option.name) for option in command.shown}
         out, quiet = values.pop("out", None), values.pop("quiet")
@@ -59,6 +64,24 @@ def command_of(
 
     run.__doc__ = command.help
     return run
+
+
+def answer_on_text(command: Command, values: Mapping[str, Any]) -> Iterable[Any]:
+    """Return the lines of a command that answers for a single text.
+
+    Args:
+        command: command with `on_text`.
+        values: values of all options.
+
+    Raises:
+        OptionError: no text was typed.
+    """
+    text = " ".join([*(values["files"] or ()), *(values["text"] or ())])
+    if not text:
+        raise OptionError(f'give a text in quotes, as headscope {command.name} "The cat sat." --{command.on_text_with}')
+    names = ("model", *LOADING, *(option.name for option in command.shown))
+    lines: Iterable[Any] = load(command.on_text)(text, **{name: values[name] for name in names if name in values})
+    return lines
 
 
 def named_models(command: Command, typed: Sequence[str], values: Mapping[str, Any]) -> dict[str, str]:

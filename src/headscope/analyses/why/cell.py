@@ -1,0 +1,128 @@
+"""Why a token attends to another: the sources of a single score, above the mean score of its row."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+
+from headscope.analyses.why.parts import label_of
+from headscope.analyses.why.pulls import SIDES, accounts_of
+from headscope.analyses.why.source import PullSource
+from headscope.attention.head_id import HeadId
+from headscope.attention.interventions.intervention import NoTiles
+from headscope.attention.model.tap import AttentionCall
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.segment import Segment
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.errors import OptionError
+from headscope.models.anatomy import Anatomy, CallSite
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreSources:
+    """The sources of one score.
+
+    Attributes:
+        head: the head.
+        query, key: 0-based positions of the tokens.
+        weight: attention weight.
+        above_mean: score above the mean score of the row's visible keys, nats.
+        sources: a row for each side and source, the largest part first: `side`, `source` and `nats`; on each side they
+            sum to `above_mean`.
+    """
+
+    head: HeadId
+    query: int
+    key: int
+    weight: float
+    above_mean: float
+    sources: pd.DataFrame
+
+
+@dataclass(eq=False, repr=False)
+class ScoreSource(PullSource):
+    """Run a model over a segment, and decompose one score.
+
+    Args:
+        model, anatomy, vocabulary, batches: as `PullSource` takes them.
+        head: the head.
+        query, key: 0-based positions of the tokens.
+    """
+
+    _: KW_ONLY
+    head: HeadId
+    query: int
+    key: int
+
+    def __post_init__(self) -> None:
+        self.found: ScoreSources | None = None
+        self._opened = False
+        super().__post_init__()
+        self._opened = True
+
+    def tile_of(self, tile: AttentionTile, call: AttentionCall, site: CallSite) -> AttentionTile:
+        """Decompose the score if the tile is of the head's layer."""
+        layer, head = self.head.position
+        if not self._opened or (site.kind, site.layer) != (self.head.kind, layer):
+            return tile if self._opened else super().tile_of(tile, call, site)
+        weights, visible = tile.weights[0], tile.visibility.visible[0, self.query]
+        if not visible[self.key]:
+            raise OptionError(
+                f"token {self.query + 1} does not see token {self.key + 1} in head {self.head}; choose an earlier key"
+            )
+        tilt = torch.zeros_like(weights)[None]
+        tilt[0, head, self.query, self.key] = 1.0
+        tilt[0, head, self.query] -= visible / visible.sum()
+        with torch.enable_grad():
+            accounts = accounts_of(self.scores(call, site), tilt, self.index)[head, 0]
+        names = [label_of(source) for source in self.index]
+        parts = [
+            pd.DataFrame({"side": side, "source": names, "nats": values.numpy()})
+            for side, values in zip(SIDES, accounts, strict=True)
+        ]
+        table = pd.concat([part[part["nats"] != 0] for part in parts], ignore_index=True)
+        order = np.lexsort((-table["nats"].abs(), table["side"].map(SIDES.index)))
+        self.found = ScoreSources(
+            head=self.head,
+            query=self.query,
+            key=self.key,
+            weight=float(weights[head, self.query, self.key]),
+            above_mean=float(accounts[0].sum()),
+            sources=table.iloc[order].reset_index(drop=True),
+        )
+        return tile
+
+
+def score_sources(
+    model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, segment: Segment, *, head: HeadId, query: int, key: int
+) -> ScoreSources:
+    """Decompose the score of a query and a key of one head, above the mean score of the row, by source.
+
+    The part of a source d of the key is `q_i . (k_j^d - mean_j k_j^d)` times the factor of the scores; that of a source
+    c of the query `q_i^c . (k_j - mean_j k_j)`.
+
+    Args:
+        model: a transformers model.
+        anatomy: result of `examine`.
+        vocabulary: vocabulary of the tokenizer.
+        segment: the input.
+        head: the head.
+        query, key: 0-based positions of the tokens.
+
+    Raises:
+        ModelError: the sources of the model's scores are not known.
+        OptionError: the model has no such head, or the query does not see the key.
+    """
+    sizes = {part.kind: part for part in anatomy.layout}
+    part = sizes.get(head.kind)
+    if part is None or head.layer > part.layers or head.head > part.heads:
+        known = " and ".join(f"{each.layers} x {each.heads} {each.kind} heads" for each in anatomy.layout)
+        raise OptionError(f"there is no head {head}; the model has {known}")
+    source = ScoreSource(model, anatomy, vocabulary, (), head=head, query=query, key=key)
+    source.over([segment], source.begun(NoTiles()))
+    assert source.found is not None
+    return source.found
