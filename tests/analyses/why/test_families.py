@@ -17,13 +17,16 @@ from headscope.attention.scan import scan
 from headscope.errors import ModelError
 from headscope.models.forward_inputs import weights_in
 from support.inputs import CLS, SEP, eager_maps, forward_inputs, made_up_segments, vocabulary
-from support.pull_models import FAMILIES, REFUSED, pull_anatomy, pull_model
+from support.pull_models import ALIKE, FAMILIES, REFUSED, pull_anatomy, pull_model
 from support.pulls_by_loop import accounts_by_loop, pulls_by_loop
 from support.sources_by_hand import layers_by_hand, looked_at, turned
 from support.tiny_models import shared_tiny_model, tiny_model
 
 SEGMENTS = made_up_segments(2, seed=5, longest=12)
 SHARE = 1e-4  # of the largest score
+each_family = pytest.mark.parametrize(
+    "family", [pytest.param(family, marks=[pytest.mark.slow] * (family in ALIKE)) for family in FAMILIES]
+)
 BY_HAND = {"bert": "bert", "gpt2": "gpt2", "llama": "llama", "llama_biases": "llama", "qwen3": "qwen3", "t5": "t5"}
 
 
@@ -82,7 +85,7 @@ def seen_scores(family, number):
             yield kind, layer, weights, np.log(np.where(visible, weights, 1.0)), visible
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each_family
 def test_sources_sum_to_the_scores(family, monkeypatch):
     """Of one key above another, in a random row of each head."""
     rng, drawn = np.random.default_rng(0), []
@@ -112,19 +115,18 @@ def test_sources_sum_to_the_scores(family, monkeypatch):
             np.testing.assert_allclose(found, expected, atol=SHARE * np.abs(scores).max(), err_msg=f"{kind} {layer}")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each_family
 def test_both_accounts_sum_to_the_pull(family):
-    for number in range(len(SEGMENTS)):
-        accounts = measured(family, number)
-        for kind, layer, weights, scores, visible in seen_scores(family, number):
-            expected = pulls_by_loop(weights, scores, visible, sinks_of(family, number, kind))
-            assert np.abs(expected).max() > 0.03
-            for side in range(2):
-                found = accounts[kind][layer, :, :, side].sum(-1)
-                np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(scores).max(), err_msg=f"{kind} {layer}")
+    accounts = measured(family, 0)
+    for kind, layer, weights, scores, visible in seen_scores(family, 0):
+        expected = pulls_by_loop(weights, scores, visible, sinks_of(family, 0, kind))
+        assert np.abs(expected).max() > 0.03
+        for side in range(2):
+            found = accounts[kind][layer, :, :, side].sum(-1)
+            np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(scores).max(), err_msg=f"{kind} {layer}")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each_family
 def test_every_head_and_mlp_below_is_a_source_and_none_above(family):
     accounts, anatomy = measured(family, 0), pull_anatomy(family)
     heads = {part.kind: part.heads for part in anatomy.layout}
