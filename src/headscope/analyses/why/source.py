@@ -31,9 +31,9 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class PullTile(AttentionTile):
-    """All rows of a layer on one input, with the pulls of its heads."""
+    """All rows of a layer, with the pulls of its heads on each input."""
 
-    pulls: HeadPulls = field(repr=False)
+    pulls: tuple[HeadPulls, ...] = field(repr=False)
 
 
 class PullSource(SegmentSource):
@@ -137,7 +137,7 @@ class PullSource(SegmentSource):
         with torch.enable_grad():
             scores = self.scores(call, site)
             pulls = head_pulls(scores, tile.weights[0], tile.visibility.visible[0], tile.keys.classes[0], self.index)
-        return PullTile(**named_fields(tile), pulls=pulls)
+        return PullTile(**named_fields(tile), pulls=(pulls,))
 
     def scores(self, call: AttentionCall, site: CallSite) -> Scores:
         """Return the scores of a call, with its queries and keys as functions of what the layer reads.
