@@ -2,7 +2,7 @@
 
 import functools
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,7 @@ from headscope.analyses.stats.compute import stats_table
 from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.gold_arcs import ArcTable, DependencyOptions
+from headscope.analyses.why.sums import PatchAccumulator, PullAccumulator
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.trees.tree import TAGS
@@ -160,6 +161,17 @@ def joint_frame(losses) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["of", "value"])
 
 
+def sums_frame(results) -> pd.DataFrame:
+    """Every sum over documents of each kind, by name."""
+    rows = [
+        (kind, each.name, str(at), float(value))
+        for kind, sums in results.items()
+        for each in fields(sums)
+        for at, value in np.ndenumerate(getattr(sums, each.name).sum(0))
+    ]
+    return pd.DataFrame(rows, columns=["kind", "name", "place", "value"])
+
+
 def effects_frame(results) -> pd.DataFrame:
     """Every effect with its interval, and the spread over documents."""
     rows = [(result.kind, str(at), value) for result in results for at, value in np.ndenumerate(result.spread)]
@@ -248,6 +260,8 @@ FAMILY = {
     "divergence": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS), divergence_frame),
     # So little may be held that of most segments some rows are drawn.
     "divergence_sampled": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS, limit=1000), divergence_frame),
+    "pulls": (PullAccumulator, sums_frame),
+    "patches": (lambda layout: PatchAccumulator(layout, most=2), sums_frame),
     # Made without a layout: the scan tells it.
     "docs": (lambda layout: accumulator_of_the_docs()(), values_frame),
     "largest": (lambda layout: Largest(), totals_frame),
@@ -509,9 +523,9 @@ def by_model(family: str, side: str, size: int) -> dict[str, pd.DataFrame]:
     anatomy = shared_anatomy(family)
     segments = dressed(7, seed=9, longest=15)
     groups = [segments[i : i + size] for i in range(0, len(segments), size)]
-    # Gradients and effects have sources, and such tests, of their own.
+    # Gradients, effects, pulls and patches have sources, and such tests, of their own.
     every = all_of(anatomy.layout).items()
-    accumulators = {name: one for name, one in every if not one.needs & {"gradient", "effects"}}
+    accumulators = {name: one for name, one in every if not one.needs & {"gradient", "effects", "pulls", "patches"}}
     source = ModelSource(model, anatomy, vocab, groups, padding_side=side)
     scan(source, list(accumulators.values()))
     return {name: answer(name, accumulator) for name, accumulator in accumulators.items()}

@@ -1,10 +1,14 @@
 """Attention made by hand, fed as a source of tiles."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from headscope.analyses.why.patching import Patches, PatchTile
+from headscope.analyses.why.pulls import HeadPulls, sources_of
+from headscope.analyses.why.source import PullTile
 from headscope.attention.interventions.outcome import HeadEffects
 from headscope.attention.output_norms import OutputNorms
 from headscope.attention.tile import AttentionTile, HeadVectors
@@ -13,6 +17,11 @@ from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout
 from support.inputs import vocabulary
+
+
+@dataclass(frozen=True, kw_only=True)
+class PulledTile(PullTile, PatchTile):
+    """A tile with pulls and with what changes by path patching."""
 
 
 class HandMadeSource:
@@ -65,6 +74,22 @@ class HandMadeSource:
             attribution=torch.stack([torch.sin(2 * heads), heads, 2 * heads], dim=-1),
         )
 
+    def tile_of(self, full: torch.Tensor, valid: torch.Tensor, needs: Set[str], **parts: object) -> AttentionTile:
+        """A tile; where pulls and patches are needed, they depend on a layer's whole weights alone."""
+        if not needs & {"pulls", "patches"}:
+            return AttentionTile(**parts)
+        pulls, patches = [], []
+        for weights, tokens in zip(torch.nan_to_num(full).square().sum((2, 3)), valid.sum(1).tolist(), strict=True):
+            both, heads = (2, 2), len(weights)
+            sources = len(sources_of(self.layout))
+            accounts = torch.sin(weights[:, None] * torch.arange(1, 4 * sources + 1)).reshape(heads, *both, sources)
+            has_rows = (True, tokens > 5)
+            pulls.append(HeadPulls(total=accounts[:, :, 1].sum(-1), accounts=accounts, has_rows=has_rows))
+            few = accounts[..., :2]
+            moved = torch.where(few > 0.5, torch.nan, few)
+            patches.append(Patches(moved=moved[:, 0], pairs=moved[:, 1], pull=weights))
+        return PulledTile(**parts, pulls=tuple(pulls), patches=tuple(patches))
+
     @staticmethod
     def written_of(weights: torch.Tensor, ids: torch.Tensor, rows: slice) -> OutputNorms:
         """What is written, from a tile's weights and the tokens alone; padding holds rubbish here too."""
@@ -116,7 +141,10 @@ class HandMadeSource:
                     tile_weights = full[:, :, rows].clone()
                     self.fed.append(tile_weights)
                     consumer.update(
-                        AttentionTile(
+                        self.tile_of(
+                            full,
+                            info.valid,
+                            needs,
                             kind=self.kind,
                             layer=layer,
                             start=rows.start,

@@ -1,7 +1,5 @@
 """The parts of a tensor: what each source of a model's stream contributes to it; computed when they are first read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -103,11 +101,11 @@ class Parts:
         zero = largest.new_zeros(())
         return torch.stack([found.get(source, zero).expand_as(largest) for source in sources])
 
-    def mapped(self, function: Callable[[Tensor], Tensor]) -> Parts:
+    def mapped(self, function: Callable[[Tensor], Tensor]) -> "Parts":
         """Return the parts after a linear function of blocks `[source, ...]`."""
         return Parts({sources: Block(_later(function, block)) for sources, block in self.blocks.items()})
 
-    def with_block(self, sources: Sources, make: Callable[[], Tensor]) -> Parts:
+    def with_block(self, sources: Sources, make: Callable[[], Tensor]) -> "Parts":
         """Return these parts and those of further sources; a block of the same sources is added to."""
         return added(self, Parts({sources: Block(make)}))
 

@@ -51,9 +51,9 @@ class Patches:
 
 @dataclass(frozen=True, kw_only=True)
 class PatchTile(AttentionTile):
-    """All rows of a layer on one input, with what changes by path patching."""
+    """All rows of a layer, with what changes by path patching on each input."""
 
-    patches: Patches = field(repr=False)
+    patches: tuple[Patches, ...] = field(repr=False)
 
 
 @dataclass(eq=False, repr=False)
@@ -113,7 +113,7 @@ class PatchSource(PullSource):
         visible, classes = tile.visibility.visible[0], tile.keys.classes[0]
         measured = self._measured[site.kind, site.layer]
         patches = _patches(call, measured, tile.weights[0], visible, classes, self.most)
-        return PatchTile(**named_fields(tile), patches=patches)
+        return PatchTile(**named_fields(tile), patches=(patches,))
 
 
 def _needed(heads: Sequence[tuple[Sources, Sources]]) -> Iterator[Source]:

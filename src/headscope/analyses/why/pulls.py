@@ -161,17 +161,17 @@ def tilts(
         The weights of the scores, whose sum over rows and keys is the pull; and whether there was any row.
     """
     sink = torch.isin(classes, torch.tensor([KeyClass.CLS, KeyClass.SEP], dtype=classes.dtype, device=classes.device))
-    out, has_rows = [], []
+    out, has_rows, tiny = [], [], torch.finfo(weights.dtype).tiny
     for name in KEYS:
         counted = visible & ~sink if name == NON_SINK else visible
         counted = counted & (counted.sum(-1, keepdim=True) > 1)
         attention = torch.where(counted, weights, 0.0)
         mass = attention.sum(-1, keepdim=True)
-        uniform = counted / counted.sum(-1, keepdim=True).clamp(min=1)
+        uniform = counted.to(weights) / counted.sum(-1, keepdim=True).clamp(min=1)
         used = counted.any(-1, keepdim=True)
         rows = mass if name == NON_SINK else used.expand_as(mass).to(weights)
-        tilt = (attention / mass.clamp(min=1e-30) - uniform) * rows
-        out.append(torch.where(counted, tilt, 0.0) / rows.sum(1, keepdim=True).clamp(min=1e-30))
+        tilt = (attention / mass.clamp(min=tiny) - uniform) * rows
+        out.append(torch.where(counted, tilt, 0.0) / rows.sum(1, keepdim=True).clamp(min=tiny))
         has_rows.append(bool(used.any()))
     return torch.stack(out), (has_rows[0], has_rows[1])
 

@@ -31,9 +31,9 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class PullTile(AttentionTile):
-    """All rows of a layer on one input, with the pulls of its heads."""
+    """All rows of a layer, with the pulls of its heads on each input."""
 
-    pulls: HeadPulls = field(repr=False)
+    pulls: tuple[HeadPulls, ...] = field(repr=False)
 
 
 class PullSource(SegmentSource):
@@ -97,9 +97,11 @@ class PullSource(SegmentSource):
         with self.tracing.paused():
             values = [*arguments, *named.values()]
             self._inputs: list[tuple[Tensor, Parts]] = []
+            self._replaced: list[tuple[Tensor, Parts]] = []
             for index, value in enumerate(values):
                 if (parts := parts_of(value)) is not None:
                     values[index] = set_parts(value.view_as(value), self.at_input(run, site, value, parts))
+                    self._replaced.append((values[index], parts))
         return tuple(values[: len(arguments)]), dict(zip(named, values[len(arguments) :], strict=True))
 
     def at_input(self, run: ModelPass, site: CallSite, value: Tensor, parts: Parts) -> Parts:
@@ -126,6 +128,8 @@ class PullSource(SegmentSource):
             tile = run.tile(site, visibility, given_weights=weights)
             run.consumer.update(self.tile_of(tile, call, site))
             self.tracing.layer = site.kind, site.layer
+            for value, parts in self._replaced:  # a module may add what it read to its output, as in ALBERT
+                set_parts(value, parts)
             return with_heads(output, site, kept=self.tracing.kept)
 
     def tile_of(self, tile: AttentionTile, call: AttentionCall, site: CallSite) -> AttentionTile:
@@ -133,7 +137,7 @@ class PullSource(SegmentSource):
         with torch.enable_grad():
             scores = self.scores(call, site)
             pulls = head_pulls(scores, tile.weights[0], tile.visibility.visible[0], tile.keys.classes[0], self.index)
-        return PullTile(**named_fields(tile), pulls=pulls)
+        return PullTile(**named_fields(tile), pulls=(pulls,))
 
     def scores(self, call: AttentionCall, site: CallSite) -> Scores:
         """Return the scores of a call, with its queries and keys as functions of what the layer reads.

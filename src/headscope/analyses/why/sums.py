@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from headscope.analyses.why.patching import PatchTile
@@ -14,7 +15,7 @@ from headscope.analyses.why.pulls import KEYS, SIDES, sources_of
 from headscope.analyses.why.source import PullTile
 from headscope.attention.tile import AttentionTile
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.accumulator import Accumulator, Span
 from headscope.statistics.sums.kept import Declared, counted, summed
 
 
@@ -45,6 +46,7 @@ class PullAccumulator(Accumulator):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"pulls"})
+    span: ClassVar[Span] = "layer"
 
     def declare(self) -> Declared:
         """Declare sums over inputs, and numbers of inputs; the order of sources is that of `sources_of`."""
@@ -57,7 +59,8 @@ class PullAccumulator(Accumulator):
     def update(self, tile: AttentionTile) -> None:
         """Add the pulls of a layer's heads on an input."""
         if isinstance(tile, PullTile):
-            self.add(tile, account=tile.pulls.accounts[None], n_inputs=np.array([tile.pulls.has_rows]))
+            accounts = torch.stack([pulls.accounts for pulls in tile.pulls])
+            self.add(tile, account=accounts, n_inputs=np.array([pulls.has_rows for pulls in tile.pulls]))
 
     def compute(self) -> dict[str, PullSums]:
         """Return the sums of each kind."""
@@ -96,6 +99,7 @@ class PatchAccumulator(Accumulator):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"patches"})
+    span: ClassVar[Span] = "layer"
     parameters: ClassVar[tuple[str, ...]] = ("most",)
 
     def __init__(self, layout: Sequence[KindLayout] | None = None, *, most: int) -> None:
@@ -116,13 +120,15 @@ class PatchAccumulator(Accumulator):
     def update(self, tile: AttentionTile) -> None:
         """Add the changes of a layer's heads on an input."""
         if isinstance(tile, PatchTile):
-            patches = tile.patches
+            moved, pairs, pulls = (
+                torch.stack([getattr(patches, name) for patches in tile.patches]) for name in ("moved", "pairs", "pull")
+            )
             self.add(
                 tile,
-                moved=patches.moved[None].nan_to_num(0.0),
-                n_moved=patches.moved[None].isfinite(),
-                pairs=patches.pairs[None].nan_to_num(0.0),
-                pulls=patches.pull[None],
+                moved=moved.nan_to_num(0.0),
+                n_moved=moved.isfinite(),
+                pairs=pairs.nan_to_num(0.0),
+                pulls=pulls,
                 n_inputs=1,
             )
 

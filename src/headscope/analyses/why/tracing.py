@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import torch
@@ -291,9 +292,9 @@ def _linear_map(func: Any, args: Any, kwargs: Any, result: Any) -> list[Parts] |
 
             return torch.vmap(call)(*blocks)
 
-        whole = Block(compute)
+        once = cache(compute)
         for number, output in enumerate(outputs):
-            output[sources] = Block(lambda whole=whole, number=number: whole.tensor[number]) if several else whole  # type: ignore[misc]
+            output[sources] = Block(lambda once=once, number=number: once()[number] if several else once())  # type: ignore[misc]
     return [Parts(output) for output in outputs]
 
 
