@@ -39,7 +39,7 @@ class Kept:
     def update(self, tile):
         if tile.layer == LAYER:
             assert isinstance(tile, PatchTile)
-            self.patches.append(tile.patches)
+            self.patches += tile.patches
 
     def end(self, batch):
         pass

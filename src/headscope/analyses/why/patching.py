@@ -4,8 +4,6 @@ The source's part of what the layer reads is replaced by its mean over tokens of
 documents; all other parts, and the norms on the way, stay as they were. Only this head's queries (or keys) change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import KW_ONLY, dataclass, field
 

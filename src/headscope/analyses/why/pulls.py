@@ -6,8 +6,6 @@ sum over pairs of sources, one of the query and one of the key, and so is the pu
 the account of the query, summed over the query's the account of the key.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -61,8 +59,8 @@ class Side:
         read: parts of what the layer reads, `[source, 1, token, model]`.
     """
 
-    vectors: Float[Tensor, "head token width"]
-    image: Float[Tensor, "head token width"]
+    vectors: Tensor
+    image: Tensor
     probe: Tensor
     others: Parts
     read: Parts
@@ -72,14 +70,14 @@ class Side:
         """The sum of all parts of the vectors."""
         return self.image.detach() + (self.others.sum()[0] if self.others.blocks else 0)
 
-    def accounts(self, factors: Float[Tensor, "*many head token width"]) -> Iterator[tuple[Sources, Tensor]]:
+    def accounts(self, factors: Tensor) -> Iterator[tuple[Sources, Tensor]]:
         """Yield the inner products of the parts of each source with some factors, `[source, *many]`.
 
         The factors are led back through the linear function once, and then multiplied with the parts of what the layer
         reads, so that no part is projected.
 
         Args:
-            factors: tensors of the shape of `vectors`.
+            factors: tensors of the shape of `vectors`, `[*many, head, token, width]`.
         """
         many = factors.shape[:-3]
         (led_back,) = torch.autograd.grad(
@@ -117,8 +115,8 @@ class Scores:
         summed = self.products(self.queries.summed, self.keys.summed)
         return float((exact - summed).abs().max() / exact.abs().max().clamp(min=1e-30))
 
-    def products(self, queries: Tensor, keys: Tensor) -> Float[Tensor, "head query key"]:
-        """Return scaled products of queries and the keys of their group, without the position bias."""
+    def products(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Return scaled products of queries and keys, `[head, query, key]`, without the position bias."""
         return self.scaling * queries @ by_head(keys, len(queries)).transpose(1, 2)
 
 
