@@ -8,6 +8,7 @@ import pytest
 from headscope.analyses.why.source import PullSource
 from headscope.analyses.why.sums import PullAccumulator
 from headscope.attention.scan import scan
+from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
 from support.pull_models import pull_anatomy, pull_model
 
@@ -50,6 +51,16 @@ def test_batches_order_and_merging_change_nothing():
     half = PullAccumulator.from_state(summed(SEGMENTS[2:]).state())
     half.merge(summed(SEGMENTS[:2]))
     assert_same(half.compute(), whole.compute())
+
+
+def test_a_layer_in_several_tiles_is_added_once():
+    found = []
+    for height in (None, 2):
+        source = HandMadeSource(SEGMENTS, random_map, height=height)
+        sums = PullAccumulator(source.layout)
+        scan(source, [sums])
+        found.append(sums.compute())
+    assert_same(*found)
 
 
 def test_an_input_without_rows_does_not_count():
