@@ -13,7 +13,7 @@ from headscope.analyses.why.parts import Source, Sources
 from headscope.analyses.why.patching import Chosen
 from headscope.analyses.why.pulls import ALL, KEYS, NON_SINK, SIDES
 from headscope.analyses.why.sums import PatchSums, PullSums
-from headscope.analyses.why.tables import LEAST_PULL, MOST_SOURCES, OTHERS, SOURCES
+from headscope.analyses.why.tables import ABOVE_RANDOM, LEAST_ABOVE, LEAST_PULL, MOST_SOURCES, OTHERS, SOURCES
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import Interval, ratio_interval
 from headscope.statistics.inference.significance import passing
@@ -100,7 +100,7 @@ def source_table(part: KindLayout, sums: PullSums, control: PullSums | None, sou
         if not inputs[layer, keys]:
             continue
         tested = random is not None and pulls.low[layer, head, keys] > LEAST_PULL
-        established = _established(sums, layer, head, keys, random) if tested else None
+        verdicts = established(sums, random, layer, head, keys) if random is not None and tested else None
         for side, name in enumerate(SIDES):
             at = layer, head, keys, side
             place = {"kind": part.kind, "layer": layer + 1, "head": head + 1, "keys": KEYS[keys], "side": name}
@@ -113,7 +113,7 @@ def source_table(part: KindLayout, sums: PullSums, control: PullSums | None, sou
                     "share": shares.value[at][index], "ci_low": shares.low[at][index],
                     "ci_high": shares.high[at][index],
                     "random": np.nan if random is None else random[layer, keys, side, index],
-                    "established": None if established is None else established[side, index],
+                    "established": None if verdicts is None else verdicts[side, index],
                     "n_inputs": inputs[layer, keys],
                 })  # fmt: skip
             rest = accounts[:, order[len(named) :]].sum(1)
@@ -128,18 +128,25 @@ def source_table(part: KindLayout, sums: PullSums, control: PullSums | None, sou
     return _typed(table.assign(moved=np.nan, moved_ci_low=np.nan, moved_ci_high=np.nan, n_replaced=np.nan))
 
 
-def _established(
-    sums: PullSums, layer: int, head: int, keys: int, random: NDArray[np.float64] | None
-) -> NDArray[np.object_]:
-    """Return whether each source of a head is above random weights, `[SIDES, source]`; None where it is not tested."""
-    assert random is not None
+def established(sums: PullSums, random: NDArray[np.float64], layer: int, head: int, keys: int) -> NDArray[np.object_]:
+    """Test whether the share of each source of a head lies above random weights, at a false discovery rate of 5%.
+
+    Args:
+        sums: sums of the kind.
+        random: result of `random_shares`.
+        layer, head, keys: indices of the head, and of the keys in `KEYS`.
+
+    Returns:
+        True or False, `[SIDES, source]`; None where it is not tested.
+    """
     accounts, totals = sums.accounts[:, layer, head, keys], sums.totals[:, layer, head, keys]
     occurs = accounts.any(0)
 
     def interval_at(confidence: float) -> Interval:
         return ratio_interval(accounts[:, occurs], totals[:, None], scale="real", confidence=confidence)
 
-    threshold = random[layer, keys][occurs]
+    largest = random[layer, keys][occurs]
+    threshold = largest + np.maximum(ABOVE_RANDOM * largest, LEAST_ABOVE)
     out = np.full(occurs.shape, None, dtype=object)
     out[occurs] = passing(interval_at, lambda interval: interval.low > threshold)
     return out

@@ -8,6 +8,9 @@ from headscope.statistics.tables.table_schema import Column, TableSchema
 
 LEAST_PULL = 0.1
 """Pull in nats below which nothing is said about a head's sources: it attends almost evenly."""
+ABOVE_RANDOM, LEAST_ABOVE = 0.25, 0.03
+"""An established share lies above the largest of random weights by a quarter of it, and by 3 points: the largest share
+varies by up to that much between seeds (`benchmarks/why_worlds.py`)."""
 MOST_SOURCES = 32
 """Number of sources of a head and side with a row of their own, by size; the rest is summed."""
 OTHERS = "others"
@@ -67,8 +70,8 @@ SOURCES = TableSchema(
         ),
         Column(
             "established",
-            "whether the interval of the share lies above `random`, at a false discovery rate of 5% over the sources "
-            "of the head",
+            f"whether the interval of the share lies above `random` by {100 * ABOVE_RANDOM:g}% of it and by "
+            f"{100 * LEAST_ABOVE:g} points, at a false discovery rate of 5% over the sources of the head",
             "boolean",
             missing=f"no controls, fewer than 10 documents, a pull not above {LEAST_PULL:g} nats, or `{OTHERS}`",
         ),
