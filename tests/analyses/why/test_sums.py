@@ -1,5 +1,6 @@
 """Sums of pulls over a text: a mean over rows of each input, and the same however inputs are grouped."""
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +16,14 @@ from support.pull_models import pull_anatomy, pull_model
 SEGMENTS = made_up_segments(4, seed=3, longest=9, documents=3)
 
 
+@functools.cache
+def bert_source():
+    return PullSource(pull_model("bert"), pull_anatomy("bert"), vocabulary(), [])
+
+
 def summed(*batches):
-    source = PullSource(pull_model("t5"), pull_anatomy("t5"), vocabulary(), batches)
+    source = bert_source()
+    source.batches = batches
     sums = PullAccumulator(source.layout)
     scan(source, [sums])
     return sums
