@@ -27,7 +27,18 @@ CONFIGS = {**tiny_models.CONFIGS, **causal_models.CONFIGS, **EXTRA}
 REFUSED = sorted(family for family, path in tiny_models.PATHS.items() if path == "fallback")
 FAMILIES = sorted(set(CONFIGS) - set(REFUSED))
 # Their layers are built as those of another family.
-ALIKE = ("camembert", "distilbert", "electra", "mixtral", "phi3", "roberta", "starcoder2", "xlm-roberta")
+ALIKE = (
+    "camembert",
+    "distilbert",
+    "electra",
+    "mistral",
+    "mixtral",
+    "opt",
+    "phi3",
+    "roberta",
+    "starcoder2",
+    "xlm-roberta",
+)
 
 
 @functools.cache

@@ -31,12 +31,20 @@ BY_HAND = {"bert": "bert", "gpt2": "gpt2", "llama": "llama", "llama_biases": "ll
 
 
 @functools.cache
-def measured(family, number):
+def source_of(family):
+    return PullSource(pull_model(family), pull_anatomy(family), vocabulary(), [])
+
+
+def accounts_of(family, number):
     """The accounts of one input by kind, `[layer, head, KEYS, SIDES, source]`."""
-    source = PullSource(pull_model(family), pull_anatomy(family), vocabulary(), [[SEGMENTS[number]]])
+    source = source_of(family)
+    source.batches = [[SEGMENTS[number]]]
     sums = PullAccumulator(source.layout)
     scan(source, [sums])
     return {kind: each.accounts.sum(0) for kind, each in sums.compute().items()}
+
+
+measured = functools.cache(accounts_of)
 
 
 @functools.cache
@@ -100,12 +108,9 @@ def test_sources_sum_to_the_scores(family, monkeypatch):
         drawn.append(factors.double().numpy())
         return factors, (True, True)
 
-    source = PullSource(pull_model(family), pull_anatomy(family), vocabulary(), [[SEGMENTS[0]]])
+    source_of(family)  # which reads a short input first
     monkeypatch.setattr(pulls, "tilts", pick)
-    drawn.clear()
-    sums = PullAccumulator(source.layout)
-    scan(source, [sums])
-    accounts = {kind: each.accounts.sum(0) for kind, each in sums.compute().items()}
+    accounts = accounts_of(family, 0)
     order = [(site.kind, site.layer) for site in pull_anatomy(family).calls if site is not None]
     factors = dict(zip(order, drawn, strict=True))
     for kind, layer, _, scores, _ in seen_scores(family, 0):

@@ -185,15 +185,15 @@ def by_hand(weights, scores):
 
 
 def test_a_pull_worked_by_hand():
-    """All keys: row 0 (-1/4, 1/4) on (4, 8), row 1 (-2/15, -2/15, 4/15) on (3, 6, 12), a mean of 1 and 2.
+    """All keys: row 0 (-1/4, 1/4) on (4, 12), row 1 (-2/15, -2/15, 4/15) on (3, 6, 12), and 2 in both rows.
 
     Off the separator row 0 sees a single key, and row 1 has 1/4 and 3/4 on 6 and 12: 10.5 less the mean 9.
     """
-    pulls = by_hand(WEIGHTS, [[4.0, 8.0, 99.0], [3.0, 6.0, 12.0]])
-    np.testing.assert_allclose(pulls.total.numpy(), [[1.5, 1.5]])
+    pulls = by_hand(WEIGHTS, [[4.0, 12.0, 99.0], [3.0, 6.0, 12.0]])
+    np.testing.assert_allclose(pulls.total.numpy(), [[2.0, 1.5]])
     assert pulls.has_rows == (True, True)
-    np.testing.assert_allclose(pulls.accounts[0, :, 0, INDEX[TOKEN]].numpy(), [1.5, 1.5])
-    np.testing.assert_allclose(pulls.accounts[0, :, 1, INDEX[POSITION]].numpy(), [1.5, 1.5])
+    np.testing.assert_allclose(pulls.accounts[0, :, 0, INDEX[TOKEN]].numpy(), [2.0, 1.5])
+    np.testing.assert_allclose(pulls.accounts[0, :, 1, INDEX[POSITION]].numpy(), [2.0, 1.5])
     assert not pulls.accounts[0, :, 1, INDEX[TOKEN]].any()
     assert not pulls.accounts[0, :, 0, INDEX[POSITION]].any()
 

@@ -1,5 +1,6 @@
 """Sums of pulls over a text: a mean over rows of each input, and the same however inputs are grouped."""
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -8,14 +9,21 @@ import pytest
 from headscope.analyses.why.source import PullSource
 from headscope.analyses.why.sums import PullAccumulator
 from headscope.attention.scan import scan
+from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
 from support.pull_models import pull_anatomy, pull_model
 
 SEGMENTS = made_up_segments(4, seed=3, longest=9, documents=3)
 
 
+@functools.cache
+def bert_source():
+    return PullSource(pull_model("bert"), pull_anatomy("bert"), vocabulary(), [])
+
+
 def summed(*batches):
-    source = PullSource(pull_model("t5"), pull_anatomy("t5"), vocabulary(), batches)
+    source = bert_source()
+    source.batches = batches
     sums = PullAccumulator(source.layout)
     scan(source, [sums])
     return sums
@@ -50,6 +58,16 @@ def test_batches_order_and_merging_change_nothing():
     half = PullAccumulator.from_state(summed(SEGMENTS[2:]).state())
     half.merge(summed(SEGMENTS[:2]))
     assert_same(half.compute(), whole.compute())
+
+
+def test_a_layer_in_several_tiles_is_added_once():
+    found = []
+    for height in (None, 2):
+        source = HandMadeSource(SEGMENTS, random_map, height=height)
+        sums = PullAccumulator(source.layout)
+        scan(source, [sums])
+        found.append(sums.compute())
+    assert_same(*found)
 
 
 def test_an_input_without_rows_does_not_count():

@@ -1,0 +1,42 @@
+"""Defects of the analysis of what draws heads."""
+
+from .defect import defect
+
+_PULL = "analyses/why/test_pulls.py::test_a_pull_worked_by_hand"
+_ACCOUNTS = "analyses/why/test_pulls.py::test_accounts_are_those_of_the_definition"
+_MASS = "analyses/why/test_pulls.py::test_rows_count_as_much_as_they_attend_off_the_sink"
+_BY_HAND = "analyses/why/test_families.py::test_each_source_has_what_plain_loops_over_modules_find"
+_NAMES = "analyses/why/test_families.py::test_every_head_and_mlp_below_is_a_source_and_none_above"
+_SCORES = "analyses/why/test_families.py::test_sources_sum_to_the_scores"
+
+ANALYSES_WHY = [
+    defect("analyses/why/pulls.py", "(attention / mass.clamp(min=tiny) - uniform)",
+        "(uniform - attention / mass.clamp(min=tiny))", _PULL),
+    defect("analyses/why/pulls.py", "((scores.queries, read_keys), (scores.keys, read_queries))",
+        "((scores.keys, read_queries), (scores.queries, read_keys))", _PULL),
+    defect("analyses/why/pulls.py", "scores.scaling * values", "values", _ACCOUNTS),
+    defect("analyses/why/pulls.py", "at_head * len(part.vectors) // heads",
+        "(at_head * len(part.vectors) // heads + 1) % len(part.vectors)", _ACCOUNTS),
+    defect("analyses/why/pulls.py", "keys.repeat_interleave(shared, dim=-3)", "torch.cat([keys] * shared, dim=-3)",
+        _ACCOUNTS),
+    defect("analyses/why/pulls.py", "[KeyClass.CLS, KeyClass.SEP]", "[KeyClass.CLS]", _PULL),
+    defect("analyses/why/pulls.py", "rows = mass if name == NON_SINK else", "rows = mass if name == ALL else", _MASS),
+    defect("analyses/why/pulls.py", "counted.sum(-1, keepdim=True) > 1", "counted.sum(-1, keepdim=True) > 0",
+        "analyses/why/test_pulls.py::test_tilts_are_those_of_the_definition"),
+    defect("analyses/why/pulls.py", "(tilt * scores.bias).sum((2, 3))", "(weights * scores.bias).sum((1, 2))",
+        "analyses/why/test_pulls.py::test_what_is_added_to_all_keys_of_a_row_draws_to_none"),
+    defect("analyses/why/sums.py", 'frozenset({"pulls"})\n    span: ClassVar[Span] = "layer"',
+        'frozenset({"pulls"})\n    span: ClassVar[Span] = "rows"',
+        "analyses/why/test_sums.py::test_a_layer_in_several_tiles_is_added_once"),
+    defect("analyses/why/source.py", "set_parts(value, parts)\n", "pass\n", f"{_NAMES}[albert]"),
+    defect("analyses/why/source.py", "read = parts if number == 0 else", "read = parts if parts else",
+        f"{_BY_HAND}[t5]"),
+    defect("analyses/why/tracing.py", "scaled.addcmul_(block.mean(-1, keepdim=True), factor, value=-1)", "pass",
+        f"{_BY_HAND}[bert]"),
+    defect("analyses/why/tracing.py", "mapped.with_block((constant,), lambda: bias.reshape",
+        "mapped.with_block((constant,), lambda: 2 * bias.reshape", f"{_SCORES}[bert]"),
+    defect("analyses/why/tracing.py", "OUTPUT_BIAS if from_heads else BIAS", "BIAS", f"{_BY_HAND}[gpt2]"),
+    defect("analyses/why/tracing.py", '"segment" if "type" in last else "token"', '"token"', f"{_BY_HAND}[bert]"),
+    defect("analyses/why/tracing.py", 'Source("mlp", kind, layer)', 'Source("mlp", kind, max(layer - 1, 0))',
+        f"{_NAMES}[llama]"),
+]  # fmt: skip
