@@ -68,7 +68,7 @@ class Command:
             folder for their page, and returns lines to print.
         of_several: values of options of such runs, by name.
         on_text: `module:function` that answers for a single text, if the display option `on_text_with` is typed: it
-            gets the text, the display options and those that load the model, and returns lines to print.
+            gets the text as the model read it (`OneText`) and the display options, and returns lines to print.
         on_text_with: name of that display option.
     """
 

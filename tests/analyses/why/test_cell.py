@@ -7,7 +7,8 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.app.score_sources import score_sources
+from headscope.analyses.why.cell_terminal import bars, text_sources
+from headscope.app.one_text import read_text
 from headscope.errors import HeadscopeError
 
 TEXT = "The cat sat on the mat. The dog saw it."
@@ -27,9 +28,9 @@ def test_sources_sum_to_the_score(package, head):
     folder = str(package.folder())
     layer, number = (int(part) - 1 for part in head.split("-"))
     weights, logs = plain_scores(folder, layer, number)
-    wrong = []
+    wrong, read = [], read_text(TEXT, model=folder)
     for query, key in ((6, 3), (9, 8), (4, 4)):
-        found = score_sources(TEXT, head=head, query=str(query + 1), key=str(key + 1), model=folder)
+        found = text_sources(read, head=head, query=str(query + 1), key=str(key + 1))
         visible = slice(0, query + 1) if package is headscope_decoder else slice(None)
         # The logarithms of weights are the scores, but for a constant of the row.
         expected = float(logs[query, key] - logs[query, visible].mean())
@@ -44,7 +45,7 @@ def test_sources_sum_to_the_score(package, head):
 
 def test_the_induction_head_reads_the_previous_token_head():
     text = "The quick brown fox saw a dog. The quick brown fox ran."
-    found = score_sources(text, head="2-8", query="14", key="5", model="headscope-decoder")
+    found = text_sources(read_text(text, model="headscope-decoder"), head="2-8", query="14", key="5")
     first = found.sources.groupby("side").head(1).set_index("side")["source"]
     assert first.to_dict() == {"query": "1-2", "key": "1-1"}
     assert found.weight > 0.9
@@ -59,10 +60,10 @@ def test_messages():
         ("2-8", "cat", "."): "--key: '.' is at positions ",
         ("2-8", "2", "9"): "token 2 does not see token 9 in head 2-8; choose an earlier key",
     }
-    wrong = []
+    wrong, read = [], read_text(TEXT, model="headscope-decoder")
     for (head, query, key), message in cases.items():
         try:
-            score_sources(TEXT, head=head, query=query, key=key, model="headscope-decoder")
+            list(bars(read, head=head, query=query, key=key))
         except HeadscopeError as error:
             if not str(error).startswith(message):
                 wrong.append((message, str(error)))

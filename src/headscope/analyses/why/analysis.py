@@ -40,7 +40,7 @@ ANALYSIS = Analysis(
             "and each source has a share in it. The strongest sources are replaced to see how the attention changes."
         ),
         shown=(_HEADS, _HEAD, _QUERY, _KEY),
-        on_text="app.score_sources:bars",
+        on_text="cell_terminal:bars",
         on_text_with="query",
     ),
     head_measures=(

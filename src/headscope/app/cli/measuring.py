@@ -13,7 +13,6 @@ from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
-from headscope.installing import load
 
 
 def command_of(
@@ -50,7 +49,7 @@ def command_of(
         if command.models:
             values |= named_models(command, typed, values)
         if command.on_text and values[command.on_text_with]:
-            show(answer_on_text(command, values))
+            show(answer_on_text(analysis, command, values))
             return
         files = pop_files(analysis, command.files, values)
         shown = {option.name: values.pop(option.name) for option in command.shown}
@@ -66,10 +65,11 @@ def command_of(
     return run
 
 
-def answer_on_text(command: Command, values: Mapping[str, Any]) -> Iterable[Any]:
+def answer_on_text(analysis: Analysis, command: Command, values: Mapping[str, Any]) -> Iterable[Any]:
     """Return the lines of a command that answers for a single text.
 
     Args:
+        analysis: analysis that declares the command.
         command: command with `on_text`.
         values: values of all options.
 
@@ -79,8 +79,11 @@ def answer_on_text(command: Command, values: Mapping[str, Any]) -> Iterable[Any]
     text = " ".join([*(values["files"] or ()), *(values["text"] or ())])
     if not text:
         raise OptionError(f'give a text in quotes, as headscope {command.name} "The cat sat." --{command.on_text_with}')
-    names = ("model", *LOADING, *(option.name for option in command.shown))
-    lines: Iterable[Any] = load(command.on_text)(text, **{name: values[name] for name in names if name in values})
+    from headscope.app.one_text import read_text
+
+    loading = {name: values[name] for name in ("model", *LOADING) if name in values}
+    shown = {option.name: values[option.name] for option in command.shown}
+    lines: Iterable[Any] = analysis.load(command.on_text)(read_text(text, **loading), **shown)
     return lines
 
 

@@ -1,42 +1,38 @@
-"""The sources of a single score of a text that the user gives: in Python, and as bars in a terminal."""
+"""The sources of a single score in a terminal: a sentence, and a bar for each source of the key and of the query."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from headscope.analyses.why.cell import ScoreSources, score_sources
 from headscope.attention.head_id import HeadId
-from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
 from headscope.present.page_tables import Grid
 from headscope.present.words import plain
 
-if TYPE_CHECKING:
-    from headscope.analyses.why.cell import ScoreSources
-    from headscope.views.snapshot.attention_snapshot import Axis
-
 MOST_LINES = 12
-"""Number of sources of a side that a terminal shows; the rest is summed."""
+"""Number of sources of a side that have a line; the rest is summed."""
 _WIDTH = 30  # characters of the longest bar
 
 
-def score_sources(
-    text: str, *, head: str, query: str, key: str, model: Any = None, text_b: str | None = None, **loading: Any
-) -> ScoreSources:
-    """Implement `hs.score_sources`, with options that were checked.
+def bars(text: Any, *, head: str = "", query: str = "", key: str = "", **_: Any) -> Iterator[Grid | str]:
+    """Yield the sources of a score as lines and bars.
+
+    Args:
+        text: text as a model read it: `reader`, `segment` and `axes`.
+        head: the head, as `2-8`.
+        query, key: the tokens; see `position_of`.
 
     Raises:
-        HeadscopeError: the model, the text, the head or a token is invalid.
+        OptionError: an option is missing, or the head or a token does not exist.
     """
-    return _decomposed(text, head=head, query=query, key=key, model=model, text_b=text_b, **loading)[0]
-
-
-def bars(text: str, **options: Any) -> Iterator[Grid | str]:
-    """Yield the sources of a score as lines and bars for a terminal, with the arguments of `score_sources`."""
-    found, query, key = _decomposed(text, **options)
+    found = text_sources(text, head=head, query=query, key=key)
+    queries, keys = text.axes(found.head.kind)
+    query, key = _name(found.query, queries), _name(found.key, keys)
     yield (
         f"Head {found.head} gives {100 * found.weight:.1f}% of the attention of {query} to {key}; the score is "
-        f"{found.above_mean:+.2f} nats above the mean of its row."
+        f"{abs(found.above_mean):.2f} nats {'above' if found.above_mean >= 0 else 'below'} the mean of its row."
     )
     largest = float(found.sources["nats"].abs().max())
     for side, name in (("key", key), ("query", query)):
@@ -56,24 +52,11 @@ def bars(text: str, **options: Any) -> Iterator[Grid | str]:
         )
 
 
-def _decomposed(
-    text: str,
-    *,
-    head: str | None,
-    query: str | None,
-    key: str | None,
-    model: Any = None,
-    text_b: str | None = None,
-    **loading: Any,
-) -> tuple[ScoreSources, str, str]:
-    """Return the sources of a score, and the names of the query and the key."""
-    from headscope.analyses.why.cell import score_sources as decompose
-    from headscope.views.snapshot.model_input import ReadingRequest, read
-    from headscope.views.snapshot.snapshot_of import reader_of
-
+def text_sources(text: Any, *, head: str, query: str, key: str) -> ScoreSources:
+    """Return the sources of a score of a text, with the arguments of `bars`."""
     if not head or not query or not key:
         raise OptionError("a single score needs a head, a query and a key; give --head 2-8 --query WORD --key WORD")
-    reader = reader_of(model, **{name: value for name, value in loading.items() if name in LOADING})
+    reader = text.reader
     kinds = [part.kind for part in reader.anatomy.layout]
     try:
         named = HeadId.parse(head, kind=kinds[0])
@@ -81,30 +64,25 @@ def _decomposed(
         raise OptionError(f"--head: {error}") from error
     if named.kind not in kinds:
         raise OptionError(f"--head: {reader.loaded.name} has no {named.kind} attention, only {' and '.join(kinds)}")
-    reading = read(
-        reader.loaded,
-        reader.encoder,
-        reader.anatomy,
-        ReadingRequest(text=text, text_b=text_b),
-        target_encoder=reader.target_encoder,
-    )
-    queries, keys = reading.sides(named.kind)
-    at_query = position_of(query, queries.axis, "query")
-    at_key = position_of(key, (keys or queries).axis, "key")
-    found = decompose(
+    queries, keys = text.axes(named.kind)
+    return score_sources(
         reader.model,
         reader.anatomy,
         reader.encoder.vocabulary,
-        reading.source.segment,
+        text.segment,
         head=named,
-        query=at_query,
-        key=at_key,
+        query=position_of(query, queries, "query"),
+        key=position_of(key, keys, "key"),
     )
-    return found, _name(at_query, queries.axis), _name(at_key, (keys or queries).axis)
 
 
-def position_of(wanted: str, axis: Axis, side: str) -> int:
+def position_of(wanted: str, axis: Any, side: str) -> int:
     """Return the 0-based position of a token, from its text, the word that it ends, or its position from 1.
+
+    Args:
+        wanted: text or position.
+        axis: the tokens, with `tokens`, `words` and `word_text`.
+        side: `query` or `key`.
 
     Raises:
         OptionError: no token or several match; the message lists the positions.
@@ -125,5 +103,5 @@ def position_of(wanted: str, axis: Axis, side: str) -> int:
     raise OptionError(f"--{side}: {wanted!r} is at positions {positions}; give one of these numbers")
 
 
-def _name(position: int, axis: Axis) -> str:
+def _name(position: int, axis: Any) -> str:
     return f"{plain(axis.tokens[position].strip())!r} (token {position + 1})"
