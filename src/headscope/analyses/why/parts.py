@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -72,12 +73,26 @@ class Block:
             self._tensor, self._make = self._make(), None
         return self._tensor
 
+    @cached_property
+    def sum(self) -> Tensor:
+        """The sum of the parts, computed once."""
+        return self.tensor.sum(0)
+
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of a tensor: blocks of sources whose sum is the tensor."""
+    """The parts of a tensor: blocks of sources whose sum is the tensor.
+
+    Attributes:
+        blocks: parts of each group of sources.
+        origin: other parts, and the linear function of blocks `[source, ...]` that made these from them, but for
+            `constants`; None if these are not known.
+        constants: parts that were added after that function.
+    """
 
     blocks: Mapping[Sources, Block] = field(default_factory=dict)
+    origin: "tuple[Parts, Callable[[Tensor], Tensor]] | None" = None
+    constants: Mapping[Sources, Block] = field(default_factory=dict)
 
     @property
     def sources(self) -> Sources:
@@ -86,7 +101,7 @@ class Parts:
 
     def sum(self) -> Tensor:
         """Return the sum of the parts."""
-        sums = [block.tensor.sum(0) for block in self.blocks.values()]
+        sums = [block.sum for block in self.blocks.values()]
         return sum(sums[1:], start=sums[0])
 
     def of(self, sources: Sources) -> Tensor:
@@ -103,11 +118,19 @@ class Parts:
 
     def mapped(self, function: Callable[[Tensor], Tensor]) -> "Parts":
         """Return the parts after a linear function of blocks `[source, ...]`."""
-        return Parts({sources: Block(_later(function, block)) for sources, block in self.blocks.items()})
+        origin, before = self.origin or (self, None)
+        composed = function if before is None else lambda block: function(before(block))
+        blocks, constants = (
+            {sources: Block(_later(function, block)) for sources, block in each.items()}
+            for each in (self.blocks, self.constants)
+        )
+        return Parts(blocks, (origin, composed), constants)
 
-    def with_block(self, sources: Sources, make: Callable[[], Tensor]) -> "Parts":
-        """Return these parts and those of further sources; a block of the same sources is added to."""
-        return added(self, Parts({sources: Block(make)}))
+    def with_constant(self, source: Source, make: Callable[[], Tensor]) -> "Parts":
+        """Return these parts and a constant, `[1, ...]`."""
+        constant = Parts({(source,): Block(make)})
+        blocks, constants = (added(Parts(each), constant).blocks for each in (self.blocks, self.constants))
+        return Parts(blocks, self.origin, constants)
 
 
 def _later(function: Callable[[Tensor], Tensor], block: Block) -> Callable[[], Tensor]:

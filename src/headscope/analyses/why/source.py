@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.analyses.why.parts import Block, Parts, Source, parts_of, set_parts
+from headscope.analyses.why.parts import Block, Parts, Source, added, parts_of, set_parts
 from headscope.analyses.why.pulls import ENCODER, HeadPulls, Scores, Side, head_pulls, sources_of
 from headscope.analyses.why.tracing import Tracing
 from headscope.attention.interventions.intervention import NoTiles
@@ -113,12 +113,14 @@ class PullSource(SegmentSource):
             value: the input, `[1, token, model]`.
             parts: parts of the input.
         """
-        summed = parts.sum().expand_as(value)[None].clone().requires_grad_(True)
+        # Where a norm made the input, the parts before it are read, so that none goes through the norm.
+        read, function = parts.origin or (parts, None)
+        summed = read.sum().expand_as(value)[None].clone().requires_grad_(True)
         number = len(self._inputs)
         # What cross attention reads of the encoder is one source.
-        read = parts if number == 0 else Parts({(ENCODER,): Block(lambda: summed.detach())})
-        self._inputs.append((summed, read))
-        return Parts({(Source("read", head=number),): Block(lambda: summed)})
+        self._inputs.append((summed, read if number == 0 else Parts({(ENCODER,): Block(lambda: summed.detach())})))
+        block = Block(lambda: summed if function is None else function(summed))
+        return added(Parts({(Source("read", head=number),): block}), Parts(parts.constants))
 
     def _listen(self, run: ModelPass, call: AttentionCall, site: CallSite) -> Tensor:
         """Pass on the tile of a layer, and return the layer's output with each head as a source."""

@@ -80,6 +80,8 @@ class Tracing(TorchFunctionMode):
         if self._paused or not isinstance(result, Tensor | tuple | list):
             return result
         name = getattr(func, "__name__", "")
+        if name in _COPY and args and result is args[0]:
+            return result
         if name == "embedding" and isinstance(result, Tensor):
             return self._embedded(result, args, kwargs)
         leaves, _ = tree_flatten((args, kwargs))
@@ -190,7 +192,7 @@ def _linear(read: Tensor, weight: Tensor, bias: Tensor | None) -> list[Parts] | 
         return [mapped]
     constant = OUTPUT_BIAS if from_heads else BIAS
     axes = read.ndim - 1
-    return [mapped.with_block((constant,), lambda: bias.reshape(1, *(1,) * axes, -1))]
+    return [mapped.with_constant(constant, lambda: bias.reshape(1, *(1,) * axes, -1))]
 
 
 def _projected(heads: Tensor, weight: Tensor) -> Tensor:
@@ -250,7 +252,7 @@ def _normed(name: str, args: Any, kwargs: Any, result: Tensor) -> list[Parts] | 
     behind = parts.mapped(normed)
     if bias is not None:
         axes = read.ndim - 1
-        behind = behind.with_block((BIAS,), lambda: bias.reshape(1, *(1,) * axes, -1))
+        behind = behind.with_constant(BIAS, lambda: bias.reshape(1, *(1,) * axes, -1))
     return [behind]
 
 
@@ -298,6 +300,8 @@ def _linear_map(func: Any, args: Any, kwargs: Any, result: Any) -> list[Parts] |
     return [Parts(output) for output in outputs]
 
 
+_COPY = frozenset({"to", "float", "double", "half", "bfloat16", "type_as", "type", "contiguous", "cpu"})
+"""Functions that return their argument itself if there is nothing to do."""
 _PLUS = frozenset({"add", "__add__", "__radd__", "__iadd__", "add_"})
 _ADD = _PLUS | {"sub", "__sub__", "__rsub__", "__isub__", "sub_", "subtract"}
 _DIVIDE = frozenset({"div", "__truediv__", "__div__", "true_divide", "__itruediv__", "div_"})
