@@ -115,7 +115,8 @@ class PullSource(SegmentSource):
         """
         # Where a norm made the input, the parts before it are read, so that none goes through the norm.
         read, function = parts.origin or (parts, None)
-        summed = read.sum().expand_as(value)[None].clone().requires_grad_(True)
+        summed = read.sum()
+        summed = summed.expand(*value.shape[:-1], summed.shape[-1])[None].clone().requires_grad_(True)
         number = len(self._inputs)
         # What cross attention reads of the encoder is one source.
         self._inputs.append((summed, read if number == 0 else Parts({(ENCODER,): Block(lambda: summed.detach())})))
