@@ -78,6 +78,7 @@ class World:
             vectors=image.detach() + bias,
             image=image,
             probe=probe,
+            steps=(),
             others=Parts({(BIAS,): Block(lambda: bias[None, None])}),
             read=parts,
         )
@@ -172,7 +173,7 @@ def by_hand(weights, scores):
     def side(source, vectors):
         parts = Parts({(source,): Block(lambda: torch.from_numpy(vectors)[None, None])})
         probe = parts.sum()[None].requires_grad_(True)
-        return Side(vectors=probe.detach()[0], image=probe[0] * 1, probe=probe, others=Parts(), read=parts)
+        return Side(vectors=probe.detach()[0], image=probe[0] * 1, probe=probe, steps=(), others=Parts(), read=parts)
 
     made = Scores(queries=side(TOKEN, np.array(scores)), keys=side(POSITION, keys), scaling=1.0)
     return head_pulls(

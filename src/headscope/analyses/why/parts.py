@@ -152,6 +152,35 @@ def _sum(blocks: list[Block]) -> Block:
     return Block(lambda: sum((block.tensor for block in blocks[1:]), start=blocks[0].tensor))
 
 
+STEPS = "_headscope_steps"
+"""Attribute of a tensor whose projections are noted: the list that they are added to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A projection of what a layer reads, at which the graph of queries and keys is cut.
+
+    Attributes:
+        read: its input, `[1, 1, token, model]`.
+        out: its output, to which the graph leads, `[1, 1, token, width]`.
+        weight: its matrix, `[width, model]`.
+    """
+
+    read: Tensor
+    out: Tensor
+    weight: Tensor
+
+
+def through_own_columns(values: Tensor, matrix: Tensor) -> Tensor:
+    """Return `values @ matrix` for values `[many, ..., column]`, each of which is 0 outside columns of its own."""
+    out = values.new_empty(*values.shape[:-1], matrix.shape[1])
+    for value, product in zip(values, out, strict=True):
+        columns = value.flatten(0, -2).any(0).nonzero()
+        own = slice(int(columns[0]), int(columns[-1]) + 1) if len(columns) else slice(0, 0)
+        torch.matmul(value[..., own], matrix[own], out=product)
+    return out
+
+
 def parts_of(tensor: Any) -> Parts | None:
     """Return the parts of a tensor; None if they are not known."""
     return getattr(tensor, "_headscope_parts", None)

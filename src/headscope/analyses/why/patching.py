@@ -97,7 +97,7 @@ class PatchSource(PullSource):
         """Return the parts of the sources that a layer needs, and their replacements once the means are fitted."""
         if not self._measured:
             return super().at_input(run, site, value, parts)
-        number, self._inputs = len(self._inputs), [*self._inputs, (value, parts)]
+        number, self._inputs = len(self._inputs), [*self._inputs, (value, parts, [])]
         if number:
             return Parts()  # what cross attention reads of the encoder is not replaced
         return self.means.at_input(site, parts, run.queries(site).classes[0])

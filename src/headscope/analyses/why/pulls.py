@@ -8,12 +8,13 @@ the account of the query, summed over the query's the account of the key.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
-from headscope.analyses.why.parts import BIAS, Parts, Source, Sources
+from headscope.analyses.why.parts import BIAS, Parts, Source, Sources, Step, through_own_columns
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 
@@ -55,6 +56,8 @@ class Side:
         image: the same, computed from the sum of the parts of `read`, with the graph of that function, without
             constants.
         probe: the sum of the parts of `read`, `[1, 1, token, model]`, to which the graph of `image` leads.
+        steps: projections of `probe`, or of a linear function of it, at which the graph of `image` is cut; none if it
+            leads to the probe.
         others: further parts of the vectors, such as the bias of the projection, `[source, 1, head, token, width]`.
         read: parts of what the layer reads, `[source, 1, token, model]`.
     """
@@ -62,6 +65,7 @@ class Side:
     vectors: Tensor
     image: Tensor
     probe: Tensor
+    steps: Sequence[Step]
     others: Parts
     read: Parts
 
@@ -80,16 +84,33 @@ class Side:
             factors: tensors of the shape of `vectors`, `[*many, head, token, width]`.
         """
         many = factors.shape[:-3]
-        (led_back,) = torch.autograd.grad(
-            self.image, self.probe, factors.flatten(0, -4), retain_graph=True, is_grads_batched=True
-        )
-        flat = led_back.flatten(1).T
+        flat = self._led_back(factors.flatten(0, -4)).flatten(1).T
         for sources, block in self.read.blocks.items():
             tokens = self.probe.shape[1:]
             yield sources, (block.tensor.expand(-1, *tokens).flatten(1) @ flat).reshape(-1, *many)
         for sources, block in self.others.blocks.items():
             tensor = block.tensor.expand(-1, 1, *self.vectors.shape)[:, 0]
             yield sources, torch.einsum("chtw,...htw->c...", tensor, factors)
+
+    def _led_back(self, factors: Tensor) -> Tensor:
+        """Return the gradient of the products of factors and vectors by the probe, `[many, 1, 1, token, model]`."""
+
+        def gradients(of: Tensor, by: Sequence[Tensor], factors: Tensor) -> Sequence[Tensor | None]:
+            return torch.autograd.grad(of, by, factors, retain_graph=True, is_grads_batched=True, allow_unused=True)
+
+        if not self.steps:
+            (direct,) = gradients(self.image, [self.probe], factors)
+            assert direct is not None
+            return direct
+        found = zip(self.steps, gradients(self.image, [step.out for step in self.steps], factors), strict=True)
+        at_read = [through_own_columns(each, step.weight) for step, each in found if each is not None]
+        summed = sum(at_read[1:], start=at_read[0])
+        read = self.steps[0].read
+        if read is self.probe:
+            return summed
+        (led_back,) = gradients(read, [self.probe], summed)
+        assert led_back is not None
+        return led_back
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +134,12 @@ class Scores:
         """The largest difference between a score and the sum of its parts, relative to the largest score."""
         exact = self.products(self.queries.vectors, self.keys.vectors)
         summed = self.products(self.queries.summed, self.keys.summed)
-        return float((exact - summed).abs().max() / exact.abs().max().clamp(min=1e-30))
+        return float((exact - summed).abs().max()) / self.largest
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest score, in size."""
+        return max(float(self.products(self.queries.vectors, self.keys.vectors).abs().max()), 1e-30)
 
     def products(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Return scaled products of queries and keys, `[head, query, key]`, without the position bias."""

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.analyses.why.parts import Block, Parts, Source, added, parts_of, set_parts
+from headscope.analyses.why.parts import STEPS, Block, Parts, Source, Step, added, parts_of, set_parts
 from headscope.analyses.why.pulls import ENCODER, HeadPulls, Scores, Side, head_pulls, sources_of
 from headscope.analyses.why.tracing import Tracing
 from headscope.attention.interventions.intervention import NoTiles
@@ -96,7 +96,7 @@ class PullSource(SegmentSource):
             return None
         with self.tracing.paused():
             values = [*arguments, *named.values()]
-            self._inputs: list[tuple[Tensor, Parts]] = []
+            self._inputs: list[tuple[Tensor, Parts, list[Step]]] = []
             self._replaced: list[tuple[Tensor, Parts]] = []
             for index, value in enumerate(values):
                 if (parts := parts_of(value)) is not None:
@@ -119,9 +119,17 @@ class PullSource(SegmentSource):
         summed = summed.expand(*value.shape[:-1], summed.shape[-1])[None].clone().requires_grad_(True)
         number = len(self._inputs)
         # What cross attention reads of the encoder is one source.
-        self._inputs.append((summed, read if number == 0 else Parts({(ENCODER,): Block(lambda: summed.detach())})))
-        block = Block(lambda: summed if function is None else function(summed))
-        return added(Parts({(Source("read", head=number),): block}), Parts(parts.constants))
+        if number:
+            read = Parts({(ENCODER,): Block(lambda: summed.detach())})
+        steps: list[Step] = []
+        self._inputs.append((summed, read, steps))
+
+        def followed() -> Tensor:
+            tensor = summed if function is None else function(summed)
+            setattr(tensor, STEPS, steps)
+            return tensor
+
+        return added(Parts({(Source("read", head=number),): Block(followed)}), Parts(parts.constants))
 
     def _listen(self, run: ModelPass, call: AttentionCall, site: CallSite) -> Tensor:
         """Pass on the tile of a layer, and return the layer's output with each head as a source."""
@@ -140,6 +148,9 @@ class PullSource(SegmentSource):
         with torch.enable_grad():
             scores = self.scores(call, site)
             pulls = head_pulls(scores, tile.weights[0], tile.visibility.visible[0], tile.keys.classes[0], self.index)
+        query, key = pulls.accounts.sum(-1).unbind(-1)
+        if (query - key).abs().max() > TOLERANCE * scores.largest:
+            raise self._unknown(site, "the parts of its queries and those of its keys have different sums")
         return PullTile(**named_fields(tile), pulls=(pulls,))
 
     def scores(self, call: AttentionCall, site: CallSite) -> Scores:
@@ -164,11 +175,12 @@ class PullSource(SegmentSource):
         read = next((source for source in parts.sources if source.part == "read"), None) if parts else None
         if parts is None or read is None:
             raise self._unknown(site, "its queries or keys are not linear in the stream")
-        probe, of_input = self._inputs[read.head]
+        probe, of_input, steps = self._inputs[read.head]
         return Side(
             vectors=vectors[0],
             image=parts.of((read,)).expand(1, *vectors.shape)[0, 0],
             probe=probe,
+            steps=steps,
             others=Parts({sources: block for sources, block in parts.blocks.items() if read not in sources}),
             read=of_input,
         )

@@ -22,14 +22,17 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from headscope.analyses.why.parts import (
     BIAS,
     OUTPUT_BIAS,
+    STEPS,
     Block,
     Part,
     Parts,
     Source,
     Sources,
+    Step,
     added,
     parts_of,
     set_parts,
+    through_own_columns,
 )
 
 
@@ -187,7 +190,17 @@ def _linear(read: Tensor, weight: Tensor, bias: Tensor | None) -> list[Parts] | 
     if parts is None or _is_derived(weight):
         return None
     from_heads = _only_heads(parts.sources)
-    mapped = parts.mapped(lambda block: (_projected if from_heads else functional.linear)(block, weight))
+
+    def projected(block: Tensor) -> Tensor:
+        if from_heads:
+            return _projected(block, weight)
+        out = functional.linear(block, weight)
+        if (steps := getattr(block, STEPS, None)) is not None:
+            out = out.detach().requires_grad_(True)
+            steps.append(Step(read=block, out=out, weight=weight))
+        return out
+
+    mapped = parts.mapped(projected)
     if bias is None:
         return [mapped]
     constant = OUTPUT_BIAS if from_heads else BIAS
@@ -197,12 +210,7 @@ def _linear(read: Tensor, weight: Tensor, bias: Tensor | None) -> list[Parts] | 
 
 def _projected(heads: Tensor, weight: Tensor) -> Tensor:
     """Return the outputs of single heads through the output projection: a head's part is 0 outside its own columns."""
-    out = heads.new_empty(*heads.shape[:-1], len(weight))
-    for part, projected in zip(heads, out, strict=True):
-        columns = part.flatten(0, -2).any(0).nonzero()
-        own = slice(int(columns[0]), int(columns[-1]) + 1) if len(columns) else slice(0, 0)
-        torch.matmul(part[..., own], weight[:, own].T, out=projected)
-    return out
+    return through_own_columns(heads, weight.T)
 
 
 def _multiplied(args: Any, *, inverse: bool) -> list[Parts] | None:
