@@ -33,6 +33,8 @@ _DRAWING_SECONDS = 0.65
 """Approximate seconds for drawing a stage's figures and its part of the page."""
 _SENTENCES, _WORDS = 500, 18_000
 """Numbers of sentences and of words that the costs of stages over annotated corpora are of."""
+_HEADS = 72
+"""Number of heads that the costs of computations on heads are of."""
 
 
 def watched_stages(
@@ -54,6 +56,7 @@ def watched_stages(
         of_text=[n for n, stage in enumerate(stages) if measured[n] and "text" in stage.corpora],
         tokens=lambda: int(run.facts()["counts"]["tokens"]),
         drawing=_DRAWING_SECONDS * len(stages) * further,
+        of_heads=[stage.head_cost * _heads(run) / _HEADS * left for stage, left in zip(stages, measured)],
     )
     steps = len(stages) + further
     for index, stage in enumerate(stages):
@@ -73,6 +76,11 @@ def _cost(stage: Stage, run: Run) -> float:
     elif corpora is not None and "coreference" in stage.corpora:
         share = min(corpora.coreference.words, limit * run.options.max_length) / _WORDS
     return stage.cost * share + stage.control_cost * (run.options.controls or 0)
+
+
+def _heads(run: Run) -> int:
+    """Return the number of heads."""
+    return sum(part.layers * part.heads for part in run.layout)
 
 
 def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:

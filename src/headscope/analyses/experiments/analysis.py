@@ -12,7 +12,7 @@ ANALYSIS = Analysis(
         # heads.
         Stage(
             name="experiments",
-            cost=5,
+            cost=3,
             control_cost=1,
             measure="compute:ExperimentsMeasurement",
             corpora=("text",),

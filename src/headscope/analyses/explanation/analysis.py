@@ -41,7 +41,8 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="explanation",
-            cost=23,
+            cost=1,
+            head_cost=16,
             measure="compute:ExplanationMeasurement",
             corpora=("text",),
             optional_corpora=("treebank", "coreference"),
