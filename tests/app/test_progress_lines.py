@@ -138,7 +138,7 @@ def test_the_first_estimate_follows_controls_and_annotated_corpora():
         (3, 500, ("syntax",)): 2 + 3,
         (2, 20, ("coref",)): 5 * 20 * 128 / 18_000 + 2,
         (2, 500, ("behaviors",)): 2 * 2,
-        (1, 500, ("explanation",)): 1 + 16,
+        (1, 500, ("explanation",)): 1 + 12,
     }
     wrong = []
     for (controls, limit, names), expected in cases.items():

@@ -42,7 +42,7 @@ ANALYSIS = Analysis(
         Stage(
             name="explanation",
             cost=1,
-            head_cost=16,
+            head_cost=12,
             measure="compute:ExplanationMeasurement",
             corpora=("text",),
             optional_corpora=("treebank", "coreference"),
