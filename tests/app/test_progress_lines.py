@@ -101,6 +101,27 @@ def test_the_time_left_follows_the_machine_and_the_text(speed, inputs, limit):
         assert told[2] == pytest.approx(sum(seconds) + drawing, rel=0.5)
 
 
+def test_what_depends_on_heads_takes_no_longer_with_a_slow_model():
+    """A model eight times as slow: the second step's 20 seconds are fits to its heads, the third's 2 are passes."""
+    now, read = 0.0, 0
+    time_left = TimeLeft(
+        [0.0, 0.0, 2.0],
+        passes=[0, 0, 0],
+        of_text=[0],
+        of_heads=[0.0, 20.0, 0.0],
+        tokens=lambda: read,
+        drawing=5.0,
+        clock=lambda: now,
+        processor=lambda: now,
+    )
+    now = 8 * 0.0005 * 7300
+    read = 7300
+    time_left.seconds(0, Progress("reading heads", 0, None, 64, 64, now))
+    assert time_left.seconds(1, Progress("next")) == pytest.approx(20 + 8 * 2 + 5, rel=0.2)
+    now += 20
+    assert time_left.seconds(2, Progress("next")) == pytest.approx(8 * 2 + 5, rel=0.2)
+
+
 @pytest.mark.parametrize(("share", "expected"), [(1.0, 10.0), (2.0, 10.0), (0.5, 20.0), (0.01, 40.0)])
 def test_drawing_takes_longer_where_processors_are_shared(share, expected):
     now = 0.0
@@ -116,7 +137,8 @@ def test_the_first_estimate_follows_controls_and_annotated_corpora():
         (1, 50, ("syntax",)): 2 * 50 / 500 + 1,
         (3, 500, ("syntax",)): 2 + 3,
         (2, 20, ("coref",)): 5 * 20 * 128 / 18_000 + 2,
-        (2, 500, ("behaviors",)): 3 * 2,
+        (2, 500, ("behaviors",)): 2 * 2,
+        (1, 500, ("explanation",)): 1 + 12,
     }
     wrong = []
     for (controls, limit, names), expected in cases.items():

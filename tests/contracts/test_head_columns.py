@@ -35,6 +35,7 @@ NO_MEASURE = {
     "explanation_groups": "groups of features, which differ between heads",
     "explanation_examples": "sentences",
     "measure_changes": "statistics of two models",
+    "compare_groups": "groups of features, which differ between heads",
 }
 # Numbers that stand beside a measure.
 BESIDE = {"uniform", "ci_low", "ci_high", "q_value", "reachable"}

@@ -63,6 +63,7 @@ def prepared(base, *, documents):
         shuffled=True,
         max_length=64,
         include=("pca", "effects"),
+        measures=("explanation",),
     )
     return prepare(options)
 

@@ -15,7 +15,7 @@ from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.prepared_run import prepare, prepare_model_run
 from headscope.present.study import open_study
 from headscope.running.parts import PART, check_options, check_parts, read_part_number, read_parts, write_part
-from headscope.running.stages import measurement_of, stages_of, text_scan
+from headscope.running.stages import measurement_of, shared_scans, stages_of
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS, Part
@@ -167,10 +167,14 @@ def test_a_part_that_was_killed_goes_on_with_its_shards(asked, folders, tmp_path
     assert {path.name: path.read_bytes() for path in (out / SHARDS).iterdir()} == whole
     # What several stages lack of a shard of text is computed once.
     run = prepare_model_run(asked)
-    text = {f"{stage.name}.trained" for stage in scanning_stages() if text_scan(stage, run) is not None}
+    shared = {
+        f"{stage.name}.{scan.name}": name
+        for stage in scanning_stages()
+        for name, scan in shared_scans(stage, run).items()
+    }
     lacking = [name.split(".") for name in whole.keys() - kept]
     scans = [(f"{stage}.{scan}", number) for stage, scan, number, _ in lacking]
-    assert len(computed) == len({("text" if scan in text else scan, number) for scan, number in scans})
+    assert len(computed) == len({(shared.get(scan, scan), number) for scan, number in scans})
     assert left_behind(out) == []
 
 

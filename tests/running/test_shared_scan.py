@@ -144,6 +144,25 @@ def test_nothing_is_read_twice(asked, tmp_path, read):
     assert len(models) == 2  # importance's, with its head, reads the same text with tokens masked
 
 
+def test_random_weights_read_the_same_sample_once_for_all(asked):
+    """Behaviors and explanations draw the same inputs for the first control."""
+    run = prepare(replace(asked, stages=("behaviors", "explanation"), controls=2))
+    runner, number = scan_runner(run), [0, 0]
+    plain = type(run).over
+
+    def counted(self, *given, control=None, **more):
+        if control is not None:
+            number[control] += 1
+        return plain(self, *given, control=control, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(run), "over", counted)
+        sums = {name: runner.run(name, measurement_of(STAGES[name], run).scans()) for name in run.options.stages}
+    assert number == [1, 1]
+    assert all(set(of_stage) >= {"trained", "control-0"} for of_stage in sums.values())
+    assert sums["explanation"]["control-0"][0].compute()["encoder"]
+
+
 @pytest.mark.slow
 def test_each_has_what_it_finds_by_itself(asked, whole, tmp_path, sharing):
     for stage in sharing:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.compare.tables import HEAD_CHANGES, MEASURE_CHANGES
+from headscope.analyses.compare.tables import COMPARE_GROUPS, HEAD_CHANGES, MEASURE_CHANGES
 from support.measured import with_parts
 from support.stand_ins import table_of
 
@@ -17,7 +17,7 @@ def with_comparison(inputs, *, verdicts=("changed", "same", "undecided"), match=
         intervals: whether changes have intervals.
     """
     size = {"changed": 0.2, "same": 0.001, "undecided": 0.01, None: 0.1}
-    rows, differences = [], []
+    rows, differences, groups = [], [], []
     for part in inputs.manifest["kinds"]:
         heads = [(layer, head) for layer in range(1, part["layers"] + 1) for head in range(1, part["heads"] + 1)]
         for number, (layer, head) in enumerate(heads):
@@ -29,19 +29,30 @@ def with_comparison(inputs, *, verdicts=("changed", "same", "undecided"), match=
             rows.append(
                 {
                     **names,
-                    **{"change": change, "ci_low": low, "ci_high": high, "verdict": verdict, "ceiling": 0.5},
+                    **{"change": change, "ci_low": low, "ci_high": high, "verdict": verdict, "random_divergence": 0.5},
                     **{"match": match, "n_rows": 900, "n_documents": 40},
                 }
             )
-            for statistic, by in (("sep", -0.31), ("previous", 0.28), ("entropy", 0.4)):
+            for statistic, by in (("stats.sep", -0.31), ("stats.previous", 0.28), ("stats.entropy", 0.4)):
                 differences.append(
                     {
                         **names,
-                        **{"statistic": statistic, "first": 0.5, "second": 0.5 + by, "difference": by},
+                        **{"column": statistic, "first": 0.5, "second": 0.5 + by, "difference": by},
                         **{"ci_low": by - 0.01, "ci_high": by + 0.01, "q_value": 0.001, "n_documents": 40},
+                    }
+                )
+            for group, first, second, gained in (("sep", 0.6, 0.0, "lost"), ("previous", 0.002, 0.5, "gained")):
+                by = second - first
+                groups.append(
+                    {
+                        **names,
+                        **{"group": group, "first": first, "second": second, "difference": by},
+                        **{"ci_low": by - 0.01, "ci_high": by + 0.01, "q_value": 0.001},
+                        **{"verdict": gained if verdict == "changed" else None, "n_documents": 40},
                     }
                 )
     shapes = {part["kind"]: [part["layers"], part["heads"]] for part in inputs.manifest["kinds"]}
     facts = {"other": "tuned", "matched": match is not None, "by_word": False, "margin": 0.01, "shapes": shapes}
     tables = {"head_changes": table_of(HEAD_CHANGES, rows), "measure_changes": table_of(MEASURE_CHANGES, differences)}
+    tables |= {"compare_groups": table_of(COMPARE_GROUPS, groups)}
     return with_parts(inputs, manifest={**inputs.manifest, "compare": facts}, **tables)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from inspect import Parameter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.app.keywords import check_choices, offering, positional
@@ -31,7 +33,7 @@ _DOCUMENTED = """{help}
 {further}        {{options}}
 
     Returns:
-        The study, with the tables that were measured.
+        {returned}
 
     Raises:
         HeadscopeError: something in the way that the user can mend; its text says how.
@@ -51,7 +53,9 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
     taken = in_python([*command.reworded, *options_taken(analysis, command)], stages_measured(analysis))
     offered = [*(each for each in taken if each.name not in further), *(each.option for each in files)]
 
-    def run(model: Any = None, *others: Any, **arguments: Any) -> Study:
+    def run(model: Any = None, *others: Any, **arguments: Any) -> Any:
+        if command.several and len(others) > len(further):
+            return _run_several(analysis, command, run, (model, *others), arguments)
         models = dict(zip(further, others)) | {name: arguments.pop(name) for name in further if name in arguments}
         if len(others) > len(further) or len(models) < len(further):
             expected = f"two models, as in hs.{called}(a, b, text=...)" if further else "one model"
@@ -78,10 +82,39 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
     run.__doc__ = _DOCUMENTED.format(
         help=command.help.replace("--", "").replace("\n\n", "\n\n    "),
         name=command.name,
-        further="".join(f"        {name}: the model that is compared with it, given likewise.\n" for name in further),
+        further="".join(f"        {name}: the model that is compared with it, given likewise.\n" for name in further)
+        + _MORE * bool(command.several),
+        returned=_STUDIES.format(name=called) if command.several else "The study, with the tables that were measured.",
     )
     first = [positional(name, Any) for name in ("model", *further)]
-    return offering(*offered, first=first, returns="Study")(run)
+    if command.several:
+        first.append(Parameter("more", Parameter.VAR_POSITIONAL, annotation=Any))
+    returns = "Study | list[Study]" if command.several else "Study"
+    return offering(*offered, first=first, returns=returns)(run)
+
+
+_MORE = "        *more: further models; each is then compared with the last.\n"
+_STUDIES = """The study, with the tables that were measured; of three or more models a list, with the study of each and
+        the last. With `out`, their page is written there, too:
+        `first, second = hs.{name}("step-000", "step-100", "step-200", text="my.txt", out="steps")`."""
+
+
+def _run_several(
+    analysis: Analysis, command: Command, run: Callable[..., Study], models: Sequence[Any], arguments: dict[str, Any]
+) -> list[Study]:
+    """Run an analysis for each of several models with the last of them, and write their page if a folder is given."""
+    for name, value in command.of_several.items():
+        if arguments.get(name) not in (None, value):
+            raise OptionError(f"{command.name} of {len(models)} models takes {name}={value!r} only; leave it out")
+    out, studies = arguments.pop("out", None), list[Any]()
+    for number, model in enumerate(models[:-1], 1):
+        folder = {} if out is None else {"out": Path(out) / f"{number:02}"}
+        studies.append(run(model, models[-1], **{**arguments, **command.of_several, **folder}))
+    if out is not None:
+        for study in studies:
+            analysis.load(command.page)(study)
+        analysis.load(command.several)(studies, Path(out))
+    return studies
 
 
 def name_of(command: Command) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 KINDS = ("encoder", "decoder", "cross")
+SECOND = "second "
+"""Prefix of the kinds of attention of the second of two models that are compared."""
 
 
 @dataclass(frozen=True, order=True)

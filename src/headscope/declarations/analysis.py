@@ -113,6 +113,7 @@ class Stage:
         cost: approximate seconds that it takes on 500 sentences or 250 documents of the demonstration, without controls
             and without passes over the whole text, from which the remaining time of a run is estimated.
         control_cost: approximate seconds that each control adds.
+        head_cost: approximate seconds for 72 heads on the demonstration's text, however slow the model is.
         passes: number of passes over the whole text that it makes besides the pass that all stages share.
         refusal: reason why it cannot be measured over saved maps, and the remedy; empty if it can.
     """
@@ -134,6 +135,7 @@ class Stage:
     order: int = 100
     cost: int = 5
     control_cost: int = 0
+    head_cost: int = 0
     passes: int = 0
     refusal: str = ""
 

@@ -268,3 +268,9 @@ class OptionList:
     margin: float = option(
         0.01, help="Heads whose attention differs by less are the same; Jensen-Shannon divergence in nats."
     )
+    # The statistics of attention are compared always, because the pass gives them at little cost.
+    measures: tuple[str, ...] = option(
+        (),
+        choices=("norms", "behaviors", "explanation"),
+        help="Further measures in which two models are compared: norms, behaviors, explanation; may be repeated.",
+    )

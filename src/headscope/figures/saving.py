@@ -11,7 +11,6 @@ from typing import Any
 
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
@@ -41,6 +40,8 @@ def png_bytes(figure: Figure) -> bytes:
 
 def pdf_bytes(figure: Figure) -> bytes:
     """Return a figure as PDF for a paper, its text as text (TrueType), without a date."""
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf  # its fonts take a tenth of a second to import
+
     return _written(figure, FigureCanvasPdf, "pdf", without=("CreationDate", "Producer", "Creator"))
 
 

@@ -159,6 +159,7 @@ def house_style() -> Iterator[None]:
         "axes.titlelocation": "left",
         "axes.titlesize": 11,
         "axes.titlepad": 8,
+        "axes.titley": 1.0,  # no axis of these figures is above its panel, where matplotlib would look for one
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.axisbelow": True,

@@ -20,12 +20,14 @@ class DrawnInputs(ScanCorpus):
             result.
         control: seed of the model with random weights that reads the inputs in place of the run's model.
         fitted: whether the batch size follows from the longest input, in place of the longest allowed.
+        shared: name of the pass if several stages read the same inputs; see `ScanCorpus`.
     """
 
     run: ModelRun
     draw: Callable[[], Sequence[Segment]]
     control: int | None = None
     fitted: bool = False
+    shared: str | None = None
 
     def source(self) -> ModelSource:
         """Return the stream of tiles over the inputs."""
@@ -49,6 +51,18 @@ class DrawnInputs(ScanCorpus):
     def _inputs(self) -> Iterator[Segment]:
         """Draw the inputs when the first is read: a worker receives its inputs and draws none."""
         yield from self.draw()
+
+
+def control_text(run: ModelRun, draw: Callable[[], Sequence[Segment]], *, most: int, control: int) -> DrawnInputs:
+    """Return a sample of the text read with random weights, in one pass for all stages that draw as many inputs.
+
+    Args:
+        run: run with the text.
+        draw: function that returns `run.sample(most)`.
+        most: maximum number of inputs.
+        control: seed of the random weights.
+    """
+    return DrawnInputs(run, draw, control=control, shared=f"{most} inputs, control {control}")
 
 
 MOST_TOKENS = 1 << 19

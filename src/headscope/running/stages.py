@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from headscope.analyses.measurement import NO_RESULTS, Measurement, StageResult
@@ -18,7 +19,7 @@ from headscope.running.run_folder import stage_signature
 from headscope.running.time_left import TimeLeft
 from headscope.scans.progress import Progress, Watcher, in_step, tell
 from headscope.scans.scan_declaration import RunText, Scan, ShardExecutor
-from headscope.scans.scan_runner import ScanRunner, keep_nothing
+from headscope.scans.scan_runner import MakeScan, ScanRunner, keep_nothing
 from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.statistics.tables.frames import check_table
 
@@ -32,6 +33,8 @@ _DRAWING_SECONDS = 0.65
 """Approximate seconds for drawing a stage's figures and its part of the page."""
 _SENTENCES, _WORDS = 500, 18_000
 """Numbers of sentences and of words that the costs of stages over annotated corpora are of."""
+_HEADS = 72
+"""Number of heads that the costs of computations on heads are of."""
 
 
 def watched_stages(
@@ -53,6 +56,7 @@ def watched_stages(
         of_text=[n for n, stage in enumerate(stages) if measured[n] and "text" in stage.corpora],
         tokens=lambda: int(run.facts()["counts"]["tokens"]),
         drawing=_DRAWING_SECONDS * len(stages) * further,
+        of_heads=[stage.head_cost * _heads(run) / _HEADS * left for stage, left in zip(stages, measured)],
     )
     steps = len(stages) + further
     for index, stage in enumerate(stages):
@@ -72,6 +76,11 @@ def _cost(stage: Stage, run: Run) -> float:
     elif corpora is not None and "coreference" in stage.corpora:
         share = min(corpora.coreference.words, limit * run.options.max_length) / _WORDS
     return stage.cost * share + stage.control_cost * (run.options.controls or 0)
+
+
+def _heads(run: Run) -> int:
+    """Return the number of heads."""
+    return sum(part.layers * part.heads for part in run.layout)
 
 
 def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
@@ -105,10 +114,18 @@ def measurement_of(
     return measurement
 
 
+def shared_scans(stage: Stage, run: Run) -> dict[str, Scan]:
+    """Return a stage's scans of inputs that other stages read too, with empty accumulators, by shared pass.
+
+    They come before a stage's other scans.
+    """
+    scans = measurement_of(stage, run).scans() if "text" in stage.corpora else iter(())
+    return {scan.corpus.shared or "": scan for scan in takewhile(lambda scan: scan.corpus.shared, scans)}
+
+
 def text_scan(stage: Stage, run: Run) -> Scan | None:
     """Return a stage's scan of the run's text, with empty accumulators; None if it has none."""
-    scans = measurement_of(stage, run).scans() if "text" in stage.corpora else ()
-    return next((scan for scan in scans if isinstance(scan.corpus, RunText)), None)
+    return next((scan for scan in shared_scans(stage, run).values() if isinstance(scan.corpus, RunText)), None)
 
 
 def scan_runner(
@@ -118,7 +135,7 @@ def scan_runner(
     checkpoint: Callable[[str], ShardCheckpoint | None] = keep_nothing,
     executor: ShardExecutor | None = None,
 ) -> ScanRunner:
-    """Return the runner of all stages' scans of a run; scans of the text share one pass.
+    """Return the runner of all stages' scans of a run; scans of the same inputs by the same model share one pass.
 
     Args:
         run: run from `prepare`.
@@ -127,13 +144,14 @@ def scan_runner(
         executor: executor that computes the shards; None for this process.
     """
 
-    def make(stage: Stage) -> Scan:
-        scan = text_scan(stage, run)
-        assert scan is not None
-        return scan
+    def make(stage: Stage, name: str) -> Scan:
+        return shared_scans(stage, run)[name]
 
-    text_scans = {stage.name: partial(make, stage) for stage in stages_of(run) if text_scan(stage, run) is not None}
-    return ScanRunner(text_scans, finished=finished, checkpoint=checkpoint, executor=executor)
+    makers: dict[str, dict[str, MakeScan]] = {}
+    for stage in stages_of(run):
+        for name in shared_scans(stage, run):
+            makers.setdefault(name, {})[stage.name] = partial(make, stage, name)
+    return ScanRunner(makers, finished=finished, checkpoint=checkpoint, executor=executor)
 
 
 def check_stages(run: Run) -> None:

@@ -11,6 +11,8 @@ _SAMPLE = 64
 """Number of inputs that most stages draw from a text of at least that size."""
 _SAMPLE_TOKENS = 7300
 """Number of tokens in these inputs of the demonstration."""
+_SMALLEST = 0.2
+"""Share of the time of computations on heads that even a text of a few words takes."""
 _PRIOR = 0.7
 """Seconds at that machine's speed that are added to the timings, because a first batch is slower than the others."""
 
@@ -30,6 +32,8 @@ class TimeLeft:
         of_text: indices of the steps whose cost depends on the text; the first of them reads the text for all.
         tokens: function that returns the number of tokens that the pass over the text has read.
         drawing: processor seconds of drawing after these steps, which depend on neither the model nor the text.
+        of_heads: processor seconds of each step that depend on the number of heads and the text, not on the model's
+            speed; 0 where not given.
         clock: function that returns the time in seconds.
         processor: function that returns the processor time of this process in seconds; where other processes share the
             processors, drawing takes longer by the same factor as the run so far.
@@ -43,10 +47,12 @@ class TimeLeft:
         of_text: Collection[int],
         tokens: Callable[[], int],
         drawing: float,
+        of_heads: Sequence[float] = (),
         clock: Callable[[], float] = time.monotonic,
         processor: Callable[[], float] = time.process_time,
     ) -> None:
         self._costs, self._passes, self._of_text = costs, passes, of_text
+        self._of_heads = of_heads or [0.0] * len(costs)
         self._tokens, self._drawing, self._clock, self._processor = tokens, drawing, clock, processor
         self._text_step = min(of_text, default=None)
         self._timed = self._expected = _PRIOR
@@ -67,19 +73,21 @@ class TimeLeft:
             self._pass, self._pass_tokens = progress, self._tokens()
         # A limit on inputs may exceed the text, so the pass is complete when anything else is reported.
         share = (self._pass.share or 1.0) if progress is self._pass else 1.0
-        costs = self._full_costs(share)
+        costs, sharing = self._full_costs(share), self._sharing(now)
+        of_heads = [sharing * each * self._of_text_size(share) for each in self._of_heads]
         before_pass = self._pass.seconds if self._step == self._text_step else 0.0
         if step != self._step:
-            self._timed += now - self._began - before_pass
+            self._timed += max(now - self._began - before_pass - sum(of_heads[self._step : step]), 0.0)
             self._expected += sum(costs[self._step : step])
             self._step, self._began, before_pass = step, now, 0.0
         rate = (self._timed + self._pass.seconds) / (self._expected + self._pass_tokens * _TOKEN)
-        here = max(rate * sum(costs[step : step + 1]) - (now - self._began - before_pass), 0.0)
+        here = rate * sum(costs[step : step + 1]) + sum(of_heads[step : step + 1])
         return (
-            here
+            max(here - (now - self._began - before_pass), 0.0)
             + self._pass.seconds * (1 / share - 1)
             + rate * sum(costs[step + 1 :])
-            + self._drawing * self._sharing(now)
+            + sum(of_heads[step + 1 :])
+            + self._drawing * sharing
         )
 
     def _sharing(self, now: float) -> float:
@@ -92,8 +100,16 @@ class TimeLeft:
         tokens = self._pass_tokens / share
         if not tokens:
             return list(self._costs)
-        sample = tokens * min(1.0, _SAMPLE * share / self._pass.segments) / _SAMPLE_TOKENS
+        sample = self._sample(share)
         return [
             cost * (sample if n in self._of_text else 1.0) + passes * tokens * _TOKEN
             for n, (cost, passes) in enumerate(zip(self._costs, self._passes, strict=True))
         ]
+
+    def _of_text_size(self, share: float) -> float:
+        """Return the factor by which computations on heads take longer than on the demonstration's text."""
+        return _SMALLEST + (1 - _SMALLEST) * self._sample(share) if self._pass_tokens else 1.0
+
+    def _sample(self, share: float) -> float:
+        """Return the tokens in the inputs that stages draw from this text, as a multiple of the demonstration's."""
+        return self._pass_tokens / share * min(1.0, _SAMPLE * share / self._pass.segments) / _SAMPLE_TOKENS

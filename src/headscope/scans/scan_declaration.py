@@ -37,6 +37,11 @@ class ScanCorpus(ABC):
         """The maximum number of inputs; None without a limit."""
         return None
 
+    @property
+    def shared(self) -> str | None:
+        """A name for scans that read the same inputs with the same model: one pass serves them all. None if none do."""
+        return None
+
 
 @runtime_checkable
 class ReadableRun(Protocol):
@@ -84,6 +89,11 @@ class RunText(TextOfRun):
     """The text of a run, read by the trained model: one pass over it serves all stages that have a scan of it."""
 
     run: ReadableRun
+
+    @property
+    def shared(self) -> str:
+        """The name of the pass."""
+        return "text"
 
     def source(self) -> TileSource:
         """Return the stream of tiles over the text."""

@@ -4,20 +4,23 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 from headscope.scans.progress import ProgressReport, Watcher, scan_teller
-from headscope.scans.scan_declaration import RunText, Scan, ScanSums, ShardExecutor
+from headscope.scans.scan_declaration import Scan, ScanSums, ShardExecutor
 from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.scans.sharded_scan import scan_shards
 from headscope.scans.stage_sums import StageSums
 from headscope.statistics.sums.accumulator import Accumulator
 
+MakeScan = Callable[[], Scan]
+"""A function that makes a scan with empty accumulators."""
+
 
 class SharedScan:
-    """The pass over a run's text, which goes through the model once, whichever stages are measured.
+    """A pass over inputs that several stages read, such as a run's text, whichever of these stages are measured.
 
     A finished stage is not computed again, and yet the other stages' digits are as if it were (`scan_shards`).
 
     Args:
-        scans: functions that make the text scan, with empty accumulators, of each stage that has one, by stage.
+        scans: functions that make the scan of each stage that has one, by stage.
         unfinished: stages among them that are not finished.
         checkpoint: function that returns the shard checkpoint of a stage; None if it keeps none.
         executor: executor that computes the shards; None for this process.
@@ -28,7 +31,7 @@ class SharedScan:
 
     def __init__(
         self,
-        scans: Mapping[str, Callable[[], Scan]],
+        scans: Mapping[str, MakeScan],
         *,
         unfinished: Iterable[str],
         checkpoint: Callable[[str], ShardCheckpoint | None],
@@ -42,11 +45,11 @@ class SharedScan:
     def read(self, stage: str, scan: Scan, *, progress: ProgressReport | None) -> None:
         """Fill the accumulators of a stage, by the pass itself or with sums from an earlier stage's pass.
 
-        The first stage that reads the text also fills the accumulators of all other stages.
+        The first stage that reads the inputs also fills the accumulators of all other stages.
 
         Args:
             stage: name of the stage.
-            scan: scan of the text, with empty accumulators; if the text was read before, nothing is read.
+            scan: its scan, with empty accumulators; if the inputs were read before, nothing is read.
             progress: function that receives the counts, as in `scan_shards`.
         """
         filled = self._filled.pop(stage, None)
@@ -87,8 +90,8 @@ class ScanRunner:
     """Runner of scans. A stage only declares its sums and need not know how they are computed.
 
     Args:
-        text_scans: functions that make the text scan of each stage that has one, by stage; without any, every scan is a
-            separate pass.
+        shared_scans: functions that make the scans of each stage that has one, by shared pass (`ScanCorpus.shared`) and
+            stage; a pass that is not among them serves one stage.
         finished: names of stages that are not measured again.
         checkpoint: function that returns the shard checkpoint of a stage, by its name; None if it keeps none.
         executor: executor that computes the shards of all scans; None for this process.
@@ -96,7 +99,7 @@ class ScanRunner:
 
     def __init__(
         self,
-        text_scans: Mapping[str, Callable[[], Scan]] | None = None,
+        shared_scans: Mapping[str, Mapping[str, MakeScan]] | None = None,
         *,
         finished: Collection[str] = (),
         checkpoint: Callable[[str], ShardCheckpoint | None] = keep_nothing,
@@ -104,13 +107,15 @@ class ScanRunner:
     ) -> None:
         # One checkpoint per stage, because it knows when the stage has last kept something.
         self._checkpoint, self._executor = cache(checkpoint), executor
-        self._text_scans = text_scans or {}
-        self._shared = SharedScan(
-            self._text_scans,
-            unfinished=[stage for stage in self._text_scans if stage not in finished],
-            checkpoint=self._checkpoint,
-            executor=executor,
-        )
+        self._shared = {
+            name: SharedScan(
+                scans,
+                unfinished=[stage for stage in scans if stage not in finished],
+                checkpoint=self._checkpoint,
+                executor=executor,
+            )
+            for name, scans in (shared_scans or {}).items()
+        }
 
     def run(self, stage: str, scans: Iterable[Scan], watch: Watcher | None = None) -> ScanSums:
         """Run the scans of a stage, one after another; return their filled accumulators.
@@ -128,8 +133,8 @@ class ScanRunner:
             progress = scan_teller(
                 watch, scan.label or stage, corpus.documents_read, total=corpus.total, limit=corpus.limit
             )
-            if isinstance(corpus, RunText):
-                self._shared.read(stage, scan, progress=progress)
+            if (shared := self._shared_scan(scan)) is not None:
+                shared.read(stage, scan, progress=progress)
             else:
                 scan_shards(
                     corpus.source(),
@@ -143,8 +148,13 @@ class ScanRunner:
 
     def owed(self, stage: str) -> float:
         """Return the seconds that other stages spent on this stage, or minus the seconds that it spent on others."""
-        return self._shared.owed.get(stage, 0.0)
+        return sum((shared.owed.get(stage, 0.0) for shared in self._shared.values()), 0.0)
 
     def layout_accumulators(self, scan: Scan) -> list[Accumulator]:
         """Return the accumulators of all stages that determine the tiles and batches of a scan."""
-        return self._shared.layout_accumulators() if isinstance(scan.corpus, RunText) else list(scan.accumulators)
+        shared = self._shared_scan(scan)
+        return list(scan.accumulators) if shared is None else shared.layout_accumulators()
+
+    def _shared_scan(self, scan: Scan) -> SharedScan | None:
+        """Return the shared pass of a scan; None if it is a separate pass."""
+        return self._shared.get(scan.corpus.shared or "")

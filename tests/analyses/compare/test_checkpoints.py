@@ -81,7 +81,7 @@ def test_the_page_has_the_numbers_of_the_tables(studies):
             for value, low, high in curve["values"]:
                 assert low is None or low - 1e-6 <= value <= high + 1e-6
             (name,) = [name for name, words in labels.items() if words == curve["label"]]
-            of_name = rows[rows["statistic"] == name].sort_values("at")
+            of_name = rows[rows["column"] == f"stats.{name}"].sort_values("at")
             assert [value for value, _, _ in curve["values"]] == pytest.approx(
                 [*of_name["first"], of_name["second"].iloc[0]], abs=2e-6
             )

@@ -199,7 +199,7 @@ def test_models_that_cannot_be_compared_are_refused(text, tmp_path):
     write_adapter(tmp_path / "empty", peft_type="LORA")
     cases = [
         ((loaded,), {}, "compare expects two models, as in hs.compare(a, b, text=...); came 1"),
-        ((None, None, None), {}, "compare expects two models, as in hs.compare(a, b, text=...); came 3"),
+        ((None, None, None), {"pairs": "matched"}, "compare of 3 models takes pairs='same' only; leave it out"),
         (
             (loaded, loaded),
             {},
@@ -254,3 +254,19 @@ def test_batches_change_no_number(text, tmp_path):
     one, other = (result.tables["head_changes"] for result in results)
     np.testing.assert_allclose(one["change"], other["change"], atol=1e-7)
     assert one["other_head"].equals(other["other_head"])
+
+
+@pytest.mark.slow
+def test_three_models_are_each_compared_with_the_last(text, tmp_path):
+    def sharpen(number, attention):
+        if number == 2:
+            attention.self.query.weight.mul_(1.5)
+
+    folder = changed_model(tmp_path / "sharper", sharpen)
+    models = folder, "headscope-minilm", "headscope-minilm"
+    first, second = hs.compare(*models, text=text, controls=0, out=tmp_path / "steps")
+    assert first.table("head_changes")["change"].max() > 1e-5
+    assert (second.table("head_changes")["change"] == 0).all()
+    assert (tmp_path / "steps" / "checkpoints.html").exists()
+    assert (tmp_path / "steps" / "02" / "compare.html").exists()
+    assert len(hs.compare(*models, text=text, controls=0)) == 2

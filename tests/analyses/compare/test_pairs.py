@@ -70,7 +70,7 @@ def test_random_weights_stand_beside_the_head_that_was_paired():
     kept = changes.first[:, 1].tolist()
     # Every way to give each of the paired heads one of the three random heads.
     ways = [[cost[head, partner] for head, partner in zip(kept, order)] for order in permutations(range(3))]
-    np.testing.assert_allclose(changes.ceiling, min(ways, key=sum))
+    np.testing.assert_allclose(changes.random_divergence, min(ways, key=sum))
 
 
 def test_pairs_are_measured_on_documents_that_did_not_choose_them():

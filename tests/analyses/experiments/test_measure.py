@@ -64,11 +64,11 @@ def test_every_experiment_is_done_on_a_decoder_and_its_control(result):
         occurring = own[(own["n_rows"] > 0) & own["behavior"].isin(SHARES)]
         assert set(chosen["behavior"]) == set(occurring["behavior"])
     facts = result.facts["experiments"]
-    # As many sequences as the text has inputs, between 16 and 64; a control reads 16 of them, and 64 rows of each.
-    number = min(max(facts["shuffled"]["inputs"], 16), 64)
+    # As many sequences as the text has inputs, between 16 and 32; a control reads 12 of them, and 64 rows of each.
+    number = min(max(facts["shuffled"]["inputs"], 16), 32)
     assert facts["repeated"] == {"inputs": number, "documents": number, "tokens": number * 128, "longest": 128}
     rows = heads[(heads["experiment"] == "repeated") & heads["head"].notna()].groupby("model")["n_rows"].max()
-    assert rows.to_dict() == {"trained": number * 64, "control": 16 * 64}
+    assert rows.to_dict() == {"trained": number * 64, "control": 12 * 64}
     assert facts["needle"]["longest"] == 128
     assert facts["needle"]["documents"] == 14
     assert facts["shuffled"]["documents"] == 14
@@ -140,7 +140,7 @@ def test_a_decoder_behind_an_encoder_reads_the_copy_a_token_later(base):
 
 
 def test_the_words_are_those_of_the_text_in_another_order(run):
-    text, shuffled = run.sample(128), inputs_of(run)["shuffled"]
+    text, shuffled = run.sample(64), inputs_of(run)["shuffled"]
     assert [segment.document for segment in text] == [segment.document for segment in shuffled]
     decode = run.loaded.tokenizer.decode
     changed = 0

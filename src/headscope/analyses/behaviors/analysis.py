@@ -21,7 +21,7 @@ ANALYSIS = Analysis(
         Stage(
             name="behaviors",
             cost=0,
-            control_cost=3,
+            control_cost=2,
             measure="compute:BehaviorsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),

@@ -14,7 +14,7 @@ from headscope.analyses.behaviors.sums import BehaviorAccumulator, NormBehaviorA
 from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE, COPY_EXAMPLES, best_columns
 from headscope.analyses.measurement import Measurement, StageResult, notes_on, notes_on_left_out
 from headscope.encoding.segment import Segment
-from headscope.prepare.drawn_inputs import DrawnInputs
+from headscope.prepare.drawn_inputs import control_text
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.prepared_run import ModelRun, Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
@@ -44,7 +44,7 @@ class BehaviorsMeasurement(Measurement[Run]):
         if not isinstance(run, ModelRun):
             return
         for seed in range(run.controls):
-            inputs = DrawnInputs(run, lambda: self.few_inputs, control=seed)
+            inputs = control_text(run, lambda: self.few_inputs, most=FEW_INPUTS, control=seed)
             control = NormBehaviorAccumulator(run.layout, trained.delimiters)
             label = f"behaviors: control {seed + 1} of {run.controls}"
             yield Scan(inputs, [control], f"control-{seed}", label=label)

@@ -11,7 +11,7 @@ ANALYSIS = Analysis(
             name="compare",
             measure="compute:CompareMeasurement",
             corpora=("text",),
-            options=(*TEXT_INPUTS, "other", "controls", "pairs", "margin"),
+            options=(*TEXT_INPUTS, "other", "controls", "pairs", "margin", "measures"),
             required_options=("other",),
             passes=2,
             refusal="saved maps hold one model; give two models and text in place of --maps to compare them",
@@ -32,6 +32,6 @@ ANALYSIS = Analysis(
         HeadMeasures(
             table="head_changes", values=("change",), measure="change", topic="Change", labels="tables:HEAD_LABELS"
         ),
-        HeadMeasures(table="head_changes", values=("ceiling", "other_layer", "other_head")),
+        HeadMeasures(table="head_changes", values=("random_divergence", "other_layer", "other_head")),
     ),
 )

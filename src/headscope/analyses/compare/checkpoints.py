@@ -18,7 +18,7 @@ from headscope.analyses.compare.pairs import SAME, VERDICTS
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
 from headscope.present.words import capital, count, join, plain
-from headscope.statistics.statistic_catalog import is_share
+from headscope.statistics.statistic_catalog import STATISTICS, is_share
 from headscope.storage.atomic import write_bytes
 from headscope.storage.files import write_parquet
 from headscope.views.markup import Page, assemble, el
@@ -188,6 +188,12 @@ def _changes(checkpoints: Checkpoints, head: HeadKey) -> list[list[Any]]:
     return [*points, [0.0, 0.0, 0.0, SAME]]
 
 
+def _statistics(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the differences of statistics by weight, by their names."""
+    names = rows["column"].str.removeprefix("stats.")
+    return rows.assign(statistic=names)[names.isin(list(STATISTICS))].set_index("statistic")
+
+
 def _verdict(value: object) -> str | None:
     """Return a verdict, or None if there were fewer than 10 documents to test it."""
     return value if isinstance(value, str) else None
@@ -198,7 +204,7 @@ def _measures(checkpoints: Checkpoints, about: Context, head: HeadKey) -> list[d
 
     The band of a checkpoint is the interval of its difference from the last, around the last one's value.
     """
-    rows = [by_head(study)["measure_changes"][head].set_index("statistic") for study in checkpoints.studies]
+    rows = [_statistics(by_head(study)["measure_changes"][head]) for study in checkpoints.studies]
     largest = pd.concat([table["difference"].abs() for table in rows], axis=1).max(axis=1)
     curves = []
     shares = largest[[is_share(name) for name in largest.index]]

@@ -4,26 +4,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import pandas as pd
 
 from headscope.analyses.compare.examples import example_table
+from headscope.analyses.compare.explained import ExplainedPairs, explained_pairs, group_table
+from headscope.analyses.compare.measures import LEFT_OUT, accumulators_of, measure_table, measures_by_kind
 from headscope.analyses.compare.pairs import HeadChanges, head_changes
 from headscope.analyses.compare.sums import ChangeAccumulator, pairs_of_kinds
-from headscope.analyses.compare.tables import HEAD_CHANGES, MEASURE_CHANGES
-from headscope.analyses.measurement import Measurement, StageResult
-from headscope.analyses.stats.sums import StatsAccumulator
+from headscope.analyses.compare.tables import HEAD_CHANGES
+from headscope.analyses.explanation.sums import RowSampleAccumulator
+from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.model.model_source import TileSource
-from headscope.attention.model.pair_source import SECOND, PairSource, joint_layout
+from headscope.attention.model.pair_source import PairSource, joint_layout
 from headscope.errors import OptionError
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.prepared_run import ModelRun
-from headscope.present.cells import records
-from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
-from headscope.statistics.inference.confidence import interval_of
-from headscope.statistics.inference.estimate import difference, ratio
-from headscope.statistics.inference.significance import false_discovery, p_either_side
-from headscope.statistics.statistic_catalog import STATISTICS
+from headscope.scans.scan_declaration import TRAINED, Scan, ScanSums, TextOfRun
+from headscope.statistics.sums.accumulator import Accumulator
 
 RANDOM = "random"
 
@@ -82,10 +79,12 @@ class CompareMeasurement(Measurement[ModelRun]):
         """Yield the pass of the two models over the text, and that of the first model and random weights."""
         if self.run.second is None:
             return  # a run that does not measure this stage
-        sums = [self._changes(), StatsAccumulator(self._layout)]
-        yield Scan(PairText(self.run), sums, label="comparing two models", local=True)
+        yield Scan(PairText(self.run), [self._changes(), *self._measures()], label="comparing two models", local=True)
         if self.run.controls:
             yield Scan(PairText(self.run, control=0), [self._changes()], RANDOM, label="random weights", local=True)
+
+    def _measures(self) -> list[Accumulator]:
+        return accumulators_of(self.run, self._layout, by_word=self.run.by_word)
 
     @cached_property
     def every_pair(self) -> bool:
@@ -105,11 +104,15 @@ class CompareMeasurement(Measurement[ModelRun]):
             for each in changes.compute()
         ]
         assert self.run.second is not None
+        explained: list[ExplainedPairs] = []
+        if "explanation" in self.run.options.measures and not self.run.by_word:
+            explained = explained_pairs(self.run, sums.of(RowSampleAccumulator), results)
         return StageResult(
             name="compare",
             tables={
                 "head_changes": change_table(results),
-                "measure_changes": measure_table(sums.of(StatsAccumulator), results),
+                "measure_changes": measure_table(measures_by_kind(sums[TRAINED]), results, explained),
+                "compare_groups": group_table(explained),
                 "compare_examples": example_table(self.run, results, matched=self.every_pair),
             },
             facts={
@@ -121,8 +124,13 @@ class CompareMeasurement(Measurement[ModelRun]):
                     "shapes": {first.kind: [second.layers, second.heads] for first, second in self._pairs},
                 }
             },
+            notes=notes_on("compare", LEFT_OUT if self._leaves_out else None),
             state=changes.state(),
         )
+
+    @property
+    def _leaves_out(self) -> bool:
+        return self.run.by_word and bool({"behaviors", "explanation"} & set(self.run.options.measures))
 
 
 def same_lineage(run: ModelRun, *, least: float = 0.5) -> bool:
@@ -148,12 +156,12 @@ def change_table(results: Sequence[HeadChanges]) -> pd.DataFrame:
     """Return results as `head_changes.parquet`, a row for each pair of heads."""
     rows = [
         {
-            **_heads(result, pair),
+            **result.names(pair),
             "change": result.change.value[pair],
             "ci_low": result.change.low[pair],
             "ci_high": result.change.high[pair],
             "verdict": result.verdict[pair],
-            "ceiling": result.ceiling[pair],
+            "random_divergence": result.random_divergence[pair],
             "match": result.match[pair],
             "n_rows": result.rows,
             "n_documents": result.documents,
@@ -162,46 +170,3 @@ def change_table(results: Sequence[HeadChanges]) -> pd.DataFrame:
         for pair in range(len(result.first))
     ]
     return HEAD_CHANGES.frame(rows)
-
-
-def measure_table(stats: StatsAccumulator, results: Sequence[HeadChanges]) -> pd.DataFrame:
-    """Return the differences of all statistics as `measure_changes.parquet`, with q over all of them."""
-    stacked, rows = stats.sums.stacked(), []
-    for result in results:
-        sides = []
-        for kind, heads in ((result.kind, result.first), (SECOND + result.other_kind, result.second)):
-            values = stacked[f"weight.{kind}"][:, heads[:, 0], heads[:, 1]]
-            counts = stacked[f"n_weight.{kind}"][:, None]
-            sides.append((values, np.broadcast_to(counts, values.shape)))
-        (first, n_first), (second, n_second) = sides
-        estimate = difference(second, n_second, first, n_first)
-        interval = interval_of(estimate, scale="real")
-        p = p_either_side(estimate)
-        means = [ratio(*side).value for side in sides]
-        for pair in range(len(result.first)):
-            for column, name in enumerate(STATISTICS):
-                here = pair, column
-                if np.isnan(means[0][here]) and np.isnan(means[1][here]):
-                    continue
-                rows.append(
-                    {
-                        **_heads(result, pair),
-                        "statistic": name,
-                        "first": means[0][here],
-                        "second": means[1][here],
-                        "difference": interval.value[here],
-                        "ci_low": interval.low[here],
-                        "ci_high": interval.high[here],
-                        "p": p[here] if estimate.error[here] > 0 or interval.value[here] != 0 else np.nan,
-                        "n_documents": estimate.documents[here],
-                    }
-                )
-    table = pd.DataFrame(rows)
-    table["q_value"] = false_discovery(table.pop("p").to_numpy())
-    return MEASURE_CHANGES.frame(records(table))
-
-
-def _heads(result: HeadChanges, pair: int) -> dict[str, object]:
-    (layer, head), (other_layer, other_head) = result.first[pair] + 1, result.second[pair] + 1
-    here = {"kind": result.kind, "layer": layer, "head": head}
-    return here | {"other_kind": result.other_kind, "other_layer": other_layer, "other_head": other_head}

@@ -10,7 +10,7 @@ from headscope.analyses.distances.divergence import SMOOTHING
 
 _NUMBERS_AT_ONCE = 1 << 20
 # Numbers of a block of heads in order: few enough for the cache of a CPU core, or many for an accelerator.
-_IN_CACHE, _ON_DEVICE = 1 << 17, 1 << 26
+_IN_CACHE, _ON_DEVICE = 1 << 16, 1 << 26
 
 
 def in_order(first: Float[Tensor, "head row key"], second: Float[Tensor, "head row key"]) -> Float64[Tensor, "head"]:
@@ -29,12 +29,13 @@ def in_order(first: Float[Tensor, "head row key"], second: Float[Tensor, "head r
 def _of_block(first: Tensor, second: Tensor) -> Tensor:
     """Sum over rows the divergence of a few heads: (sum p ln (p / m) + sum q ln (q / m)) / 2, m = (p + q) / 2.
 
-    Logarithms are computed in the weights' precision, at least float32; equal heads are exactly 0 apart.
+    All but the sum over rows is computed in the weights' precision, at least float32; equal heads are exactly 0 apart.
     """
     p, q = _smooth(first), _smooth(second)
-    log_middle = ((p + q) / 2).log_()
-    terms = (p.log() - log_middle).mul_(p).add_((q.log() - log_middle).mul_(q))
-    return (terms.sum(-1, dtype=torch.float64) / 2).clamp_min_(0.0).sum(-1)
+    middle = p.add(q).mul_(0.5)
+    terms = p.div(middle).log_().mul_(p)
+    terms.add_(torch.div(q, middle, out=middle).log_().mul_(q))
+    return terms.sum(-1).mul_(0.5).clamp_min_(0.0).sum(-1, dtype=torch.float64)
 
 
 def of_all_pairs(
@@ -52,7 +53,7 @@ def of_all_pairs(
     for start in range(0, len(p), height):
         part = slice(start, start + height)
         both = p[part, None] + q
-        joint = (both * both.log()).sum(-1, dtype=torch.float64)
+        joint = both.log().mul_(both).sum(-1, dtype=torch.float64)
         by_row = (alone_p[part, None] + alone_q - joint) / 2 + math.log(2)
         sums[part] = by_row.clamp_min_(0.0).sum(-1)
     return sums
@@ -60,4 +61,4 @@ def of_all_pairs(
 
 def _smooth(rows: Float[Tensor, "*rows key"]) -> Float[Tensor, "*rows key"]:
     rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
-    return rows * (1 - SMOOTHING) + SMOOTHING / rows.shape[-1]
+    return rows.mul(1 - SMOOTHING).add_(SMOOTHING / rows.shape[-1])

@@ -9,7 +9,8 @@ import torch
 from headscope.analyses.compare.divergence import in_order
 from headscope.analyses.compare.pairs import HeadChanges
 from headscope.analyses.compare.tables import COMPARE_EXAMPLES
-from headscope.attention.model.pair_source import SECOND, PairSource
+from headscope.attention.head_id import SECOND
+from headscope.attention.model.pair_source import PairSource
 from headscope.encoding.tokenizer.token_names import readable_tokens
 from headscope.examples.collector import ExampleCollector, ExampleMaps
 from headscope.prepare.prepared_run import ModelRun

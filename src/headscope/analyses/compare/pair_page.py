@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.compare.facts import PAGE, HeadKey, by_head, differing
+from headscope.analyses.compare.facts import PAGE, HeadKey, by_head, differing, label_of, phrase_of
 from headscope.analyses.compare.pairs import CHANGED
+from headscope.declarations.head_measures import SHARE
 from headscope.present.cells import records
 from headscope.present.kinds import Kind
 from headscope.present.report_parts import Context, linked
 from headscope.present.study import Study
 from headscope.present.words import capital, count, plain
-from headscope.statistics.statistic_catalog import is_share
 from headscope.storage.atomic import write_bytes
 from headscope.views.markup import Page, assemble, el
 from headscope.views.quantize import write_weights
@@ -26,7 +26,7 @@ from headscope.visible import short_name
 FILE = "compare.html"
 STYLES = ("core/base.css", "report/grid.css", "report/sections.css", "report/compare.css", "report/print.css")
 MOST_SHARES, MOST_OTHERS = 4, 2
-"""Number of statistics that a pair's card lists, the largest difference first: shares of attention, and nats."""
+"""Number of measures that a pair's card lists, the largest difference first: shares, and others."""
 
 
 def write_page(study: Study) -> Path:
@@ -114,10 +114,11 @@ def _of_kind(about: Context, kind: Kind) -> dict[str, Any]:
             {
                 "first": (row["layer"] - 1) * kind.heads_per_layer + row["head"] - 1,
                 "second": (row["other_layer"] - 1) * heads + row["other_head"] - 1,
-                **{name: number(row[name]) for name in ("change", "ci_low", "ci_high", "ceiling")},
+                **{name: number(row[name]) for name in ("change", "ci_low", "ci_high", "random_divergence")},
                 "framed": row["match"] is True if matched else row["verdict"] == CHANGED,
                 "verdict": _verdict(row, matched),
                 "measures": _measures(about, row),
+                "groups": _groups(about, row),
                 "sentences": _sentences(about, row),
             }
             for row in _pairs(about, kind)
@@ -132,17 +133,26 @@ def _verdict(row: dict[str, Any], matched: bool) -> str:
 
 
 def _measures(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the statistics in which a pair differs, the largest difference first."""
+    """Return the measures in which a pair differs, the largest difference first: shares, then others."""
     rows = records(differing(by_head(about.run)["measure_changes"][_key(row)]))
-    shares, others = ([each for each in rows if is_share(each["statistic"]) == share] for share in (True, False))
+    listed = [(each, *label) for each in rows if (label := label_of(about, each["column"])) is not None]
+    shares, others = ([each for each in listed if (each[2] == SHARE) == share] for share in (True, False))
     numbers = ("first", "second", "difference", "ci_low", "ci_high")
     return [
-        {
-            "label": capital(about.words.statistics[each["statistic"]]),
-            "share": is_share(each["statistic"]),
-            **{name: number(each[name]) for name in numbers},
-        }
-        for each in (*shares[:MOST_SHARES], *others[:MOST_OTHERS])
+        {"label": capital(label), "unit": unit, **{name: number(each[name]) for name in numbers}}
+        for each, label, unit in (*shares[:MOST_SHARES], *others[:MOST_OTHERS])
+    ]
+
+
+def _groups(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the groups that the explanation of a pair gained or lost, the largest difference first."""
+    rows = by_head(about.run).get("compare_groups", {}).get(_key(row))
+    if rows is None:
+        return []
+    rows = rows[rows["verdict"].notna()].sort_values("difference", key=lambda each: -each.abs(), kind="stable")
+    return [
+        {"phrase": phrase_of(about, each["group"]), **{name: number(each[name]) for name in ("first", "second")}}
+        for each in records(rows)
     ]
 
 

@@ -1,6 +1,6 @@
 """The pairs of heads that are compared, and how much each differs, with its verdict."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.compare.sums import ChangeSums
-from headscope.attention.model.pair_source import SECOND
+from headscope.attention.head_id import SECOND
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import Interval, interval_of, ratio_interval
-from headscope.statistics.inference.estimate import difference
-from headscope.statistics.inference.significance import passing
+from headscope.statistics.inference.estimate import difference, ratio
+from headscope.statistics.inference.significance import p_either_side, passing
 
 MATCH_QUANTILE = 0.05
 """A match is nearer than this quantile of pairs assigned to random weights."""
@@ -36,7 +36,7 @@ class HeadChanges:
         second: 0-based layer and head in the second model, `[pair, 2]`.
         change: mean divergence over rows, nats, `[pair]`.
         verdict: one of `VERDICTS`; None with fewer than 10 documents.
-        ceiling: the same divergence against random weights; NaN if it was not measured.
+        random_divergence: the same divergence against random weights; NaN if it was not measured.
         match: True or False for each pair that was chosen by its attention; None where it was not tested.
         rows: number of rows that were read.
         documents: number of documents, or of their groups.
@@ -48,10 +48,16 @@ class HeadChanges:
     second: NDArray[np.int64]
     change: Interval
     verdict: NDArray[np.object_]
-    ceiling: NDArray[np.float64]
+    random_divergence: NDArray[np.float64]
     match: NDArray[np.object_]
     rows: int
     documents: int
+
+    def names(self, pair: int) -> dict[str, Any]:
+        """Return the columns that name the two heads of a pair, layers and heads from 1."""
+        (layer, head), (other_layer, other_head) = (self.first[pair] + 1).tolist(), (self.second[pair] + 1).tolist()
+        here = {"kind": self.kind, "layer": layer, "head": head}
+        return here | {"other_kind": self.other_kind, "other_layer": other_layer, "other_head": other_head}
 
 
 def head_changes(
@@ -79,15 +85,15 @@ def head_changes(
         by_group = judged(sums.sums, sums.rows, own, seed=seed)
     rows = np.broadcast_to(sums.rows[:, None].astype(np.float64), by_group.shape)
     interval_at = partial(ratio_interval, by_group, rows, scale="positive")
-    ceiling = _ceiling(random, own if every_pair else None, pairs=len(first))
+    random_divergence = _random_divergence(random, own if every_pair else None, pairs=len(first))
     match = np.full(len(first), None, dtype=object)
-    if every_pair and sums.permuted is not None and not np.isnan(ceiling).all():
+    if every_pair and sums.permuted is not None and not np.isnan(random_divergence).all():
         permuted = judged(sums.permuted, sums.rows, own, seed=seed, one_to_one=False)
         below = difference(by_group, rows, permuted, rows)
         match = matches(
             lambda level: interval_of(below, scale="real", confidence=level),
             lambda level: interval_at(confidence=level),
-            threshold=float(np.quantile(ceiling, MATCH_QUANTILE)),
+            threshold=float(np.quantile(random_divergence, MATCH_QUANTILE)),
         )
     return HeadChanges(
         kind=sums.kind,
@@ -96,7 +102,7 @@ def head_changes(
         second=second,
         change=interval_at(),
         verdict=verdicts(lambda level: interval_at(confidence=level), margin=margin),
-        ceiling=ceiling,
+        random_divergence=random_divergence,
         match=match,
         rows=int(sums.rows.sum()),
         documents=int((sums.rows > 0).sum()),
@@ -185,7 +191,7 @@ def judged(
     return by_group
 
 
-def _ceiling(random: ChangeSums | None, own: NDArray[np.int64] | None, *, pairs: int) -> NDArray[np.float64]:
+def _random_divergence(random: ChangeSums | None, own: NDArray[np.int64] | None, *, pairs: int) -> NDArray[np.float64]:
     """Return the divergence of each head from random weights: from its number, or from the partner assigned to it.
 
     Args:
@@ -200,3 +206,38 @@ def _ceiling(random: ChangeSums | None, own: NDArray[np.int64] | None, *, pairs:
         return np.asarray(mean.reshape(-1))
     first, second = assigned(mean[own])
     return np.asarray(mean[own][first, second])
+
+
+@dataclass(frozen=True)
+class PairedValues:
+    """Some numbers of both heads of each pair, by group of documents.
+
+    Attributes:
+        names: names of the numbers.
+        first: sums and the numbers by which they are divided, of the first model's heads, `[group, pair, name]` each.
+        second: the same of the second model's heads.
+    """
+
+    names: Sequence[str]
+    first: tuple[NDArray[np.float64], NDArray[np.float64]]
+    second: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def paired_differences(result: HeadChanges, values: PairedValues) -> Iterator[dict[str, Any]]:
+    """Yield the difference of each number of each pair, second minus first, with its p; none where it cannot occur."""
+    estimate = difference(*values.second, *values.first)
+    interval, p = interval_of(estimate, scale="real"), p_either_side(estimate)
+    first, second = ratio(*values.first).value, ratio(*values.second).value
+    for pair, column in np.argwhere(~(np.isnan(first) & np.isnan(second))).tolist():
+        here = pair, column
+        yield {
+            **result.names(pair),
+            "name": values.names[column],
+            "first": first[here],
+            "second": second[here],
+            "difference": interval.value[here],
+            "ci_low": interval.low[here],
+            "ci_high": interval.high[here],
+            "p": p[here] if estimate.error[here] > 0 or interval.value[here] != 0 else np.nan,
+            "n_documents": estimate.documents[here],
+        }

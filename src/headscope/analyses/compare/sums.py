@@ -1,6 +1,6 @@
 """Sums of the Jensen-Shannon divergence between the heads of two models that read the same text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -12,8 +12,8 @@ from torch.nn.functional import pad
 
 from headscope.analyses.compare.divergence import in_order, of_all_pairs
 from headscope.analyses.compare.words import common_rows, with_keys_permuted
+from headscope.attention.head_id import SECOND
 from headscope.attention.host_copy import HostCopy, OnHost
-from headscope.attention.model.pair_source import SECOND
 from headscope.attention.stack import SEGMENT_LIMIT, RowDraw, RowStack
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
@@ -130,26 +130,33 @@ class ChangeAccumulator(Accumulator):
         """Compare the heads of every segment, and free the weights."""
         super().hand_over(copy)
         assert self._batch is not None
-        stacks = {(stack.kind, stack.item): torch.cat(list(stack.layers)) for stack in self._stack.stacks()}
+        stacks = {(stack.kind, stack.item): stack.layers for stack in self._stack.stacks()}
         self._compared = []
         for first, second in self.pairs:
             for item in range(len(self._batch.segments)):
-                left, right, positions = self._rows(first, second, item, stacks)
-                compare = of_all_pairs if self.every_pair else in_order
+                sides: list[tuple[Tensor, ...]] = [stacks[part.kind, item] for part in (first, second)]
+                # Heads in order are compared layer by layer, which saves a copy of all weights.
+                if self.every_pair or self.by_word:
+                    sides = [(torch.cat(side),) for side in sides]
+                layers = [self._rows(first, second, item, left, right) for left, right in zip(*sides, strict=True)]
+                left, right, positions = layers[0]
                 permuted = None
                 if self.every_pair:
                     other = with_keys_permuted(
                         right, positions, causal=_is_causal(first, second), seed=self.seed, last=self.by_word
                     )
                     permuted = copy.add(of_all_pairs(left, other))
-                self._compared.append((first.kind, item, left.shape[1], copy.add(compare(left, right)), permuted))
+                    change = of_all_pairs(left, right)
+                else:
+                    change = torch.cat([in_order(left, right) for left, right, _ in layers])
+                self._compared.append((first.kind, item, len(positions), copy.add(change), permuted))
         self._stack = RowStack(self.draw)
 
     def _rows(
-        self, first: KindLayout, second: KindLayout, item: int, stacks: Mapping[tuple[str, int], Tensor]
+        self, first: KindLayout, second: KindLayout, item: int, left: Tensor, right: Tensor
     ) -> tuple[Tensor, Tensor, NDArray[np.int64]]:
         """Return the rows of a segment that are compared, `[head, row, key]` of both models, and their positions."""
-        left, right, (queries, keys) = stacks[first.kind, item], stacks[second.kind, item], self._tokens[first.kind]
+        queries, keys = self._tokens[first.kind]
         if self.by_word:
             both = self._tokens[first.kind], self._tokens[second.kind]
             left, right = common_rows(left, right, *both, item=item, causal=_is_causal(first, second))
@@ -158,7 +165,9 @@ class ChangeAccumulator(Accumulator):
             rows, columns = int(queries.on_host.lengths[item]), int(keys.on_host.lengths[item])
             # A learned sink, which only one of the models may have, is the last key.
             most = max(left.shape[2], right.shape[2])
-            left, right = (pad(each, (0, most - each.shape[2])) for each in (left, right))
+            left, right = (
+                pad(each, (0, most - each.shape[2])) if each.shape[2] < most else each for each in (left, right)
+            )
         drawn = self._words_drawn.rows(first.kind, queries.documents[item], queries.indices[item], rows, columns)
         positions = np.arange(rows) if drawn is None else drawn
         if self.by_word and drawn is not None:

@@ -46,7 +46,13 @@ HEAD_CHANGES = TableSchema(
             missing=FEW,
             choices=VERDICTS,
         ),
-        Column("ceiling", "divergence against random weights", unit="nats", missing="no controls", bounds=POSITIVE),
+        Column(
+            "random_divergence",
+            "divergence against random weights",
+            unit="nats",
+            missing="no controls",
+            bounds=POSITIVE,
+        ),
         Column(
             "match",
             "whether the two attend more alike than chance allows: the divergence is below that of the other model's "
@@ -59,20 +65,51 @@ HEAD_CHANGES = TableSchema(
     ),
     key=("kind", "layer", "head"),
 )
+_CANNOT = "it cannot occur"
+
+
+def _differences(unit: str) -> tuple[Column, ...]:
+    """Return the columns of a number in both models, of its paired difference, and of the test of the difference."""
+    return (
+        number("first", "value in the first model", unit=unit, missing=_CANNOT),
+        number("second", "value in the second model", unit=unit, missing=_CANNOT),
+        *difference("second minus first, paired by document", unit=unit, missing=_CANNOT),
+        Q_VALUE,
+    )
+
+
 MEASURE_CHANGES = TableSchema(
     name="measure_changes",
-    meaning="The difference of each statistic between a head's partner in the other model and the head.",
+    meaning="The difference of each measure between a head's partner in the other model and the head.",
     columns=(
         *(KIND, LAYER, HEAD),
         *_PARTNER,
-        text("statistic", "name of the statistic, as in `stats`"),
-        number("first", "value in the first model", unit="as in `stats`", missing="it cannot occur"),
-        number("second", "value in the second model", unit="as in `stats`", missing="it cannot occur"),
-        *difference("second minus first, paired by document", unit="as in `stats`", missing="it cannot occur"),
-        Q_VALUE,
+        text("column", "name of the measure, a column of `study.heads`"),
+        *_differences("as in the column's table"),
         count("n_documents", "documents"),
     ),
-    key=("kind", "layer", "head", "statistic"),
+    key=("kind", "layer", "head", "column"),
+)
+GAINED, LOST = "gained", "lost"
+COMPARE_GROUPS = TableSchema(
+    name="compare_groups",
+    meaning="What each group of features adds to the explanation of a head and of its partner in the other model "
+    "(`--measures explanation`), of the groups in the explanation of either.",
+    columns=(
+        *(KIND, LAYER, HEAD),
+        *_PARTNER,
+        text("group", "group of features, as in `explanation_groups`"),
+        *_differences("share"),
+        text(
+            "verdict",
+            "`gained` if it adds at least a point more in the second model, and less than a point in the first; `lost` "
+            "if the reverse: at a false discovery rate of 5%, where no other group would do as well",
+            missing="neither, or the heads are the same",
+            choices=(GAINED, LOST),
+        ),
+        count("n_documents", "documents"),
+    ),
+    key=("kind", "layer", "head", "group"),
 )
 _SIDES = tuple(
     Column(f"{prefix}{name}", f"{what}{of}", kind, unit="share" if name == "weights" else "")
@@ -94,5 +131,5 @@ COMPARE_EXAMPLES = TableSchema(
     ),
     key=("kind", "layer", "head", "rank"),
 )
-TABLES = (HEAD_CHANGES, MEASURE_CHANGES, COMPARE_EXAMPLES)
+TABLES = (HEAD_CHANGES, MEASURE_CHANGES, COMPARE_GROUPS, COMPARE_EXAMPLES)
 HEAD_LABELS = {(): MeasureLabel(label="change between the models", unit="nats")}

@@ -184,14 +184,14 @@ class MentionWindows(ScanCorpus):
         assert run.corpora.coreference is not None
         self.run, self.corpus = run, run.corpora.coreference
         self._read = read or (lambda: run.over(self.segments(MentionCounts())))
-        self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
+        self._drawn: frozenset[tuple[str, int]] | None = None
 
     def segments(self, counts: MentionCounts, *, max_length: int | None = None) -> Iterator[Segment]:
         """Yield the windows in which a mention is scored, or a random draw of them if inputs are limited.
 
         Args:
             counts: counts of documents and mentions to fill.
-            max_length: largest number of tokens in a window; the run's when None.
+            max_length: largest number of tokens in a window, of which all windows are yielded; the run's when None.
         """
         options, length = self.run.options, max_length or self.run.options.max_length
         how: dict[str, Any] = {"first_only": options.windows == "first", "singletons": options.singletons}
@@ -199,11 +199,13 @@ class MentionWindows(ScanCorpus):
         def cut(**more: Any) -> Iterator[Segment]:
             return coreference_segments(self.corpus.read(), self.run.encoder, max_length=length, **how, **more)
 
-        if options.max_inputs is not None and length not in self._drawn:
+        if options.max_inputs is None or max_length is not None:
+            return cut(counts=counts)
+        if self._drawn is None:
             # The draw is made once, for the trained model and all controls.
             windows = [(segment.document, segment.index) for segment in cut()]
-            self._drawn[length] = draw_inputs(windows, limit=options.max_inputs, seed=options.seed)
-        return cut(counts=counts, drawn=self._drawn.get(length))
+            self._drawn = draw_inputs(windows, limit=options.max_inputs, seed=options.seed)
+        return cut(counts=counts, drawn=self._drawn)
 
     def source(self) -> TileSource:
         """Return the stream of tiles."""

@@ -29,6 +29,9 @@ from headscope.statistics.inference.confidence import ratio_interval
 from headscope.statistics.roles import roles
 from headscope.statistics.sums.kept import in_single_precision
 
+_MENTIONED = 0.005
+"""Sampling error in nats above which a note mentions that rows were sampled."""
+
 
 class DistancesMeasurement(Measurement[Stream]):
     """The Jensen-Shannon divergence between all heads of a kind."""
@@ -46,7 +49,7 @@ class DistancesMeasurement(Measurement[Stream]):
             f"of {result.n:,} rows of {result.kind} attention a seeded sample of {result.rows_read:,} was read; "
             "sampling_error says how far off that may be"
             for result in results
-            if result.rows_read < result.n
+            if result.rows_read < result.n and result.sampling_error.max() > _MENTIONED
         ]
         read = {each.kind: {"segments": each.segments, "rows": each.n, "rows_read": each.rows_read} for each in results}
         return StageResult(

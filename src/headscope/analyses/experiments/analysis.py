@@ -12,7 +12,7 @@ ANALYSIS = Analysis(
         # heads.
         Stage(
             name="experiments",
-            cost=5,
+            cost=3,
             control_cost=1,
             measure="compute:ExperimentsMeasurement",
             corpora=("text",),
@@ -21,7 +21,8 @@ ANALYSIS = Analysis(
             # 4: columns and values have the names of the field.
             # 5: a count column is named after what it counts.
             # 6: a piece of a character is not punctuation.
-            version=6,
+            # 7: fewer sequences, needles and shuffled inputs, and fewer documents for controls.
+            version=7,
             listed="analyses.experiments.tables:NAMES",
             refusal="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
         ),

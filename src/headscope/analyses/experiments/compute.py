@@ -30,8 +30,8 @@ from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.sums.groups import group_of
 
-SHUFFLED_INPUTS = 128
-CONTROL_DOCUMENTS = 16
+SHUFFLED_INPUTS = 64
+CONTROL_DOCUMENTS = 12
 """Number of documents of each experiment that controls read: random weights are near chance, and need no more."""
 _HAYSTACK_INPUTS = 256
 
@@ -122,7 +122,7 @@ def inputs_of(run: ModelRun) -> dict[str, list[Segment]]:
 
 
 def control_inputs(segments: list[Segment]) -> list[Segment]:
-    """Return the inputs of an experiment that controls read: those of 16 documents, drawn by a hash of their ids."""
+    """Return the inputs of an experiment that controls read: those of 12 documents, drawn by a hash of their ids."""
     documents = {segment.document for segment in segments}
     drawn = set(nsmallest(CONTROL_DOCUMENTS, documents, key=lambda document: (group_of(document), document)))
     return [segment for segment in segments if segment.document in drawn]

@@ -14,11 +14,11 @@ from headscope.encoding.encoder import Frame
 from headscope.encoding.segment import Segment
 
 STRETCH = 64
-FEWEST_SEQUENCES, SEQUENCES = 16, 64
+FEWEST_SEQUENCES, SEQUENCES = 16, 32
 """Bounds on the number of sequences, which follows the number of the text's inputs: no experiment should be longer than
 the text."""
 NEEDLE = 16
-NEEDLES = 24
+NEEDLES = 16
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LONGEST = 512
 """Tokens of the longest haystack with its needles; the other haystacks have a half and a quarter of this length."""

@@ -38,9 +38,9 @@ _EVERY = (
         name="repeated",
         title="Random tokens, repeated",
         where="over repeated random tokens",
-        meaning="64 sequences of a stretch of 64 random tokens that is repeated once (shorter where the model reads "
-        "less), each ordinary token of the vocabulary as likely: none special, added or unused. Rows of the second "
-        "copy alone",
+        meaning="at most 32 sequences of a stretch of 64 random tokens that is repeated once (shorter where the model "
+        "reads less), each ordinary token of the vocabulary as likely: none special, added or unused. Rows of the "
+        "second copy alone",
         behaviors=("induction", "duplicate", "previous"),
         on_cards=True,
         beside=", random tokens",
@@ -49,7 +49,7 @@ _EVERY = (
         name="needle",
         title="A needle in a haystack",
         where="in repeated needles",
-        meaning="24 stretches of 16 tokens of the text, each put at five depths (0, ¼, ½, ¾, 1) into other text, in "
+        meaning="16 stretches of 16 tokens of the text, each put at five depths (0, ¼, ½, ¾, 1) into other text, in "
         "inputs of three lengths in turn: 512 tokens (or what the model reads), a half and a quarter; behind it the "
         "needle is given again. Decoders alone",
         behaviors=("retrieval",),
@@ -59,7 +59,7 @@ _EVERY = (
         name="shuffled",
         title="Shuffled words",
         where="over shuffled words",
-        meaning="at most 128 inputs of the text, spread over its documents, with the words of each line in another "
+        meaning="at most 64 inputs of the text, spread over its documents, with the words of each line in another "
         "order",
         behaviors=NATURAL,
     ),

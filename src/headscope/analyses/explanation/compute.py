@@ -15,7 +15,7 @@ from headscope.analyses.explanation.tables import CONTROL, COREFERENCE, MEASURES
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.measurement import Measurement, StageResult
 from headscope.encoding.segment import Segment
-from headscope.prepare.drawn_inputs import DrawnInputs
+from headscope.prepare.drawn_inputs import control_text
 from headscope.prepare.prepared_run import ModelRun
 from headscope.prepare.trees import TreesCorpus, trees_of
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
@@ -48,7 +48,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         run, _ = self.run, self._catalog
         yield Scan(RunText(run), [self._sample()], label="explanation")
         if run.controls:
-            inputs = DrawnInputs(run, lambda: self.control_inputs, control=0)
+            inputs = control_text(run, lambda: self.control_inputs, most=CONTROL_INPUTS, control=0)
             yield Scan(inputs, [self._sample(CONTROL_ROWS)], _CONTROL, label="explanation: control")
         if run.options.treebank:
             trees = trees_of(run)

@@ -15,6 +15,7 @@ from headscope.analyses.explanation.tables import BEST, PREDICTIONS, WORST
 MOST_WORST = 2
 """Number of worst-predicted rows that are kept, each from a different document; one best-predicted row is kept."""
 _DECIMALS = 6
+_TINY = np.finfo(np.float64).tiny  # of which a share of 0 has a finite logarithm
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +170,8 @@ def _row_terms(target: Floats) -> NDArray[np.float64]:
     """Compute sum(w ln w) - m ln m for the weights w of each row's keys and their sum m, `[row, head]`."""
     weights = target.astype(np.float64)
     mass = weights.sum(1)
-    terms = (weights * np.log(np.where(weights > 0, weights, 1.0))).sum(1)
-    return np.asarray(terms - mass * np.log(np.where(mass > 0, mass, 1.0)))
+    terms = (weights * np.log(np.maximum(weights, _TINY))).sum(1)
+    return np.asarray(terms - mass * np.log(np.maximum(mass, _TINY)))
 
 
 def example_rows(

@@ -26,8 +26,9 @@ ORDERED = (WEIGHT, NON_SINK)
 _FEWER_ROWS = 300
 """Most rows of each half to which measures other than the weights are fitted, starting from the fit to the weights; the
 fit to the weights begins with the same number of rows."""
-_FIRST_STEPS, _LAST_STEPS = 8, 5
-"""Steps of a fit to fewer rows, and of the subsequent fit of the weights to all rows."""
+_FIRST_STEPS, _LAST_STEPS, _NEXT_STEPS = 8, 5, 5
+"""Steps of the fit of the weights to fewer rows, of their subsequent fit to all rows, and of the fits of other measures
+that start from it."""
 _CHOOSING_ROWS, _ORDERING_ROWS = 96, 128
 """Most rows on which the gains of groups are compared, and most rows to which groups are fitted."""
 
@@ -76,7 +77,7 @@ def _parts(sample: RowSample, layers: int, measure: str) -> Iterator[tuple[list[
     parts: list[tuple[Flags, list[int], list[NDArray[np.float32]]]] = []
     for layer in range(layers):
         attention = sample.attention(int(measure == NORM), layer)
-        counted = ~np.isnan(sample.attention(0, layer)[0])
+        counted = sample.counted(layer)
         if measure == NORM:
             counted &= ~sample.is_sink_logit  # a learned sink has no output
         if measure == NON_SINK:
@@ -121,7 +122,7 @@ def _explain_part(
             fewer = _problem(_spread_rows(blocks, _FEWER_ROWS, parts=8), attention)
             if starts:
                 start = np.stack([start.coefficients[parity] for start in starts], axis=1)
-                problem, coefficients = fewer, fit(fewer, RIDGE, start=start, steps=_FIRST_STEPS)
+                problem, coefficients = fewer, fit(fewer, RIDGE, start=start, steps=_NEXT_STEPS)
             else:
                 problem = _problem(blocks, attention)
                 coefficients = _fit_in_two(problem, fewer, RIDGE)

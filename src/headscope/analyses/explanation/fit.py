@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.row_block import Floats, RowBlock
+from headscope.analyses.explanation.row_block import Floats, RowBlock, key_sums
 
 RIDGE = 1.0
 """Penalty on squared coefficients, in rows."""
@@ -111,7 +111,7 @@ def fit(
     factor = factor.astype(dtype)
     coefficients = np.zeros((width, problem.heads), dtype) if start is None else start.astype(dtype)
     linear = problem.sums(problem.targets)
-    of_rows = [target.sum(1) for target in problem.targets]
+    of_rows = [key_sums(target) for target in problem.targets]
 
     def evaluate(
         logits: Sequence[Floats], at: Floats, heads: NDArray[np.int64] | slice

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.fit import RIDGE, Problem, curvature, fit
-from headscope.analyses.explanation.row_block import Floats, RowBlock
+from headscope.analyses.explanation.row_block import Floats, RowBlock, key_sums
 
 LEAST_GAIN = 0.01
 """Least gain of a group, as a share of the divergence to explain."""
 MOST_GROUPS = 4
 _CANDIDATES = 3
 """Number of groups that are fitted in each step, chosen by the gain estimated from slope and curvature."""
-_STEPS, _NEWTON = 4, 4
+_STEPS, _NEWTON = 5, 4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,7 +77,7 @@ class _Rows:
         """Compute the mean divergence of the attention of heads from uniform attention, nats, `[head]`."""
         total = np.zeros(len(self.mass))
         for block, target in zip(self.blocks, self.targets, strict=True):
-            of_rows = target.sum(1)
+            of_rows = key_sums(target)
             n_visible = np.maximum(block.visible.sum(1), 1)[:, None]
             total += _entropy_terms(target) - _entropy_terms(of_rows[:, None]) + (of_rows * np.log(n_visible)).sum(0)
         return total / self.mass
@@ -109,12 +109,12 @@ class _Rows:
                 steps = [step[index][:, heads].reshape(of_heads.shape) for step in self.steps]
                 logits = sum(step * factor for step, factor in zip(steps, scales.astype(of_heads.dtype), strict=True))
                 predicted, _ = block.probabilities(np.asarray(logits).reshape(-1, len(heads)))
-                mass = of_heads.sum(1)
-                means = [(predicted * step).sum(1) for step in steps]
+                mass = key_sums(of_heads)
+                means = [np.einsum("rkh,rkh->rh", predicted, step) for step in steps]
                 for first, (of_first, mean) in enumerate(zip(steps, means, strict=True)):
-                    slope[first] += (mean * mass).sum(0) - (of_first * of_heads).sum((0, 1))
+                    slope[first] += (mean * mass).sum(0) - np.einsum("rkh,rkh->h", of_first, of_heads)
                     for other in range(first + 1):
-                        product = (predicted * of_first * steps[other]).sum(1) - mean * means[other]
+                        product = np.einsum("rkh,rkh->rh", predicted * of_first, steps[other]) - mean * means[other]
                         second[:, first, other] += (product * mass).sum(0)
             second += np.tril(second, -1).swapaxes(1, 2)
             # A penalty on the distance from 1, with the weight of one row, stabilizes steps that cancel each other.
@@ -128,7 +128,7 @@ class _Rows:
         excess, predictions = list[Floats](), list[Floats]()
         for block, target, logits in zip(self.blocks, self.targets, self.logits, strict=True):
             predicted, _ = block.probabilities(logits)
-            predicted *= target.sum(1)[:, None]
+            predicted *= key_sums(target)[:, None]
             excess.append(predicted - target)
             predictions.append(predicted.mean(2, keepdims=True))
         return Problem(blocks=self.blocks, targets=self.targets).sums(excess) / self.mass, predictions
@@ -157,7 +157,7 @@ def order_groups(
     for _ in range(MOST_GROUPS):
         if not len(open_heads):
             break
-        promised = _promised(fits, groups, open_heads)
+        promised, curvatures = _promised(fits, groups, open_heads)
         now = np.zeros(heads)
         now[open_heads] = compares.divergence(open_heads, slice(0, 0), np.zeros((0, len(open_heads))))
         for head, of_head in zip(open_heads.tolist(), promised.T, strict=True):
@@ -175,7 +175,7 @@ def order_groups(
                     continue
                 columns = groups[name]
                 problem = fits.problem(columns, wanted)
-                estimates = fit(problem, RIDGE, steps=_STEPS)
+                estimates = fit(problem, RIDGE, steps=_STEPS, second=curvatures[number])
                 gained = now[wanted] - compares.divergence(wanted, columns, estimates)
                 for index, head in enumerate(wanted.tolist()):
                     gains[head][name] = (float(gained[index]), estimates[:, index])
@@ -208,20 +208,26 @@ def order_groups(
     return taken
 
 
-def _promised(rows: _Rows, groups: Mapping[str, slice], heads: NDArray[np.int64]) -> NDArray[np.float64]:
+def _promised(
+    rows: _Rows, groups: Mapping[str, slice], heads: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
     """Estimate the gain of each group from its slope and the curvature, `[group, head]`.
 
     The gain of a quadratic is half of g' C^-1 g, with the gradient g in the columns of the group and the curvature C at
     the mean prediction of all heads.
+
+    Returns:
+        The gains, and the curvature of each group, `[column, column]`.
     """
     gradient, predictions = rows.slopes()
-    promised = np.zeros((len(groups), len(heads)))
+    promised, curvatures = np.zeros((len(groups), len(heads))), list[NDArray[np.float64]]()
     for number, columns in enumerate(groups.values()):
         second = curvature(Problem(blocks=rows.blocks, targets=predictions, columns=columns))
         damped = second + np.diag(1e-3 * second.diagonal() + 1e-6)
         slopes = gradient[columns][:, heads].astype(np.float64)
         promised[number] = 0.5 * (slopes * np.linalg.solve(damped, slopes)).sum(0)
-    return promised
+        curvatures.append(second)
+    return promised, curvatures
 
 
 def _candidates(promised: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -238,4 +244,4 @@ def _candidates(promised: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _entropy_terms(values: Floats) -> NDArray[np.float64]:
     """Sum w ln w over all axes but the last, `[head]`."""
-    return np.asarray((values * np.log(np.where(values > 0, values, 1.0))).sum((0, 1), dtype=np.float64))
+    return np.asarray((values * np.log(np.maximum(values, np.finfo(values.dtype).tiny))).sum((0, 1), dtype=np.float64))

@@ -59,6 +59,11 @@ class RowSample:
         of = zip(self.samples, self.visible, strict=True)
         return np.concatenate([sample.attention[measure, layer][:, visible] for sample, visible in of], axis=1)
 
+    def counted(self, layer: int) -> Flags:
+        """Return a mask of the cells that are visible in a layer, `[cell]`."""
+        of = zip(self.samples, self.visible, strict=True)
+        return np.concatenate([~np.isnan(sample.attention[0, layer, 0][visible]) for sample, visible in of])
+
     def half(self, parity: int, counted: Flags) -> list[RowBlock]:
         """Return the rows of one half of the documents.
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from headscope.attention.head_id import SECOND
 from headscope.attention.model.model_pass import TileConsumer
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.model.segment_source import SegmentSource
@@ -13,9 +14,6 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch, of_one_length
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.models.anatomy import KindLayout, Together
-
-SECOND = "second "
-"""Prefix of the second model's kinds of attention."""
 
 
 def joint_layout(first: tuple[KindLayout, ...], second: tuple[KindLayout, ...]) -> tuple[KindLayout, ...]:

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.head_id import KINDS
+from headscope.attention.head_id import KINDS, SECOND
 from headscope.encoding.segment import sent
 from headscope.statistics.sums.hash_sample import SAMPLED, smallest_hashes
 
@@ -74,8 +74,11 @@ def row_keys(keys: NDArray[np.uint64], rows: NDArray[np.int64]) -> NDArray[np.ui
 
 
 def head_keys(kind: str, layer: int, heads: int) -> NDArray[np.uint64]:
-    """Return the number that is added to the row keys for each head of a layer, `[head]`."""
-    first = np.uint64(KINDS.index(kind) << 40 | layer << 20)
+    """Return the number that is added to the row keys for each head of a layer, `[head]`.
+
+    Of two models that are compared, both have the same numbers, so that the same rows are drawn.
+    """
+    first = np.uint64(KINDS.index(kind.removeprefix(SECOND)) << 40 | layer << 20)
     return (first + np.arange(heads, dtype=np.uint64) + np.uint64(1)) * _HEADS
 
 

@@ -41,25 +41,33 @@ function showPair(pair, draw = 0) {
   const { kind } = grids;
   const names = [numberOf(kind.first, pair.first), numberOf(kind.second, pair.second)];
   const interval = pair.ci_low === null ? "" : ` (95% interval ${nats(pair.ci_low)} to ${nats(pair.ci_high)})`;
-  const ceiling = pair.ceiling === null ? "" : `; against random weights ${nats(pair.ceiling)}`;
+  const random = pair.random_divergence === null ? "" : `; against random weights ${nats(pair.random_divergence)}`;
   card.replaceChildren(
     el("h2", {}, `${kind.label} ${names[0]} in A, ${names[1]} in B`, el("span", { class: `verdict ${pair.verdict}` }, pair.verdict)),
-    el("p", { class: "role" }, el("strong", {}, `${nats(pair.change)} nats`), ` apart${interval}${ceiling}.`),
+    el("p", { class: "role" }, el("strong", {}, `${nats(pair.change)} nats`), ` apart${interval}${random}.`),
     measures(pair),
+    ...groups(pair),
     ...drawings(pair),
   );
 }
 
 function measures(pair) {
-  if (!pair.measures.length) return el("p", { class: "caption" }, "No statistic differs by a point, or by 0.01 nats, at a false discovery rate of 5%.");
-  const value = (number, { share }) => amount(number, share);
-  const signed = (number, { share }) => `${number > 0 ? "+" : number < 0 ? "−" : ""}${share ? `${(100 * Math.abs(number)).toFixed(1)} points` : `${Math.abs(number).toFixed(3)} nats`}`;
+  if (!pair.measures.length) return el("p", { class: "caption" }, "No measure differs by a point, or by 0.01, at a false discovery rate of 5%.");
+  const value = (number, { unit }) => amount(number, unit === "share");
+  const signed = (number, { unit }) => `${number > 0 ? "+" : number < 0 ? "−" : ""}${unit === "share" ? `${(100 * Math.abs(number)).toFixed(1)} points` : `${Math.abs(number).toFixed(3)} ${unit}`}`;
   const rows = pair.measures.map((each) =>
     el("tr", {}, el("th", { scope: "row" }, each.label), el("td", {}, value(each.first, each)), el("td", {}, value(each.second, each)), el("td", {}, signed(each.difference, each)), el("td", { class: "ends" }, each.ci_low === null ? "" : `${signed(each.ci_low, each)} to ${signed(each.ci_high, each)}`)),
   );
-  const head = el("tr", {}, ["Statistic", "A", "B", "B − A", "95% interval"].map((name) => el("th", { scope: "col" }, name)));
-  const note = data.by_word ? el("p", { class: "caption" }, "Each model's statistics are over its own tokens, which differ.") : null;
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Statistics that differ" }, note, el("table", { class: "measures" }, el("thead", {}, head), el("tbody", {}, rows)));
+  const head = el("tr", {}, ["Measure", "A", "B", "B − A", "95% interval"].map((name) => el("th", { scope: "col" }, name)));
+  const note = data.by_word ? el("p", { class: "caption" }, "Each model's measures are over its own tokens, which differ.") : null;
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Measures that differ" }, note, el("table", { class: "measures" }, el("thead", {}, head), el("tbody", {}, rows)));
+}
+
+// The groups of features that explain one head of the pair, and not the other.
+function groups(pair) {
+  if (!pair.groups.length) return [];
+  const share = (number) => percent(Math.max(number, 0));
+  return [el("ul", {}, pair.groups.map(({ phrase, first, second }) => el("li", {}, `Explained by ${phrase}: ${share(first)} in A, ${share(second)} in B`)))];
 }
 
 const mapOf = ({ queries, keys, bytes }) => ({ queries: queries.map((token) => [token]), keys: keys.map((token) => [token]), weights: rowsOfText(bytes, queries.length, keys.length) });
