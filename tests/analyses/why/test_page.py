@@ -38,7 +38,7 @@ def decoder():
 def test_the_sentences_name_the_strongest_head_of_each_side(decoder):
     said = [each.text for each in PARTS.findings(about(decoder))]
     assert said[0] == (
-        "60% (54 to 66) of 2-1’s off-sink pull comes from 1-1 (key side), 60% (54 to 66) from 1-2 (query side)."
+        "60% (54 to 66) of 2-1’s off-sink pull comes from 1-1 (keys), 60% (54 to 66) from 1-2 (queries)."
     )
     assert said[5:] == [
         "Earlier heads draw 8 of 12 heads, with at least 10% of the pull: 2-1, 3-1, 2-2 and 5 more.",
@@ -50,7 +50,7 @@ def test_the_sentences_name_the_strongest_head_of_each_side(decoder):
 
 def test_a_sentence_of_a_model_of_several_kinds_names_the_kind_of_each_head():
     said = PARTS.findings(about(with_why(mock_inputs.t5())))[0].text
-    assert "of encoder 2-1’s off-sink pull comes from encoder 1-1 (key side)" in said
+    assert "of encoder 2-1’s off-sink pull comes from encoder 1-1 (keys)" in said
 
 
 def test_the_story_of_a_decoder_has_it_among_all_that_competes(decoder):
