@@ -23,6 +23,7 @@ from support.mock_importance import FACTOR, with_importance
 from support.mock_joint import with_joint_effects
 from support.mock_norms import with_norms
 from support.mock_probes import with_probes
+from support.mock_why import with_why
 
 MOST_WORDS, MOST_INTERVALS = 25, 2
 INTERVAL = re.compile(r"\([^()]*\d to [−\d][^()]*\)")
@@ -35,6 +36,7 @@ def everything(run, *, documents=40):
     run = with_behaviors(with_norms(run, intervals=tested), interval=tested)
     run = with_effects(with_explanation(with_distances(run)), intervals=tested, intervention="zero", direct=True)
     run = with_effect_kept(run, intervals=tested, kept={(1, 2): 0.1})
+    run = with_why(run, established=True if tested else None, intervals=tested)
     return with_comparison(with_joint_effects(run, intervals=tested), intervals=tested)
 
 

@@ -36,9 +36,11 @@ NO_MEASURE = {
     "explanation_examples": "sentences",
     "measure_changes": "statistics of two models",
     "compare_groups": "groups of features, which differ between heads",
+    "sources": "sources, which differ between heads",
+    "source_pairs": "pairs of sources",
 }
 # Numbers that stand beside a measure.
-BESIDE = {"uniform", "ci_low", "ci_high", "q_value", "reachable"}
+BESIDE = {"uniform", "random", "ci_low", "ci_high", "q_value", "reachable"}
 # What is measured beside the model itself.
 NOT_THE_MODEL = {"model": {"control", "shuffled"}}
 

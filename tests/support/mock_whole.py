@@ -12,10 +12,11 @@ from support.mock_joint import with_joint_effects
 from support.mock_norms import with_norms
 from support.mock_pca import with_pca
 from support.mock_probes import with_probes
+from support.mock_why import with_why
 
 
 def whole(inputs):
     """Return a run with the tables of every analysis that it lacks."""
     inputs = with_norms(with_behaviors(with_distances(with_probes(with_importance(inputs)))))
     inputs = with_joint_effects(with_effects(with_explanation(with_pca(with_distribution(inputs)))))
-    return with_comparison(with_effect_kept(inputs))
+    return with_comparison(with_effect_kept(with_why(inputs)))

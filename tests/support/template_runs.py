@@ -19,6 +19,7 @@ from support.mock_norms import with_norms
 from support.mock_pca import with_pca
 from support.mock_probes import SCORES, probe_facts, with_probes
 from support.mock_syntax import with_treebank
+from support.mock_why import with_why
 
 NOT_MEASURED = ("control accuracy", "Spearman")
 
@@ -193,6 +194,14 @@ def explained(where="", **values):
     return with_parts(run, explanation=table)
 
 
+def of_sources(where, **values):
+    """A run in which some sources of heads have other values."""
+    run = with_why(mock_inputs.encoder(2, 3))
+    table = run.tables["sources"].copy()
+    table.loc[table.query(where).index, list(values)] = list(values.values())
+    return with_parts(run, sources=table)
+
+
 BEHAVIORS = [
     lambda: with_behaviors(mock_inputs.t5()),
     lambda: with_behaviors(mock_inputs.encoder(6, 12), unwritten=("first", "duplicate")),
@@ -341,5 +350,15 @@ RUNS = {
             special_changes={"accuracies": 3, "of": 40, "largest": 0.02}, words_merged=2, words_shared=1, folded=False
         ),
         lambda: with_manifest(special_changes={"accuracies": 0, "of": 40, "largest": None}, special_kept=True),
+    ],
+    "why": [
+        lambda: with_why(mock_inputs.encoder(3, 8)),
+        lambda: with_why(mock_inputs.encoder(2, 3), heads=False),
+        lambda: with_why(mock_inputs.encoder(2, 3), established=None),
+        lambda: with_why(mock_inputs.encoder(2, 3), moved=0.01),
+        lambda: of_sources("source_part == 'head' and side == 'key'", share=0.05),
+        lambda: of_sources("side == 'query'", share=0.05),
+        lambda: of_sources("side == 'key'", share=0.05),
+        lambda: of_sources("source_part == 'mlp'", share=0.7),
     ],
 }

@@ -10,7 +10,7 @@ import matplotlib.figure
 
 from headscope.present.cells import Cell
 from headscope.present.kinds import Kind
-from headscope.present.linked_sentences import Sentence
+from headscope.present.linked_sentences import HeadRef, Sentence
 from headscope.present.report_parts import Context
 from headscope.views.markup import Html
 
@@ -25,6 +25,13 @@ class FactBlock:
     """The sentences of one fact, or of several of the same name."""
 
     sentences: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardBlock:
+    """Sentences for the cards of heads, each with its head; the page itself leaves them out."""
+
+    sentences: tuple[tuple[HeadRef, Sentence], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +187,9 @@ class TableBlock:
         return {group: columns for group, columns in kept.items() if columns}
 
 
-Block = FactBlock | HeadingBlock | NoteBlock | CaptionBlock | HtmlBlock | ChartBlock | FigureBlock | TableBlock
+Block = (
+    FactBlock | CardBlock | HeadingBlock | NoteBlock | CaptionBlock | HtmlBlock | ChartBlock | FigureBlock | TableBlock
+)
 
 
 def has_value(value: Any) -> bool:

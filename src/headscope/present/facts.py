@@ -14,7 +14,7 @@ import jinja2
 from jinja2 import meta, nodes
 
 from headscope.present.kinds import Kind
-from headscope.present.linked_sentences import SmallFigure
+from headscope.present.linked_sentences import HeadRef, SmallFigure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +44,14 @@ class Fact:
     def name(cls) -> str:
         """Return the name of the claim in templates."""
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardFact(Fact):
+    """A claim about a head for its card; the page itself does not have its sentence."""
+
+    head: HeadRef
+    topic = "card"
 
 
 BLOCKS = ("section", "fact", "chart", "table", "html", "heading", "note", "caption", "term", "value", "figure")

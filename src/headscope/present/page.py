@@ -11,6 +11,7 @@ from typing import Any
 from headscope.present.blocks import (
     Block,
     CaptionBlock,
+    CardBlock,
     ChartBlock,
     FactBlock,
     FigureBlock,
@@ -23,8 +24,9 @@ from headscope.present.blocks import (
 )
 from headscope.present.charts import CHARTS
 from headscope.present.drawing import placed
-from headscope.present.facts import Fact
+from headscope.present.facts import CardFact, Fact
 from headscope.present.filters import Mark, parts_of
+from headscope.present.kinds import Kind
 from headscope.present.linked_sentences import Sentence
 from headscope.present.page_tables import Grid, caption, captioned
 from headscope.present.report_parts import Context, Drawing, Figure, Parts, Section, file_link, linked, section
@@ -71,6 +73,8 @@ class Page:
         ranked = [fact for fact in self.template.facts.values() if fact.rank]
         if self.template.facts:
             more["findings"] = self.findings
+        if any(issubclass(fact, CardFact) for fact in self.template.facts.values()):
+            more["card_sentences"] = self.card_sentences
         return Parts(
             sections=self.sections,
             figures=(*self._figures.values(), *figures),
@@ -95,6 +99,15 @@ class Page:
         every = [each for block in self.filled(about.run).each(FactBlock) for each in block.sentences]
         order = ["", *(kind.name for kind in about.kinds)]
         return sorted(every, key=lambda each: order.index(each.kind))
+
+    def card_sentences(self, run: Study, kind: Kind) -> dict[int, list[Sentence]]:
+        """Return the sentences for the card of each head of a kind, by head index."""
+        sentences: dict[int, list[Sentence]] = {}
+        for block in self.filled(run).each(CardBlock):
+            for head, each in block.sentences:
+                if head.kind == kind.name:
+                    sentences.setdefault(kind.head_index(head.layer, head.head), []).append(each)
+        return sentences
 
     def terms(self, about: Context) -> Sequence[tuple[str, str]]:
         """Return the definitions of its terms."""

@@ -61,6 +61,11 @@ class Context:
         """The role of each head, `Study.roles`; None for a run without statistics."""
         return self.run.roles if "stats" in self.run.tables else None
 
+    @property
+    def decoder_only(self) -> bool:
+        """True if the model has decoder attention only."""
+        return {kind.name for kind in self.kinds} == {"decoder"}
+
     def kind(self, name: str) -> Kind:
         """Return the kind of attention with this name."""
         return next(kind for kind in self.kinds if kind.name == name)
@@ -161,6 +166,9 @@ class Parts:
             `keys`, `text`.
         head_sentences: a sentence for each head of a kind, by head index, for cards of heads without another name.
         card_lines: a line for each head of a kind about its effect on the model, by head index, for its card.
+        card_sentences: further sentences for the card of each head of a kind, by head index.
+        circuit: arcs of the circuit map between heads of a kind, the largest share first: index of the source, index of
+            the head that it draws, side (`key` or `query`), share and the ends of its interval, None without one.
         looks: attention targets of each head of a kind, by head index; empty if the run has no such data.
         cards: its additions to the atlas's cards of the heads of a kind, by name.
         needed: contents of cards that a run may lack: name -> (source table, instruction to get it).
@@ -183,6 +191,8 @@ class Parts:
     behavior_examples: Callable[[Study], pd.DataFrame | None] = lambda _: None
     head_sentences: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
     card_lines: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
+    card_sentences: Callable[[Study, Kind], Mapping[int, Sequence[Sentence]]] = lambda _, __: {}
+    circuit: Callable[[Study, Kind], Sequence[Sequence[Any]]] = lambda _, __: ()
     looks: Callable[[Study, Kind], Mapping[int, HeadLook]] = lambda _, __: {}
     cards: Callable[[Study, Kind], Mapping[str, Any]] = lambda _, __: {}
     needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)

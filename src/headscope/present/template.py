@@ -14,6 +14,7 @@ from jinja2 import nodes
 
 from headscope.present.blocks import (
     CaptionBlock,
+    CardBlock,
     ChartBlock,
     FactBlock,
     FigureBlock,
@@ -24,7 +25,7 @@ from headscope.present.blocks import (
     SectionBlocks,
     TableBlock,
 )
-from headscope.present.facts import BLOCKS, Fact, check_template, environment
+from headscope.present.facts import BLOCKS, CardFact, Fact, check_template, environment
 from headscope.present.filters import CONTINUED, FILTERS, Mark, Marked, finalize, parts_of
 from headscope.present.kinds import Kind
 from headscope.present.linked_sentences import Sentence, sentence
@@ -107,14 +108,13 @@ class _Page:
         return ""
 
     def fact(self, name: str, kind: Kind | None = None, *, within: str = "", caller: Callable[[Fact], str]) -> str:
-        said = [
-            each
-            for fact in self._facts
-            if fact.name() == name and fact.kind is kind and fact.within == within
-            for each in _sentences(fact, caller(fact))
-        ]
+        facts = [fact for fact in self._facts if fact.name() == name and fact.kind is kind and fact.within == within]
+        said = [(fact, each) for fact in facts for each in _sentences(fact, caller(fact))]
+        on_cards = tuple((fact.head, each) for fact, each in said if isinstance(fact, CardFact))
+        if on_cards:
+            return self._add(CardBlock(sentences=on_cards))
         # A sentence that several facts share appears once.
-        return self._add(FactBlock(sentences=tuple(dict.fromkeys(said)))) if said else ""
+        return self._add(FactBlock(sentences=tuple(dict.fromkeys(each for _, each in said)))) if said else ""
 
     def chart(
         self, form: str, rows: str, *, name: str, kind: Kind, alt: str, caller: Callable[[], str], **options: Any

@@ -16,6 +16,7 @@ from headscope.figures.style import label
 from headscope.models.anatomy import GUIDED
 from headscope.present.head_functions import LOOKS
 from headscope.present.kinds import Kind
+from headscope.present.linked_sentences import Sentence
 from headscope.present.numbers import json_numbers, percent
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
@@ -64,9 +65,10 @@ def data_block(run: Study) -> dict[str, Any]:
     analyses; both can color the grid. `finds` of a kind is {index of a head: relations it is best at}, each with label,
     meaning and accuracy; `shows` likewise the behaviors it shows, and their size. `summaries` has the first line of
     every head in head order, its name and the rest of the line. `sentences` are the analyses' sentences on heads, if
-    any. If heads are explained, `looks` are the categories of attention targets, and a kind has `looks` (each head's
-    index into them), `explained` (the predicted share of non-sink attention) and `sink` (the share of attention on the
-    sink) in head order. `guided` has the sentences on heads that were guided in training.
+    any; `notes` those for cards, as lists of parts, and `circuit` the arcs between heads. If heads are explained,
+    `looks` are the categories of attention targets, and a kind has `looks` (each head's index into them), `explained`
+    (the predicted share of non-sink attention) and `sink` (the share of attention on the sink) in head order. `guided`
+    has the sentences on heads that were guided in training.
     """
     about = Context.of(run)
     kinds, words = about.kinds, about.words
@@ -147,10 +149,21 @@ def _looks_of(about: Context, kind: Kind) -> dict[str, Any]:
 def _of_every_part(about: Context, kind: Kind) -> dict[str, Any]:
     sentences: dict[int, str] = {}
     lines: dict[int, str] = {}
+    notes: dict[int, list[Any]] = {}
+    circuit: list[Sequence[Any]] = []
     for parts in every_part():
         sentences |= parts.head_sentences(about.run, kind)
         lines |= parts.card_lines(about.run, kind)
-    return {name: values for name, values in (("sentences", sentences), ("lines", lines)) if values}
+        circuit += parts.circuit(about.run, kind)
+        for index, of_head in parts.card_sentences(about.run, kind).items():
+            notes.setdefault(index, []).extend(_linked_parts(each) for each in of_head)
+    every = {"sentences": sentences, "lines": lines, "notes": notes, "circuit": circuit}
+    return {name: values for name, values in every.items() if values}
+
+
+def _linked_parts(sentence: Sentence) -> list[str | list[str]]:
+    """Return the parts of a sentence: text, or the text and the address of a head."""
+    return [part if isinstance(part, str) else [part.text, part.anchor] for part in sentence.parts]
 
 
 def _significant(values: np.ndarray) -> list[float | None]:

@@ -32,7 +32,14 @@ from headscope.visible import short_name
 WIDE_HEADS = 20
 STYLES = (
     "core/base.css",
-    *("report/grid.css", "report/sections.css", "report/relations.css", "report/heat.css", "report/print.css"),
+    *(
+        "report/grid.css",
+        "report/circuit.css",
+        "report/sections.css",
+        "report/relations.css",
+        "report/heat.css",
+        "report/print.css",
+    ),
 )
 
 
@@ -143,6 +150,7 @@ def _first_screen(about: Context, title: str, first: Sequence[Sentence], atlas: 
                el("div", id="color-by"), class_="bar"),
             el("div", id="pinned", class_="pinned"),
             el("div", id="grid", class_="grid-box"),
+            el("div", id="circuit") if has_circuit(about) else None,
             el("p", id="readout", class_="readout", aria_live="polite"),
             el("div", id="legend", class_="legend"),
             aria_label="Head grid",
@@ -154,6 +162,12 @@ def _first_screen(about: Context, title: str, first: Sequence[Sentence], atlas: 
     )
     noscript = el("noscript", el("p", "The grid, the cards and the table of heads need JavaScript; the rest does not."))
     return el("div", left, card, noscript, id="story", class_="first wide" if wide else "first")
+
+
+def has_circuit(about: Context) -> bool:
+    """Return True if the head grid of the first screen has the arcs of the circuit map."""
+    (first, *_) = about.kinds
+    return about.decoder_only and any(parts.circuit(about.run, first) for parts in every_part())
 
 
 def _appendix(about: Context) -> Html:

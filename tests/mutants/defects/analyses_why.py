@@ -8,6 +8,8 @@ _MASS = "analyses/why/test_pulls.py::test_rows_count_as_much_as_they_attend_off_
 _BY_HAND = "analyses/why/test_families.py::test_each_source_has_what_plain_loops_over_modules_find"
 _NAMES = "analyses/why/test_families.py::test_every_head_and_mlp_below_is_a_source_and_none_above"
 _SCORES = "analyses/why/test_families.py::test_sources_sum_to_the_scores"
+_PAGE = "analyses/why/test_page.py"
+_MAP = "analyses/why/test_circuit_browser.py"
 
 ANALYSES_WHY = [
     defect("analyses/why/pulls.py", "(attention / mass.clamp(min=tiny) - uniform)",
@@ -39,4 +41,16 @@ ANALYSES_WHY = [
     defect("analyses/why/tracing.py", '"segment" if "type" in last else "token"', '"token"', f"{_BY_HAND}[bert]"),
     defect("analyses/why/tracing.py", 'Source("mlp", kind, layer)', 'Source("mlp", kind, max(layer - 1, 0))',
         f"{_NAMES}[llama]"),
+    defect("analyses/why/circuit.py", "if row.established and row.head is not None", "if row.head is not None",
+        f"{_PAGE}::test_a_head_that_is_not_established_has_no_arc_and_is_on_no_card"),
+    defect("analyses/why/circuit.py", "arc.source.kind == arc.drawn.kind == kind.name", "arc.drawn.kind == kind.name",
+        f"{_PAGE}::test_an_arc_between_kinds_of_attention_is_on_cards_alone"),
+    defect("views/static/report/circuit.js", "source === this.at || drawn === this.at", "source === this.at",
+        f"{_MAP}::test_pointing_at_a_head_leaves_its_arcs_alone_and_names_them"),
+    defect("views/static/report/circuit.js", "1.08 * edge", "0.2 * edge",
+        f"{_MAP}::test_arcs_leave_the_lower_edge_of_their_source_and_enter_the_upper_edge_of_the_drawn_head"),
+    defect("views/static/report/circuit.css", "{--axis:18px;--gap:2px}", "{--axis:44px}",
+        f"{_MAP}::test_arcs_leave_the_lower_edge_of_their_source_and_enter_the_upper_edge_of_the_drawn_head"),
+    defect("views/static/report/circuit.css", ".circuit-arc.query .line{stroke-dasharray:7 4}", "",
+        f"{_MAP}::test_an_arc_is_the_wider_the_larger_its_share_and_sides_differ_without_color"),
 ]  # fmt: skip

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
-from headscope.analyses.why.parts import NAMES
+from headscope.analyses.why.circuit import DrawnBy, Draws, card_facts, circuit, circuit_map
+from headscope.analyses.why.drawings import LEAST_SHARE, Drawing, drawings, source_label
 from headscope.analyses.why.tables import OTHERS
 from headscope.attention.head_id import HeadId
 from headscope.errors import OptionError
 from headscope.present.blocks import FactBlock, Row, TableBlock
-from headscope.present.cells import Cell, cell_of, records
+from headscope.present.cells import cell_of, records
 from headscope.present.facts import Fact
 from headscope.present.kinds import Kind
 from headscope.present.linked_sentences import HeadRef, numbered
@@ -22,37 +21,11 @@ from headscope.present.page_tables import Grid
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
 from headscope.present.table import terminal_table
-from headscope.present.values import once_a_study
 
-LEAST_SHARE = 0.1
-"""Smallest share of the pull with which a source or a pair of sources is listed."""
 LEAST_MOVED = 0.05
 """Share of the attention that replacing the source with the largest share must move to agree with the share."""
 MOST_DESCRIBED = 5
 """Number of heads whose sources are put into words."""
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A source of a head on one side.
-
-    Attributes:
-        side: `query` or `key`.
-        label: name of the source: `1-1`, `MLP 1`, `token embedding`.
-        part: kind of source, as in the table.
-        head: the source, if it is a head.
-        share: its share of the pull.
-        established: True if the share is above that of random weights; None where it was not tested.
-        moved: attention moved by its replacement; a missing cell if it was not replaced.
-    """
-
-    side: str
-    label: str
-    part: str
-    head: HeadRef | None
-    share: Cell
-    established: bool | None
-    moved: Cell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +35,7 @@ class WhyFact(Fact):
     kind: Kind
     topic = "why"
     rank = 70
-    decoder_rank = 3
+    decoder_rank = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +85,7 @@ def why_facts(about: Context) -> Iterator[Fact]:
             kind=kind, heads=[numbered(kind.name, *head) for head in strongest], of=len(tested),
             figure=kind.shaded({head: _by_heads(rows) / 2 for head, rows in drawn.items()}),
         )  # fmt: skip
+        yield from card_facts(about, kind)
         replaced = {head: rows for head, rows in sources.items() if any(row.moved.exists for row in rows)}
         if replaced:
             apart = [numbered(kind.name, *head) for head, rows in replaced.items() if _disagree(rows)]
@@ -124,7 +98,7 @@ def drawn_fact(kind: Kind, head: tuple[int, int], rows: Sequence[Drawing]) -> Dr
         next((r for r in rows if r.side == side and r.part != OTHERS and r.share.value >= LEAST_SHARE), None)
         for side in ("key", "query")
     )
-    return Drawn(kind=kind, head=kind.head(*head), key=key, query=query)
+    return Drawn(kind=kind, head=kind.labeled_head(*head), key=key, query=query)
 
 
 def _by_heads(rows: Sequence[Drawing]) -> float:
@@ -145,58 +119,6 @@ def _disagree(rows: Sequence[Drawing]) -> bool:
             if replaced[0].moved.value < max(most, LEAST_MOVED):
                 return True
     return False
-
-
-def drawings(about: Context, kind: Kind) -> dict[tuple[int, int], list[Drawing]]:
-    """Return the sources of each head of a kind off the sink, by (layer, head) from 1, the largest share first."""
-    table = off_sink(about.run)
-    if table is None:
-        return {}
-    rows = table[table["kind"] == kind.name]
-    heads: dict[tuple[int, int], list[Drawing]] = {}
-    for row in records(rows):
-        heads.setdefault((int(row["layer"]), int(row["head"])), []).append(_drawing(about, row))
-    return dict(sorted(heads.items()))
-
-
-@once_a_study
-def off_sink(run: Study) -> pd.DataFrame | None:
-    """Return the rows of sources off the sink, for each head the largest shares first."""
-    table = run.tables.get("sources")
-    if table is None or table.empty:
-        return None
-    rows = table[table["keys"] == "non_sink"]
-    return rows.sort_values("share", key=lambda share: share.abs(), ascending=False, kind="stable")
-
-
-def _drawing(about: Context, row: dict[str, Any]) -> Drawing:
-    source = None
-    if row["source_part"] == "head":
-        source = _kind(about, row["source_kind"]).labeled_head(row["source_layer"], row["source_head"])
-    return Drawing(
-        side=row["side"],
-        label=source_label(about, row, "source_"),
-        part=row["source_part"],
-        head=source,
-        share=cell_of(row, "share"),
-        established=None if pd.isna(row["established"]) else bool(row["established"]),
-        moved=cell_of(row, "moved", prefix="moved_ci"),
-    )
-
-
-def _kind(about: Context, name: str) -> Kind:
-    return next(kind for kind in about.kinds if kind.name == name)
-
-
-def source_label(about: Context, row: dict[str, Any], prefix: str) -> str:
-    """Return the name of a source: `1-1`, `MLP 1`, `token embedding`."""
-    part = row[f"{prefix}part"]
-    if part == "head":
-        return _kind(about, row[f"{prefix}kind"]).head_label(row[f"{prefix}layer"], row[f"{prefix}head"])
-    if part == "mlp":
-        layer = row[f"{prefix}layer"]
-        return "before layer 1" if pd.isna(layer) else f"MLP {int(layer)}"
-    return NAMES[part]
 
 
 def head_rows(about: Context, kind: Kind) -> list[Row]:
@@ -305,5 +227,5 @@ def _key(head: HeadRef) -> tuple[str, int, int]:
     return head.kind, head.layer, head.head
 
 
-PAGE = WhyPage(__name__, why_facts, uses=(head_rows, source_rows, pair_rows))
-PARTS = PAGE.parts(group="controlled", explained=("sources",))
+PAGE = WhyPage(__name__, why_facts, uses=(head_rows, source_rows, pair_rows, circuit_map, DrawnBy, Draws))
+PARTS = PAGE.parts(group="controlled", explained=("sources",), circuit=circuit)

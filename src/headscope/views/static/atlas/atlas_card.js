@@ -3,7 +3,7 @@
 import { el, shape } from "../core/dom.js";
 import { anchorOf, data, headNumber, headTitle, lookOf } from "../report/data.js";
 import { accuraciesOf, atlas, nearestOf, ordinal, rankOf, showingsOf, writtenOf } from "./atlas_data.js";
-import { effectLine, findLines, guidedLine, lookBadge, summaryLine } from "../report/card.js";
+import { effectLine, findLines, guidedLine, lookBadge, noteLines, summaryLine } from "../report/card.js";
 import { summaryOf } from "../report/head_fact.js";
 import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
@@ -122,6 +122,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     written ? el("p", { class: "at-written" }, written) : null,
     findLines(kind, index),
     effectLine(kind, index),
+    noteLines(kind, index, actions.onOpen),
     sentencePart(kind, index, { onSentence: actions.onSentence, together, wanted: actions.wanted }),
     explainedPart(kind, index),
     decilesPart(kind, index),

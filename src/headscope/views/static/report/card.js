@@ -1,6 +1,6 @@
 // A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, effectLineOf, findsOf, headTitle, mapOf, lookOf, sentenceOf, showsOf } from "./data.js";
+import { anchorOf, effectLineOf, findsOf, headAt, headTitle, mapOf, lookOf, notesOf, sentenceOf, showsOf } from "./data.js";
 import { tableInterval, tableNumber, upper } from "../core/format.js";
 import { isNamed, summaryOf } from "./head_fact.js";
 import { lineDiagram } from "./lines.js";
@@ -36,6 +36,17 @@ export function explainedLine(kind, index) {
 export function effectLine(kind, index) {
   const line = effectLineOf(kind, index);
   return line && el("p", { class: "explained" }, el("b", {}, "What it does to the model"), `: ${line}.`);
+}
+
+// Further sentences on it: what draws it, and which heads it draws. `onOpen(kind, index)`: opens a head that they name, where
+// the page does not follow links to heads itself.
+export function noteLines(kind, index, onOpen = null) {
+  const follow = (event, { kind: other, index: place }) => {
+    event.preventDefault();
+    onOpen(other, place);
+  };
+  const linked = (part) => (typeof part === "string" ? part : el("a", { class: "head", href: `#${part[1]}`, onclick: onOpen && ((event) => follow(event, headAt(part[1]))) }, part[0]));
+  return notesOf(kind, index).map((parts) => el("p", { class: "explained" }, parts.map(linked)));
 }
 
 // "Finds obj 74.8% (71.9–77.7) direct object", a line a relation; then what it shows: "shows induction 62.0% (58.1–66.0), of
@@ -74,6 +85,7 @@ export function showCard(box, kind, index, kept = null) {
     findLines(kind, index) || "",
     explainedLine(kind, index) || "",
     effectLine(kind, index) || "",
+    ...noteLines(kind, index),
     link ? el("p", { class: "at-link-line" }, link, ": sentences, relations, nearest heads") : "",
     sentence ? el("p", { class: "shown" }, el("b", {}, upper(labelOf(sentence))), ": ", tellSentence(sentence)) : "",
     map

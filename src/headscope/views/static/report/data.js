@@ -75,6 +75,11 @@ export function effectLineOf(kind, index) {
   return (kind.lines || {})[index] || null;
 }
 
+// Further sentences on a head, each a list of parts: text, or the text and the address of a head.
+export function notesOf(kind, index) {
+  return (kind.notes || {})[index] || [];
+}
+
 export function anythingFound() {
   return data.kinds.some((kind) => Object.keys(kind.finds || {}).length > 0);
 }

@@ -1,6 +1,7 @@
 // The report's page: the grid, the card and the table share one opened head, which the address names.
 import { data, headAt } from "./data.js";
 import { showCard } from "./card.js";
+import { CircuitMap, placeCircuits } from "./circuit.js";
 import { cutTables } from "./cut_tables.js";
 import { Dock } from "./dock.js";
 import { HeadGrid, legend } from "./grid.js";
@@ -22,6 +23,7 @@ const grid = new HeadGrid(at("grid"), at("readout"), (index) => {
   open(grid.kind, index, { reveal: true });
   write(grid.kind, index);
 });
+const circuit = at("circuit") && new CircuitMap(grid, at("circuit"));
 const markTab = kindTabs(at("kinds"), (kind) => {
   showKind(kind);
   open(kind, 0, {});
@@ -33,6 +35,7 @@ const pinned = new PinnedSentence(at("pinned"), (shares) => grid.light(shares), 
 
 function showKind(kind) {
   grid.show(kind);
+  if (circuit) circuit.show(kind);
   pinned.show(kind);
   scatter.show(kind);
   legend(at("legend"), grid);
@@ -103,6 +106,7 @@ colorBy(at("color-by"), (statistic) => {
   legend(at("legend"), grid);
 });
 showKind(data.kinds[0]);
+placeCircuits(document.querySelector("main"), visit);
 // Before the address is followed: the page is as long as it will be.
 new HeadTable(at("heads"), at("filters"), at("heads-status"));
 cutTables(document.querySelector("main"));
