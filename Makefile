@@ -37,7 +37,7 @@ $(BIN)/python:
 # Half of the treebank's documents and one model with random weights are enough for intervals of a few points.
 SHOWN = --include pca --controls 1
 ENCODER = $(BIN)/headscope report $(SHOWN) --loss mlm --max-inputs 500 --out demo-report
-DECODER = $(BIN)/headscope report --model headscope-decoder $(SHOWN) --loss clm --max-inputs 150 --out demo-report-decoder
+DECODER = $(BIN)/headscope report --model headscope-decoder $(SHOWN) --include why --why-inputs 32 --loss clm --max-inputs 150 --out demo-report-decoder
 
 # Both reports at once. The encoder's takes both cores when the decoder's has ended; waiting threads leave their core.
 demo: .venv/.demo

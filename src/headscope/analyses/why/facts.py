@@ -142,7 +142,7 @@ def head_rows(about: Context, kind: Kind) -> list[Row]:
 
 
 def source_rows(about: Context, kind: Kind) -> list[Row]:
-    """Return a row for each source with at least a tenth of a head's pull, and for each established one."""
+    """Return a row for each source with at least a tenth of a head's pull."""
     verdicts = {True: "yes", False: "no", None: ""}
     return [
         {

@@ -63,7 +63,7 @@ export class CircuitMap {
     this.tip = el("div", { class: "tip circuit-tip", role: "tooltip", hidden: true });
     document.querySelector("main").append(this.tip); // in a landmark
     const key = (side, text) => el("span", { class: "circuit-key" }, svg("svg", { class: `circuit-arc ${side}`, viewBox: "0 0 34 10", "aria-hidden": "true" }, svg("path", { class: "line", d: "M1 5H28", "stroke-width": 4 }), svg("path", { class: "dot", d: "M28 5h0", "stroke-width": 8 })), text);
-    const meaning = "An arc leads from a head to a lower head that it draws; its width is its share of the pull.";
+    const meaning = "An arc leads from a head to a head of a later layer that it draws; its width is its share of the pull.";
     box.classList.add("circuit-bar");
     box.replaceChildren(el("label", {}, el("span", {}, "Smallest share"), this.input), this.output, key("key", "on the key side"), key("query", "on the query side"), el("p", { class: "caption" }, meaning));
     this.box = box;
