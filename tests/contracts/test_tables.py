@@ -62,7 +62,7 @@ def prepared(base, *, documents):
         controls=1,
         shuffled=True,
         max_length=64,
-        include=("pca", "effects"),
+        include=("pca", "effects", "why"),
         measures=("explanation",),
     )
     return prepare(options)

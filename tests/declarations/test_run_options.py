@@ -123,7 +123,7 @@ def test_what_is_left_out_unless_it_is_named():
     for wrong in ("direction", "stats"):
         with pytest.raises(OptionError) as refused:
             RunOptions(include=("pca", wrong))
-        assert str(refused.value) == f"include {wrong!r} is not known; choose one of pca, effects"
+        assert str(refused.value) == f"include {wrong!r} is not known; choose one of pca, effects, why"
     with pytest.raises(OptionError) as refused:
         RunOptions(include=("pca",), maps=Path("a"))
     assert str(refused.value) == (

@@ -48,10 +48,22 @@ def read_text(text: str, *, model: Any = None, **more: Any) -> OneText:
     Raises:
         HeadscopeError: the model cannot be loaded, or the text is too long for it.
     """
-    from headscope.views.snapshot.model_input import ReadingRequest, read
     from headscope.views.snapshot.snapshot_of import reader_of
 
-    reader = reader_of(model, **{name: value for name, value in more.items() if name in LOADING})
-    request = ReadingRequest(text=text)
+    return read_by(reader_of(model, **{name: value for name, value in more.items() if name in LOADING}), text)
+
+
+def read_by(reader: AttentionReader, text: str, text_b: str | None = None, *, generate: int = 0) -> OneText:
+    """Let a loaded model read a text, or a pair.
+
+    Args:
+        reader: the model.
+        text: the text.
+        text_b: second text of a pair.
+        generate: number of tokens that the model adds.
+    """
+    from headscope.views.snapshot.model_input import ReadingRequest, read
+
+    request = ReadingRequest(text=text, text_b=text_b, generate=generate)
     reading = read(reader.loaded, reader.encoder, reader.anatomy, request, target_encoder=reader.target_encoder)
     return OneText(reader, reading)

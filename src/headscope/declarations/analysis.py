@@ -202,6 +202,8 @@ class Analysis:
             none.
         chosen_heads: table of the heads that it chooses; None if it chooses none.
         counts: sizes of the corpora other than text that it reads, for the summary of a study.
+        score: `module:function` that decomposes a score of a text as a model read it (`OneText`), given a head, a query
+            and a key, into JSON; empty if it decomposes none.
         paper: `module:name` of functions that make a table for a paper from a run, by file name; `table-1` to `table-3`
             are those of Clark et al. 2019.
     """
@@ -217,6 +219,7 @@ class Analysis:
     chosen_heads: ChosenHeads | None = None
     counts: tuple[CorpusCount, ...] = ()
     paper: Mapping[str, str] = field(default_factory=dict)
+    score: str = ""
     package: str = ""
 
     def measurement(self, stage: Stage) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from headscope.installing import installed, load
 
 _FOLDERS = (
     *("stats", "norms", "behaviors", "experiments", "distribution", "pca", "explanation"),
-    *("importance", "effects", "syntax", "coref", "arc_examples", "probes", "distances", "compare", "why"),
+    *("importance", "effects", "syntax", "coref", "arc_examples", "probes", "distances", "why", "compare"),
 )
 # Loaded by name, like those of other packages: `declarations` may not import the analyses.
 _HERE: tuple[Analysis, ...] = tuple(load(f"analyses.{folder}.analysis:ANALYSIS") for folder in _FOLDERS)

@@ -43,6 +43,7 @@ ANALYSIS = Analysis(
         on_text="cell_terminal:bars",
         on_text_with="query",
     ),
+    score="cell:score_json",
     head_measures=(
         HeadMeasures(table="pulls", values=("pull",), by=("keys",), measure="pull", topic="What draws it",
                      labels="tables:HEAD_LABELS"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,7 +70,11 @@ class ScoreSource(PullSource):
         layer, head = self.head.position
         if not self._opened or (site.kind, site.layer) != (self.head.kind, layer):
             return tile if self._opened else super().tile_of(tile, call, site)
-        weights, visible = tile.weights[0], tile.visibility.visible[0, self.query]
+        weights = tile.weights[0]
+        for position, side, number in zip((self.query, self.key), SIDES, weights.shape[1:], strict=True):
+            if not 0 <= position < number:
+                raise OptionError(f"there is no {side} token {position + 1}; expected 1 to {number}")
+        visible = tile.visibility.visible[0, self.query]
         if not visible[self.key]:
             raise OptionError(
                 f"token {self.query + 1} does not see token {self.key + 1} in head {self.head}; choose an earlier key"
@@ -119,10 +124,45 @@ def score_sources(
     """
     sizes = {part.kind: part for part in anatomy.layout}
     part = sizes.get(head.kind)
-    if part is None or head.layer > part.layers or head.head > part.heads:
+    if part is None or not (1 <= head.layer <= part.layers and 1 <= head.head <= part.heads):
         known = " and ".join(f"{each.layers} x {each.heads} {each.kind} heads" for each in anatomy.layout)
         raise OptionError(f"there is no head {head}; the model has {known}")
     source = ScoreSource(model, anatomy, vocabulary, (), head=head, query=query, key=key)
     source.over([segment], source.begun(NoTiles()))
     assert source.found is not None
     return source.found
+
+
+MOST_SOURCES = 12
+"""Number of sources of a side that a page shows; the rest is summed."""
+
+
+def score_json(text: Any, *, head: HeadId, query: int, key: int) -> dict[str, Any]:
+    """Decompose a score of a text, for a page.
+
+    Args:
+        text: text as a model read it: `reader` and `segment`.
+        head: the head.
+        query, key: 0-based positions of the tokens.
+
+    Returns:
+        `weight`, `above_mean` (nats), and for each side in `sides` the sources, as a name and nats, the largest first.
+    """
+    reader = text.reader
+    found = score_sources(
+        reader.model, reader.anatomy, reader.encoder.vocabulary, text.segment, head=head, query=query, key=key
+    )
+    return {
+        "weight": found.weight,
+        "above_mean": found.above_mean,
+        "sides": {side: largest_sources(found, side, most=MOST_SOURCES) for side in SIDES},
+    }
+
+
+def largest_sources(found: ScoreSources, side: str, *, most: int) -> list[tuple[str, float]]:
+    """Return the names and nats of the largest sources of a side, and the sum of the others as a last one."""
+    rows = found.sources[found.sources["side"] == side]
+    listed = list(zip(rows["source"].tolist(), rows["nats"].tolist(), strict=True))
+    if len(listed) <= most:
+        return listed
+    return [*listed[:most], (f"{len(listed) - most} others", sum(nats for _, nats in listed[most:]))]

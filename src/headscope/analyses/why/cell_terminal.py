@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headscope.analyses.why.cell import ScoreSources, score_sources
+from headscope.analyses.why.cell import MOST_SOURCES, ScoreSources, largest_sources, score_sources
 from headscope.attention.head_id import HeadId
 from headscope.errors import OptionError
 from headscope.present.page_tables import Grid
 from headscope.present.words import plain
 
-MOST_LINES = 12
-"""Number of sources of a side that have a line; the rest is summed."""
 _WIDTH = 30  # characters of the longest bar
 
 
@@ -36,17 +34,13 @@ def bars(text: Any, *, head: str = "", query: str = "", key: str = "", **_: Any)
     )
     largest = float(found.sources["nats"].abs().max())
     for side, name in (("key", key), ("query", query)):
-        rows = found.sources[found.sources["side"] == side]
-        shown = list(zip(rows["source"].tolist(), rows["nats"].tolist(), strict=True))[:MOST_LINES]
-        if len(rows) > MOST_LINES:
-            shown.append((f"{len(rows) - MOST_LINES} others", float(rows["nats"].iloc[MOST_LINES:].sum())))
         yield ""
         yield f"Sources of {name}, on the {side} side:"
         yield Grid(
             ["source", "nats", "part"],
             [
                 [source, f"{nats:+.3f}", ("#" if nats > 0 else "-") * max(1, round(_WIDTH * abs(nats) / largest))]
-                for source, nats in shown
+                for source, nats in largest_sources(found, side, most=MOST_SOURCES)
             ],
             words=("part",),
         )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from cachetools import LRUCache
 
 from headscope.app.explorer.request import Limits, LookRequest, Refusal
+from headscope.attention.head_id import HeadId
+from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import HeadscopeError
 
 if TYPE_CHECKING:
@@ -151,6 +153,26 @@ def take_neuron(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Neuron
         except HeadscopeError as error:
             refused[kind.kind] = f"Not shown: {error}."
     return Neuron(layers=layers, refused=refused)
+
+
+def take_score(shelf: Shelf, request: LookRequest, *, head: HeadId, query: int, key: int) -> dict[str, Any]:
+    """Decompose a single score of a text into the parts of its sources.
+
+    Raises:
+        Refusal: 422 if the sources of the model's scores are not known, or the query does not see the key.
+    """
+    from headscope.app.one_text import read_by
+
+    if request.decoder_text is not None:
+        raise Refusal(422, "a score is decomposed only if the decoder reads the same text; leave the other text out")
+    reader = shelf.writer(request.model) if request.generate else shelf.ready(request.model)
+    decomposing = next(analysis for analysis in ANALYSES if analysis.score)
+    try:
+        text = read_by(reader, request.text, request.text_b, generate=request.generate)
+        found: dict[str, Any] = decomposing.load(decomposing.score)(text, head=head, query=query, key=key)
+    except HeadscopeError as error:
+        raise Refusal(422, str(error)) from error
+    return found
 
 
 def _view(shelf: Shelf, request: LookRequest, *, limits: Limits, neuron: bool = False) -> AttentionSnapshot:

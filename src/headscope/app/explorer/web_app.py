@@ -9,9 +9,12 @@ GET  /api/look/ID/layer?kind=K&layer=N          one layer's maps, as views.quant
 GET  /api/look/ID/neuron?kind=K&layer=N         its queries and keys, as views.view_payload.neuron_bytes writes; the
                                                 header X-Headscope-Neuron holds their layout as JSON. If there are none:
                                                 {"no_neuron": why}
+GET  /api/look/ID/score?kind=K&layer=N&head=H&query=Q&key=P
+                                                the sources of one score: {"weight", "above_mean", "sides"}
 ```
 
-Layers are labels, from 1. `/api` requires the token in the header X-Headscope-Token. An error is {"error": sentence}.
+Layers and heads are labels, from 1; query and key are positions, from 0. `/api` requires the token in the header
+X-Headscope-Token. An error is {"error": sentence}.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -35,7 +39,8 @@ from starlette.routing import Route
 from headscope.app.explorer.model_shelf import Shelf
 from headscope.app.explorer.page import Guard, closed_door, explorer_page, page_response
 from headscope.app.explorer.request import Limits, LookRequest, Refusal, busy, internal_error, read_request
-from headscope.app.explorer.served_snapshot import Kept, Look, Neuron, Recent, take_look, take_neuron
+from headscope.app.explorer.served_snapshot import Kept, Look, Neuron, Recent, take_look, take_neuron, take_score
+from headscope.attention.head_id import HeadId
 
 Answer = TypeVar("Answer")
 
@@ -129,6 +134,7 @@ class Explorer:
             Route("/api/look", self.look, methods=["POST"]),
             Route("/api/look/{id}/layer", self.layer),
             Route("/api/look/{id}/neuron", self.neuron),
+            Route("/api/look/{id}/score", self.score),
         ]
         checks = [
             # The host's name is checked so that no foreign name can lead here (DNS rebinding).
@@ -175,6 +181,17 @@ class Explorer:
         parts, body = _of(neuron.layers, request)
         return Response(body, media_type="application/octet-stream", headers={NEURON_HEADER: parts})
 
+    async def score(self, request: Request) -> Response:
+        """Answer with the sources of one score; the model runs again."""
+        look = self._kept(request)
+        _of(look.layers, request)
+        kind, layer = request.query_params["kind"], int(request.query_params["layer"])
+        head, query, key = (_number(request, name) for name in ("head", "query", "key"))
+        named = HeadId(kind, layer, head)
+        return JSONResponse(
+            await self.worker.run(partial(take_score, self.shelf, look.request, head=named, query=query, key=key))
+        )
+
     async def _made(self, kept: Recent[Kept], take: Callable[..., Kept], look_request: LookRequest) -> Kept:
         """Return the cached result of a request, or compute it; of equal requests, only the first computes it."""
 
@@ -220,6 +237,14 @@ def _of(layers: Mapping[str, Mapping[int, Any]], request: Request) -> Any:
     if label not in labels:
         raise Refusal(404, f"unknown layer; expected a number from {min(labels)} to {max(labels)}")
     return labels[label]
+
+
+def _number(request: Request, name: str) -> int:
+    """Return a whole number of a request's address."""
+    value = request.query_params.get(name, "")
+    if not re.fullmatch(r"[0-9]{1,6}", value):
+        raise Refusal(404, f"expected a whole number as {name}")
+    return int(value)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

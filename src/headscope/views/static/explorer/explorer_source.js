@@ -7,9 +7,9 @@ import { neuronOfBytes } from "../views/decode.js";
 export function explorerSource(api, request, payload) {
   checkPayload(payload);
   const sizes = (kind) => ({ heads: kind.heads, queries: kind.queries.tokens.length, keys: keysOf(kind).tokens.length });
-  const fetched = async (what, kindIndex, layerIndex) => {
+  const fetched = async (what, kindIndex, layerIndex, more = "") => {
     const kind = payload.kinds[kindIndex];
-    const path = `/api/look/${payload.id}/${what}?kind=${kind.kind}&layer=${kind.layers[layerIndex]}`;
+    const path = `/api/look/${payload.id}/${what}?kind=${kind.kind}&layer=${kind.layers[layerIndex]}${more}`;
     try {
       return await api.request(path);
     } catch (error) {
@@ -25,6 +25,10 @@ export function explorerSource(api, request, payload) {
     async layer(kindIndex, layerIndex) {
       const { heads, queries, keys } = sizes(payload.kinds[kindIndex]);
       return weightsOfBytes(await bytesOf(await fetched("layer", kindIndex, layerIndex)), heads, queries, keys);
+    },
+    // The sources of one score; `head` is a label, `query` and `key` are positions.
+    async score({ kind, layer, head, query, key }) {
+      return (await fetched("score", kind, layer, `&head=${head}&query=${query}&key=${key}`)).json();
     },
     async neuron(kindIndex, layerIndex) {
       const kind = payload.kinds[kindIndex];

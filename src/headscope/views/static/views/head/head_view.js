@@ -10,6 +10,7 @@ import { measureText } from "../../core/picture.js";
 import { percent } from "../../core/format.js";
 import { tellAttention, tellHeads, toldToken } from "../telling.js";
 import { TokenColumn } from "./token_column.js";
+import { ScoreSources } from "./score_sources.js";
 import { TwoSteps } from "./two_steps.js";
 
 // Space between a label and the ends of its lines.
@@ -39,9 +40,10 @@ export class HeadView {
     this.body = el("div", { class: "hs-columns" }, this.columns.query.list, this.tiles.box, this.columns.key.list);
     this.scroll = el("div", { class: "hs-scroll", onscroll: () => this.reveal() }, this.body);
     this.count = el("p", { class: "hs-count" });
-    this.twoSteps = new TwoSteps(host, store);
+    // Only a server can ask the model for the sources of a score.
+    this.below = store.source.score ? new ScoreSources(host, store) : new TwoSteps(host, store);
     this.readout = el("p", { class: "hs-readout" });
-    this.element = el("section", { class: "hs-head", "aria-label": "Head view" }, this.readout, el("div", { class: "hs-beside" }, el("div", {}, this.ends, this.scroll, this.count), this.twoSteps.element));
+    this.element = el("section", { class: "hs-head", "aria-label": "Head view" }, this.readout, el("div", { class: "hs-beside" }, el("div", {}, this.ends, this.scroll, this.count), this.below.element));
     this.pointed = this.focused = null;
     this.sizes = new ResizeObserver(() => this.frame && this.place());
     this.sizes.observe(this.element);
@@ -78,7 +80,7 @@ export class HeadView {
     for (const side of ["query", "key"]) this.columns[side].pin(this.pinned && this.pinned.side === side ? this.pinned.place : null);
     this.longest = Math.max(0, ...[...frame.labels.query, ...frame.labels.key].map((label) => measureText(label.slice(0, 80), 14, true)));
     this.place();
-    return this.twoSteps.show(frame, this.pinned);
+    return this.below.show(frame, this.pinned);
   }
 
   // Lay out for the present width, and draw.

@@ -1,0 +1,74 @@
+// Below the head view of the explorer, where a token that attends is kept: why it attends to a token, as bars of the sources that
+// wrote the key and the query. It takes the place of two steps, for there a model can be asked.
+import { el } from "../../core/dom.js";
+import { percent } from "../../core/format.js";
+import { focusOf } from "./head_scene.js";
+import { topPlaces } from "./edges.js";
+import { tokenAt } from "../frame.js";
+import { toldToken } from "../telling.js";
+
+const MOST_KEYS = 6;
+const LEAST = 0.01;
+const TITLES = { key: "Written into the key", query: "Written into the query" };
+
+export class ScoreSources {
+  constructor(host, store) {
+    this.host = host;
+    this.store = store;
+    this.turn = 0;
+    this.chosen = null;
+    this.element = el("section", { class: "hs-two-steps", "aria-label": "Why", hidden: true });
+  }
+
+  // `pinned`: {side, place} or null.
+  async show(frame, pinned) {
+    const turn = ++this.turn;
+    const { kind, state } = frame;
+    const shown = pinned && pinned.side === "query" && state.level === "token" && frame.heads.length;
+    this.element.hidden = !shown;
+    if (!shown) return;
+    const title = el("h2", {}, "Why");
+    if (state.heads.length > 1) {
+      this.element.replaceChildren(title, el("p", {}, "Leave one head on to see what draws it to a token."));
+      return;
+    }
+    const query = tokenAt(frame, "query", pinned.place).at;
+    const focus = focusOf(frame, "query", pinned.place);
+    const keys = topPlaces(focus.mean, MOST_KEYS, LEAST).map((place) => ({ at: tokenAt(frame, "key", place).at, label: frame.labels.key[place], share: focus.mean[place] }));
+    const key = keys.find(({ at }) => this.chosen && this.chosen.query === query && this.chosen.key === at) || keys[0];
+    if (!key) return this.element.replaceChildren(title, el("p", {}, `${toldToken(frame.labels.query[pinned.place])} attends to no token with ${percent(LEAST)} or more.`));
+    const choose = (at) => () => {
+      this.chosen = { query, key: at };
+      this.show(frame, pinned);
+    };
+    const choice = el(
+      "p",
+      { class: "hs-keys", role: "group", "aria-label": "Token attended to" },
+      `${toldToken(frame.labels.query[pinned.place])} attends to `,
+      keys.map((one) => el("button", { type: "button", class: "hs-plain", "aria-pressed": String(one === key), onclick: choose(one.at) }, `${toldToken(one.label)} ${percent(one.share)}`)),
+    );
+    const answer = el("div", { class: "hs-sources", "aria-live": "polite" }, el("p", { class: "hs-count" }, "Asking the model …"));
+    this.element.replaceChildren(title, choice, answer);
+    const parts = await this.parts({ kind: this.store.kindIndex(kind.kind), layer: kind.layers.indexOf(state.layer), head: state.heads[0], query, key: key.at });
+    if (turn === this.turn) answer.replaceChildren(...parts);
+  }
+
+  async parts(cell) {
+    let found;
+    try {
+      found = await this.store.source.score(cell);
+    } catch (error) {
+      return [el("p", {}, error.message)];
+    }
+    const largest = Math.max(...Object.values(found.sides).flat().map(([, nats]) => Math.abs(nats)), 1e-9);
+    const far = `${Math.abs(found.above_mean).toFixed(2)} nats ${found.above_mean < 0 ? "below" : "above"} the mean of its row`;
+    const columns = Object.keys(TITLES).map((side) => el("div", {}, el("h3", {}, TITLES[side]), el("ol", {}, found.sides[side].map(([source, nats]) => bar(source, nats, largest)))));
+    return [el("p", {}, `The score is ${far}.`), el("div", { class: "hs-moves" }, columns), el("p", { class: "hs-count" }, "On each side the parts sum to it. Norms are frozen at the scale that they had.")];
+  }
+}
+
+function bar(source, nats, largest) {
+  const part = el("i", { class: nats < 0 ? "hs-less" : "" });
+  part.style.width = `${((100 * Math.abs(nats)) / largest).toFixed(1)}%`; // the explorer's policy allows no style in markup
+  return el("li", {}, el("span", {}, source), el("span", { class: "hs-part", "aria-hidden": "true" }, part), el("b", {}, `${nats < 0 ? "−" : "+"}${Math.abs(nats).toFixed(2)}`));
+}
