@@ -116,7 +116,8 @@ def test_a_function_takes_what_its_command_does(program, name):
     taken = {*parameters(program.commands[name])} - {"files", "models", "quiet"} - shown
     shaping = {each for stage in OF_ANALYSES[name].stages for each in stage.options}
     of_python = {each.name for shapes, each in OF_PYTHON.items() if shapes in shaping}
-    assert {*signature(FUNCTIONS[name]).parameters} == {*taken, *of_python, "out", "tokenizer", "watch"}
+    more = {"more"} if OF_ANALYSES[name].command.several else set()
+    assert {*signature(FUNCTIONS[name]).parameters} == {*taken, *of_python, *more, "out", "tokenizer", "watch"}
 
 
 @pytest.mark.parametrize("name", OF_ANALYSES)
