@@ -31,12 +31,19 @@ def test_the_sources_of_a_score_sum_to_it(client):
 
 def test_what_cannot_be_asked(client):
     look = client.look(TEXT)["id"]
+    no_head = "there is no head 2-{}; the model has 4 x 8 decoder heads, as 1-1"
     cases = {
-        "kind=decoder&layer=2&head=9&query=3&key=2": (422, "there is no head 2-9; the model has 4 x 8 decoder heads"),
-        "kind=decoder&layer=2&head=0&query=3&key=2": (422, "there is no head 2-0; the model has 4 x 8 decoder heads"),
+        "kind=decoder&layer=2&head=9&query=3&key=2": (
+            422,
+            "there is no head 2-9; the model has 4 x 8 decoder heads, as 1-1",
+        ),
+        "kind=decoder&layer=2&head=0&query=3&key=2": (
+            422,
+            "there is no head 2-0; the model has 4 x 8 decoder heads, as 1-1",
+        ),
         "kind=decoder&layer=2&head=8&query=2&key=3": (
             422,
-            "token 3 does not see token 4 in head 2-8; choose an earlier key",
+            "token 3 does not see token 4 in head 2-8; choose one of the 3 tokens that it sees, as 3",
         ),
         "kind=decoder&layer=2&head=8&query=99&key=3": (422, "there is no query token 100; expected 1 to 19"),
         "kind=decoder&layer=2&head=8&query=x&key=3": (404, "expected a whole number as query"),

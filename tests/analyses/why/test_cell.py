@@ -1,5 +1,7 @@
 """The sources of a single score sum to it, and the messages for what cannot be decomposed."""
 
+from dataclasses import replace
+
 import headscope_decoder
 import headscope_minilm
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.analyses.why.cell_terminal import bars, text_sources
+from headscope.analyses.why.cell_terminal import bars, position_of, text_sources
 from headscope.app.one_text import read_text
 from headscope.errors import HeadscopeError
 
@@ -53,12 +55,12 @@ def test_the_induction_head_reads_the_previous_token_head():
 
 def test_messages():
     cases = {
-        ("2-9", "cat", "sat"): "there is no head 2-9; the model has 4 x 8 decoder heads",
+        ("2-9", "cat", "sat"): "there is no head 2-9; the model has 4 x 8 decoder heads, as 1-1",
         ("two", "cat", "sat"): "--head: 'two' is not a head; expected layer-head from 1, as 8-10 or cross 8-10",
         ("cross 2-8", "cat", "sat"): "--head: headscope-decoder has no cross attention, only decoder",
         ("2-8", "horse", "sat"): "--query: the text has no token 'horse'; its tokens are 1:",
         ("2-8", "cat", "."): "--key: '.' is at positions ",
-        ("2-8", "2", "9"): "token 2 does not see token 9 in head 2-8; choose an earlier key",
+        ("2-8", "2", "9"): "token 2 does not see token 9 in head 2-8; choose one of the 2 tokens that it sees, as 2",
     }
     wrong, read = [], read_text(TEXT, model="headscope-decoder")
     for (head, query, key), message in cases.items():
@@ -70,3 +72,15 @@ def test_messages():
         else:
             wrong.append((message, "no error"))
     assert not wrong
+
+
+def test_a_number_is_a_token_before_it_is_a_position():
+    read = read_text("In 2 days the cat saw the dog.", model="headscope-decoder")
+    _, keys = read.axes("decoder")
+    assert keys.tokens[position_of("2", keys, "key")].strip() == "2"
+    with pytest.raises(HeadscopeError, match=r"'the' is at positions"):
+        position_of("the", keys, "key")
+    last = str(len(keys.tokens))
+    assert position_of(last, keys, "key") == len(keys.tokens) - 1
+    same = replace(keys, tokens=("5", "a", "b", "c", "5"), words=(), word_text=(), special=(), unknown=())
+    assert position_of("5", same, "key") == 4  # the token at this position is one of those with this text

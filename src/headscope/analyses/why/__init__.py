@@ -1,1 +1,1 @@
-"""Why does a head look there: which earlier heads, layers and words wrote what draws its attention?"""
+"""Why does a head look there: which earlier heads, MLPs and embeddings draw its attention?"""

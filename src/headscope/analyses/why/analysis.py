@@ -10,15 +10,15 @@ _HEADS = Option(
 _HEAD, _QUERY, _KEY = (
     Option(name=name, kind=str, default="", placeholder=placeholder, group="output", help=help_text)
     for name, placeholder, help_text in (
-        ("head", "HEAD", "Head whose score is decomposed: with --query and --key, the argument is a text."),
-        ("query", "WORD", "Attending token of that score: a word of the text, or its position."),
-        ("key", "WORD", "Attended token of that score."),
+        ("head", "HEAD", "Head whose single score is decomposed: give a text in quotes in place of a file."),
+        ("query", "WORD", "Attending token of that score: its text, a word (its last token), or its position from 1."),
+        ("key", "WORD", "Attended token of that score, given likewise."),
     )
 )
 
 ANALYSIS = Analysis(
     name="why",
-    question="Why does a head look there: which earlier heads, layers and words draw its attention?",
+    question="Why does a head look there: which earlier heads, MLPs and embeddings draw its attention?",
     stages=(
         Stage(
             name="why",
@@ -34,7 +34,7 @@ ANALYSIS = Analysis(
     command=Command(
         name="why",
         help=(
-            "Find what draws each head: earlier heads, layers, words.\n\n"
+            "Find what draws each head: earlier heads, MLPs, embeddings.\n\n"
             "The score of a query and a key is a sum over pairs of sources: embeddings, outputs of earlier heads and "
             "of MLPs, biases. The pull of a head is how far the scores of attended tokens lie above the row's mean, "
             "and each source has a share in it. The strongest sources are replaced to see how the attention changes."

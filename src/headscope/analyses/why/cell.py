@@ -77,7 +77,8 @@ class ScoreSource(PullSource):
         visible = tile.visibility.visible[0, self.query]
         if not visible[self.key]:
             raise OptionError(
-                f"token {self.query + 1} does not see token {self.key + 1} in head {self.head}; choose an earlier key"
+                f"token {self.query + 1} does not see token {self.key + 1} in head {self.head}; choose one of the "
+                f"{int(visible.sum())} tokens that it sees, as {int(visible.nonzero()[-1]) + 1}"
             )
         tilt = torch.zeros_like(weights)[None]
         tilt[0, head, self.query, self.key] = 1.0
@@ -108,7 +109,7 @@ def score_sources(
     """Decompose the score of a query and a key of one head, above the mean score of the row, by source.
 
     The part of a source d of the key is `q_i . (k_j^d - mean_j k_j^d)` times the factor of the scores; that of a source
-    c of the query `q_i^c . (k_j - mean_j k_j)`.
+    c of the query `q_i^c . (k_j - mean_j k_j)`. A position bias is a source on both sides, above its mean.
 
     Args:
         model: a transformers model.
@@ -126,7 +127,7 @@ def score_sources(
     part = sizes.get(head.kind)
     if part is None or not (1 <= head.layer <= part.layers and 1 <= head.head <= part.heads):
         known = " and ".join(f"{each.layers} x {each.heads} {each.kind} heads" for each in anatomy.layout)
-        raise OptionError(f"there is no head {head}; the model has {known}")
+        raise OptionError(f"there is no head {head}; the model has {known}, as 1-1")
     source = ScoreSource(model, anatomy, vocabulary, (), head=head, query=query, key=key)
     source.over([segment], source.begun(NoTiles()))
     assert source.found is not None

@@ -88,6 +88,8 @@ def position_of(wanted: str, axis: Any, side: str) -> int:
         at = [index for word, index in ends.items() if axis.word_text[word] == wanted.strip()]
     if not at and wanted.isdecimal() and 1 <= int(wanted) <= len(tokens):
         at = [int(wanted) - 1]
+    if wanted.isdecimal() and int(wanted) - 1 in at:  # of several equal numbers, the one at this position
+        return int(wanted) - 1
     if len(at) == 1:
         return at[0]
     if not at:

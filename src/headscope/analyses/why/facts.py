@@ -111,13 +111,14 @@ def _by_heads(rows: Sequence[Drawing]) -> float:
 
 
 def _disagree(rows: Sequence[Drawing]) -> bool:
-    """Return True if on some side the replaced source with the largest share moves little, or less than another."""
+    """Return True if on some side the replaced source with the largest share moves little, or less than another.
+
+    The intervals must not overlap.
+    """
     for side in ("key", "query"):
-        replaced = [row for row in rows if row.side == side and row.moved.exists]
-        if replaced:
-            most = max(row.moved.value for row in replaced)
-            if replaced[0].moved.value < max(most, LEAST_MOVED):
-                return True
+        replaced = [row for row in rows if row.side == side and row.moved.has_interval and row.share.value > 0]
+        if replaced and replaced[0].moved.ci_high < max(LEAST_MOVED, *(row.moved.ci_low for row in replaced)):
+            return True
     return False
 
 
@@ -191,7 +192,7 @@ def wanted_heads(text: str, about: Context) -> set[tuple[str, int, int]]:
         kind = next((kind for kind in about.kinds if kind.name == head.kind), None)
         if kind is None or head.layer > kind.layers or head.head > kind.heads_per_layer:
             sizes = " and ".join(f"{each.layers} x {each.heads_per_layer} {each.name} heads" for each in about.kinds)
-            raise OptionError(f"--heads: there is no head {name.strip()}; the model has {sizes}")
+            raise OptionError(f"--heads: there is no head {name.strip()}; the model has {sizes}, as 1-1")
         wanted.add((head.kind, head.layer, head.head))
     return wanted
 
@@ -207,15 +208,17 @@ class WhyPage(Page):
             return
         about = Context.of(run)
         wanted = wanted_heads(heads, about)
-        facts = [
-            drawn_fact(kind, (layer, head), rows)
+        drawn = [
+            drawn_fact(kind, (layer, head), [row for row in rows if row.established])
             for kind in about.kinds
             for (layer, head), rows in drawings(about, kind).items()
             if (kind.name, layer, head) in wanted
         ]
+        facts = [fact for fact in drawn if fact.key or fact.query]
         filled = self.template.fill(about, facts)
         for block in filled.each(FactBlock):
             yield from (f"- {sentence.text}" for sentence in block.sentences)
+        yield from () if facts else ("- No source of these heads is above random weights.",)
         for table in filled.each(TableBlock):
             in_terminal = terminal_table(table, about, keep=lambda row: _key(row["head"]) in wanted)
             if in_terminal is not None:

@@ -22,7 +22,7 @@ class Source(NamedTuple):
             final states, which cross attention reads; `read` is all that a layer reads.
         kind: kind of attention of a head; for an MLP, that of the layer before it; empty for others.
         layer: 0-based layer of a head or an MLP; -1 for others.
-        head: 0-based head; -1 for others.
+        head: 0-based head; the number of the input for `read`; -1 for others.
         replaced: True for a replacement of this source, which is no part of the sum.
     """
 

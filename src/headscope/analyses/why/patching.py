@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from headscope.analyses.why.parts import BIAS, Block, Parts, Source, Sources, parts_of
+from headscope.analyses.why.parts import BIAS, OUTPUT_BIAS, Block, Parts, Source, Sources, parts_of
 from headscope.analyses.why.pulls import ENCODER, KEYS, NON_SINK, POSITION_BIAS, by_head, tilts
 from headscope.analyses.why.source import PullSource, named_fields
 from headscope.attention.interventions.intervention import NoTiles, halves_of
@@ -26,7 +26,7 @@ from headscope.models.anatomy import CallSite
 Layer = tuple[str, int]
 Chosen = Mapping[Layer, Sequence[tuple[Sources, Sources]]]
 """For each layer, the sources of each head's queries and keys that are measured."""
-CONSTANT = frozenset({BIAS, Source("output_bias"), POSITION_BIAS, ENCODER})
+CONSTANT = frozenset({BIAS, OUTPUT_BIAS, POSITION_BIAS, ENCODER})
 """Sources that are not replaced: constants, and the whole of what cross attention reads."""
 
 
@@ -199,12 +199,14 @@ def _patches(
         if changes:
             products = torch.stack([change for _, _, change in changes]) + queries[head] @ keys[head].T
             after = attention_of(call, scaling * products, head, visible)
-            distance = (after - weights[head]).abs().sum(-1).mean(-1) / 2
+            change = after - weights[head]
+            # What the keys lose, a learned sink gains.
+            distance = (change.abs().sum(-1) + change.sum(-1).abs()).mean(-1) / 2
             for (side, number, _), value in zip(changes, distance, strict=True):
                 moved[head, side, number] = value
         for first, query_part in enumerate(own_queries):
             for second, key_part in enumerate(own_keys):
-                if query_sources[first] not in (POSITION_BIAS,) and key_sources[second] not in (POSITION_BIAS, ENCODER):
+                if query_sources[first] != POSITION_BIAS and key_sources[second] not in (POSITION_BIAS, ENCODER):
                     pairs[head, first, second] = scaling * ((tilt[head] @ key_part) * query_part).sum()
     scores = scaling * queries @ keys.transpose(1, 2)
     if (bias := bias_of(call, slice(None))) is not None:

@@ -173,8 +173,9 @@ def tilts(
 ) -> tuple[Float[Tensor, "keys head query key"], tuple[bool, bool]]:
     """Return `a - u` of each row, over all keys and off the sink, times the row's share in the mean over rows.
 
-    Off the sink, attention and uniform attention are those over the other keys, and rows are weighted by the attention
-    on these keys. Rows that see fewer than two such keys are left out.
+    Attention is that over the keys that count, so that a row sums to 1 also beside a learned sink. Off the sink these
+    are the other keys, and rows are weighted by the attention on them. Rows that see fewer than two such keys are left
+    out.
 
     Args:
         weights: attention weights.

@@ -7,7 +7,7 @@ from headscope.statistics.tables.columns import FROM_ONE, HEAD, KIND, LAYER, POS
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 LEAST_PULL = 0.1
-"""Pull in nats below which nothing is said about a head's sources: it attends almost evenly."""
+"""Pull in nats that a head's interval must exceed for its sources to be tested: below, it attends almost evenly."""
 ABOVE_RANDOM, LEAST_ABOVE = 0.25, 0.03
 """An established share lies above the largest of random weights by a quarter of it, and by 3 points: the largest share
 varies by up to that much between seeds (`benchmarks/why_worlds.py`)."""

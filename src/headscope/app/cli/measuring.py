@@ -76,9 +76,14 @@ def answer_on_text(analysis: Analysis, command: Command, values: Mapping[str, An
     Raises:
         OptionError: no text was typed.
     """
-    text = " ".join([*(values["files"] or ()), *(values["text"] or ())])
-    if not text:
-        raise OptionError(f'give a text in quotes, as headscope {command.name} "The cat sat." --{command.on_text_with}')
+    typed = [*(values["files"] or ()), *(values["text"] or ())]
+    if len(typed) != 1 or Path(typed[0]).exists():
+        came = f"{typed[0]} is a file" if len(typed) == 1 else f"came {len(typed)} texts"
+        raise OptionError(
+            f"--{command.on_text_with} reads one text, not files; {came}: give the text in quotes, as "
+            f'headscope {command.name} "The cat sat."'
+        )
+    text = typed[0]
     from headscope.app.one_text import read_text
 
     loading = {name: values[name] for name in ("model", *LOADING) if name in values}

@@ -1,5 +1,5 @@
 // The circuit map: arcs on a head grid, from each head to the heads below that it draws. Solid: on the key side; dashed: on the
-// query side. Pointing at a head leaves its arcs alone, and names them; a slider sets the smallest share that is drawn.
+// query side. Pointing at a head shows only its arcs, and names them; a slider sets the smallest share that is drawn.
 import { el, svg } from "../core/dom.js";
 import { headNumber, kindNamed } from "./data.js";
 import { HeadGrid } from "./grid.js";
@@ -115,7 +115,7 @@ export class CircuitMap {
     return this.at === null || source === this.at || drawn === this.at;
   }
 
-  // Leave the arcs of a head alone, and name them; of none, show all.
+  // Show only the arcs of a head, and name them; of none, show all.
   point(index) {
     const before = this.at !== null && this.grid.cells[this.at];
     if (before) before.removeAttribute("aria-describedby");

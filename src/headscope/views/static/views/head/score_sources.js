@@ -1,5 +1,5 @@
-// Below the head view of the explorer, where a token that attends is kept: why it attends to a token, as bars of the sources that
-// wrote the key and the query. It takes the place of two steps, for there a model can be asked.
+// Below the head view of the explorer, when an attending token is pinned: why it attends to a token, as bars of the sources of the
+// key and of the query. It replaces the two steps of a static page, because the server can ask the model.
 import { el } from "../../core/dom.js";
 import { percent } from "../../core/format.js";
 import { focusOf } from "./head_scene.js";
@@ -63,7 +63,7 @@ export class ScoreSources {
     const largest = Math.max(...Object.values(found.sides).flat().map(([, nats]) => Math.abs(nats)), 1e-9);
     const far = `${Math.abs(found.above_mean).toFixed(2)} nats ${found.above_mean < 0 ? "below" : "above"} the mean of its row`;
     const columns = Object.keys(TITLES).map((side) => el("div", {}, el("h3", {}, TITLES[side]), el("ol", {}, found.sides[side].map(([source, nats]) => bar(source, nats, largest)))));
-    return [el("p", {}, `The score is ${far}.`), el("div", { class: "hs-moves" }, columns), el("p", { class: "hs-count" }, "On each side the parts sum to it. Norms are frozen at the scale that they had.")];
+    return [el("p", {}, `The score is ${far}.`), el("div", { class: "hs-moves" }, columns), el("p", { class: "hs-count" }, "On each side the parts sum to this difference. Norms are frozen at the scale that they had.")];
   }
 }
 
