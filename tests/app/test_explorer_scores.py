@@ -31,7 +31,6 @@ def test_the_sources_of_a_score_sum_to_it(client):
 
 def test_what_cannot_be_asked(client):
     look = client.look(TEXT)["id"]
-    no_head = "there is no head 2-{}; the model has 4 x 8 decoder heads, as 1-1"
     cases = {
         "kind=decoder&layer=2&head=9&query=3&key=2": (
             422,
