@@ -1,4 +1,4 @@
-"""Is attention right where a model is offloaded, adapted, quantized or compiled? The matrix of `docs/scale.md`.
+"""Is attention right where a model is offloaded, adapted, quantized or compiled? The matrix of `docs/reference/placement.md`.
 
 A tiny random Llama is built in every way that the installed packages allow. Its attention is compared with the
 attention that the same model returns under eager attention. The output norms of its heads are compared with those
@@ -6,7 +6,7 @@ computed from the output projection's weights, dequantized and with the adapters
 
     python benchmarks/placement.py                       all combinations, printed
     python benchmarks/placement.py --small               one change at a time, and common combinations
-    python benchmarks/placement.py --write docs/scale.md
+    python benchmarks/placement.py --write docs/reference/placement.md
 """
 
 import argparse

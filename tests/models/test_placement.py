@@ -1,4 +1,4 @@
-"""Models that are offloaded, adapted, quantized or split: read right, or refused in words (docs/scale.md)."""
+"""Models that are offloaded, adapted, quantized or split: read right, or refused in words (docs/reference/placement.md)."""
 
 import subprocess
 import sys
@@ -46,7 +46,7 @@ def test_it_is_right_or_refused_as_the_page_says(combination, tiny):
     if outcome.answer == "not made" and "Error: No module" in outcome.said:
         pytest.skip(outcome.said)
     assert outcome.answer in ("right", "refused"), outcome
-    page = (ROOT / "docs/scale.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/placement.md").read_text(encoding="utf-8")
     assert f"| {' | '.join([*combination, outcome.answer])} |" in page
 
 

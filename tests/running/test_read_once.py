@@ -19,7 +19,7 @@ DOCUMENTS = 100
 SENTENCES = ["The cat {0} sat on mat {1} and looked at the rain.", "Then it slept for {0} hours and {1} minutes."]
 # Those that read the same once for each of what they train or change, or with another model, and those that read what
 # others have found.
-BY_THEMSELVES = {"probes", "effects", "compare"}
+BY_THEMSELVES = {"probes", "effects", "compare", "why"}
 ASKED = sorted({stage.request_name for stage in STAGES.values() if not stage.after} - BY_THEMSELVES)
 
 
