@@ -1,4 +1,4 @@
-"""Is attention right where a model is offloaded, adapted, quantized or compiled? The matrix of `docs/reference/placement.md`.
+"""Is attention right where a model is offloaded, adapted, quantized or compiled? The matrix of the reference.
 
 A tiny random Llama is built in every way that the installed packages allow. Its attention is compared with the
 attention that the same model returns under eager attention. The output norms of its heads are compared with those

@@ -1,4 +1,4 @@
-"""Models that are offloaded, adapted, quantized or split: read right, or refused in words (docs/reference/placement.md)."""
+"""Models that are offloaded, adapted, quantized or split: read right, or refused (docs/reference/placement.md)."""
 
 import subprocess
 import sys
