@@ -49,13 +49,11 @@ class RowDraw:
         layout: the kinds of attention and their sizes.
         seed: seed of the random draw.
         limit: maximum bytes of a segment's weights of a kind, over all layers.
-        compared: maximum number of weights at which pairs of heads are compared, if `FEWEST_COMPARED` rows remain.
     """
 
     layout: tuple[KindLayout, ...]
     seed: int = 0
     limit: int = SEGMENT_LIMIT
-    compared: int = COMPARED_LIMIT
 
     def number(self, kind: str, rows: int, keys: int) -> int:
         """Return the number of rows that are read of `rows` rows: at least two, so that their spread can be estimated.
@@ -65,7 +63,7 @@ class RowDraw:
         """
         heads = next(part.layers * part.heads for part in self.layout if part.kind == kind)
         fitting = max(2, self.limit // (4 * heads * keys))
-        compared = self.compared // max(1, heads * (heads - 1) // 2 * keys)
+        compared = COMPARED_LIMIT // max(1, heads * (heads - 1) // 2 * keys)
         if min(fitting, compared) >= rows:
             return rows
         compared = max(FEWEST_COMPARED, compared - compared % FEWEST_COMPARED)

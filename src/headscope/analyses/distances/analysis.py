@@ -22,8 +22,7 @@ ANALYSIS = Analysis(
             # 6: columns and values have the field's names.
             # 7: a column of counts is named after the thing that it counts.
             # 8: a CPU computes divergences in float32.
-            # 9: fewer rows of models with many heads.
-            version=9,
+            version=8,
             order=2,
         ),
         # 3: resamples have one draw fewer than documents.
