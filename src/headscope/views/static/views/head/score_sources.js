@@ -21,7 +21,7 @@ export class ScoreSources {
   }
 
   // `pinned`: {side, place} or null.
-  async show(frame, pinned) {
+  show(frame, pinned) {
     const turn = ++this.turn;
     const { kind, state } = frame;
     const shown = pinned && pinned.side === "query" && state.level === "token" && frame.heads.length;
@@ -49,8 +49,9 @@ export class ScoreSources {
     );
     const answer = el("div", { class: "hs-sources", "aria-live": "polite" }, el("p", { class: "hs-count" }, "Asking the model …"));
     this.element.replaceChildren(title, choice, answer);
-    const parts = await this.parts({ kind: this.store.kindIndex(kind.kind), layer: kind.layers.indexOf(state.layer), head: state.heads[0], query, key: key.at });
-    if (turn === this.turn) answer.replaceChildren(...parts);
+    const cell = { kind: this.store.kindIndex(kind.kind), layer: kind.layers.indexOf(state.layer), head: state.heads[0], query, key: key.at };
+    // The other views do not wait for the model.
+    this.parts(cell).then((parts) => turn === this.turn && answer.replaceChildren(...parts));
   }
 
   async parts(cell) {
