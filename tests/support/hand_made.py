@@ -84,7 +84,7 @@ class HandMadeSource:
             sources = len(sources_of(self.layout))
             accounts = torch.sin(weights[:, None] * torch.arange(1, 4 * sources + 1)).reshape(heads, *both, sources)
             has_rows = (True, tokens > 5)
-            pulls.append(HeadPulls(total=accounts[:, :, 1].sum(-1), accounts=accounts, has_rows=has_rows))
+            pulls.append(HeadPulls(accounts=accounts, has_rows=has_rows))
             few = accounts[..., :2]
             moved = torch.where(few > 0.5, torch.nan, few)
             patches.append(Patches(moved=moved[:, 0], pairs=moved[:, 1], pull=weights))

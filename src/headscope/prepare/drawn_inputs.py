@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from headscope.attention.model.model_source import ModelSource
+from headscope.attention.model.model_source import TileSource
 from headscope.encoding.segment import Segment
 from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import ScanCorpus
@@ -29,7 +29,7 @@ class DrawnInputs(ScanCorpus):
     fitted: bool = False
     shared: str | None = None
 
-    def source(self) -> ModelSource:
+    def source(self) -> TileSource:
         """Return the stream of tiles over the inputs."""
         length = max(map(len, self.draw()), default=0) if self.fitted else None
         return self.run.over(self._inputs(), length=length, control=self.control)

@@ -16,6 +16,7 @@ from headscope.models.loading.in_memory import with_random_weights
 from headscope.models.loading.load_model import LoadedModel, load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure
+from support.random_lines import save_random_lines
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 
@@ -33,31 +34,8 @@ def changed_model(folder, change):
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    path = tmp_path_factory.mktemp("text") / "text.txt"
-    words = [
-        "the",
-        "cat",
-        "sat",
-        "on",
-        "a",
-        "mat",
-        "and",
-        "it",
-        "slept",
-        "while",
-        "rain",
-        "fell",
-        "over",
-        "old",
-        "stone",
-        "walls",
-        "near",
-        "town",
-    ]
-    draw = np.random.default_rng(0)
-    path.write_text("\n\n".join(" ".join(draw.choice(words, 14)) + ".\n" + " ".join(draw.choice(words, 9)) + "."
-                                for _ in range(24)))  # fmt: skip
-    return str(path)
+    words = "the cat sat on a mat and it slept while rain fell over old stone walls near town"
+    return save_random_lines(tmp_path_factory.mktemp("text") / "text.txt", words.split())
 
 
 def tables(text, other, **more):

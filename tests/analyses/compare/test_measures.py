@@ -10,33 +10,15 @@ import headscope as hs
 from headscope.analyses.compare.explained import joined_rows
 from headscope.analyses.explanation.sums import KeptSegment, SampledRows
 from headscope.models.loading.load_model import LoadedModel, load_model
+from support.random_lines import save_random_lines
 
 MEASURES = ["norms", "behaviors", "explanation"]
 
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    path, draw = tmp_path_factory.mktemp("text") / "text.txt", np.random.default_rng(0)
-    words = [
-        "the",
-        "cat",
-        "sat",
-        "on",
-        "a",
-        "mat",
-        "and",
-        "it",
-        "slept",
-        "while",
-        "rain",
-        "fell",
-        "over",
-        "old",
-        "town",
-    ]
-    lines = [f"{' '.join(draw.choice(words, 14))}.\n{' '.join(draw.choice(words, 9))}." for _ in range(24)]
-    path.write_text("\n\n".join(lines))
-    return str(path)
+    words = "the cat sat on a mat and it slept while rain fell over old town"
+    return save_random_lines(tmp_path_factory.mktemp("text") / "text.txt", words.split())
 
 
 def another(change):

@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.why.parts import BIAS, Block, Parts, Source
-from headscope.analyses.why.pulls import POSITION_BIAS, Scores, Side, head_pulls, tilts
+from headscope.analyses.why.parts import BIAS, POSITION_BIAS, Block, Parts, Source
+from headscope.analyses.why.pulls import Scores, Side, head_pulls, tilts
 from headscope.encoding.vocabulary import KeyClass
 from support.pulls_by_loop import accounts_by_loop, both_tilts, pulls_by_loop
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from headscope.analyses.why.corpus import PullText
 from headscope.analyses.why.patching import Chosen
 from headscope.analyses.why.pulls import sources_of
 from headscope.analyses.why.rows import chosen_sources, pull_table, source_table, with_patches
-from headscope.analyses.why.sums import PatchAccumulator, PullAccumulator
+from headscope.analyses.why.sums import PatchAccumulator, PatchSums, PullAccumulator
 from headscope.analyses.why.tables import PAIRS, PULLS, SOURCES
 from headscope.encoding.segment import Segment
 from headscope.prepare.prepared_run import ModelRun
@@ -67,17 +67,17 @@ class WhyMeasurement(Measurement[ModelRun]):
         control = sums.of(PullAccumulator, _CONTROL).compute() if _CONTROL in sums else {}
         results = pulls.compute()
         chosen: Chosen = {}
-        patches = None
+        patches: Mapping[str, PatchSums] = {}
         if _PATCHES in sums:
-            patches = sums.of(PatchAccumulator, _PATCHES)
+            patches = sums.of(PatchAccumulator, _PATCHES).compute()
             chosen = chosen_sources(results, self._sources, most=self.run.options.patch)
         tables: dict[str, list[pd.DataFrame]] = {schema.name: [] for schema in (PULLS, SOURCES, PAIRS)}
         for part in self.run.layout:
             random = control.get(part.kind)
             tables[PULLS.name].append(pull_table(part, results[part.kind], random))
             rows = source_table(part, results[part.kind], random, self._sources)
-            if patches is not None:
-                rows, pairs = with_patches(part, rows, patches.compute()[part.kind], chosen)
+            if patches:
+                rows, pairs = with_patches(part, rows, patches[part.kind], chosen)
                 tables[PAIRS.name].append(pairs)
             tables[SOURCES.name].append(rows)
         documents = len({segment.document for segment in self.inputs})

@@ -23,7 +23,7 @@ class Source(NamedTuple):
         kind: kind of attention of a head; for an MLP, that of the layer before it; empty for others.
         layer: 0-based layer of a head or an MLP; -1 for others.
         head: 0-based head; the number of the input for `read`; -1 for others.
-        replaced: True for a replacement of this source, which is no part of the sum.
+        replaced: True for a replacement of this source, which does not count in the sum.
     """
 
     part: Part
@@ -55,6 +55,7 @@ def label_of(source: Source) -> str:
 
 
 BIAS, OUTPUT_BIAS = Source("bias"), Source("output_bias")
+POSITION_BIAS, ENCODER = Source("position_bias"), Source("encoder")
 Sources = tuple[Source, ...]
 
 

@@ -11,8 +11,18 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from headscope.analyses.why.parts import BIAS, OUTPUT_BIAS, Block, Parts, Source, Sources, parts_of
-from headscope.analyses.why.pulls import ENCODER, KEYS, NON_SINK, POSITION_BIAS, by_head, tilts
+from headscope.analyses.why.parts import (
+    BIAS,
+    ENCODER,
+    OUTPUT_BIAS,
+    POSITION_BIAS,
+    Block,
+    Parts,
+    Source,
+    Sources,
+    parts_of,
+)
+from headscope.analyses.why.pulls import KEYS, NON_SINK, by_head, tilts
 from headscope.analyses.why.source import PullSource, named_fields
 from headscope.attention.interventions.intervention import NoTiles, halves_of
 from headscope.attention.model.learned_sink import sink_logits

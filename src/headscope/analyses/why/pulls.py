@@ -14,24 +14,24 @@ import torch
 from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
-from headscope.analyses.why.parts import BIAS, Parts, Source, Sources, Step, through_own_columns
+from headscope.analyses.why.parts import (
+    BIAS,
+    ENCODER,
+    OUTPUT_BIAS,
+    POSITION_BIAS,
+    Parts,
+    Source,
+    Sources,
+    Step,
+    through_own_columns,
+)
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 
 ALL, NON_SINK = KEYS = ("all", "non_sink")
 """The keys over which pulls are taken: all of them, or those that are neither the first token nor a separator."""
 QUERY, KEY = SIDES = ("query", "key")
-POSITION_BIAS = Source("position_bias")
-ENCODER = Source("encoder")
-_CONSTANT = (
-    Source("token"),
-    Source("position"),
-    Source("segment"),
-    BIAS,
-    Source("output_bias"),
-    POSITION_BIAS,
-    ENCODER,
-)
+_NAMED_ONCE = (Source("token"), Source("position"), Source("segment"), BIAS, OUTPUT_BIAS, POSITION_BIAS, ENCODER)
 
 
 def sources_of(layout: Sequence[KindLayout]) -> Sources:
@@ -44,7 +44,7 @@ def sources_of(layout: Sequence[KindLayout]) -> Sources:
     ]
     # Layer -1: what is added to the stream before the first attention, as in models that mix kinds of layers.
     mlps = [Source("mlp", part.kind, layer) for part in layout for layer in range(part.layers)]
-    return (*_CONSTANT, *heads, Source("mlp"), *mlps)
+    return (*_NAMED_ONCE, *heads, Source("mlp"), *mlps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,15 +157,18 @@ class HeadPulls:
     """The pulls of the heads of one layer on one input, a mean over rows, in nats.
 
     Attributes:
-        total: pull over all keys and off the sink, `[head, KEYS]`.
         accounts: part of each source, on the side of the query and of the key, `[head, KEYS, SIDES, source]`; on each
             side they sum to the pull.
         has_rows: whether some row has two visible keys, `[KEYS]`.
     """
 
-    total: Float[Tensor, "head keys"]
     accounts: Float[Tensor, "head keys side source"]
     has_rows: tuple[bool, bool]
+
+    @property
+    def total(self) -> Tensor:
+        """The pull over all keys and off the sink, `[head, KEYS]`."""
+        return self.accounts[:, :, SIDES.index(KEY)].sum(-1)
 
 
 def tilts(
@@ -219,7 +222,7 @@ def head_pulls(
     """
     tilt, has_rows = tilts(weights, visible, classes)
     accounts = accounts_of(scores, tilt, index)
-    return HeadPulls(total=accounts[:, :, 1].sum(-1), accounts=accounts, has_rows=has_rows)
+    return HeadPulls(accounts=accounts, has_rows=has_rows)
 
 
 def accounts_of(

@@ -99,8 +99,9 @@ def source_table(part: KindLayout, sums: PullSums, control: PullSums | None, sou
     for layer, head, keys in np.ndindex(pulls.value.shape):
         if not inputs[layer, keys]:
             continue
-        tested = random is not None and pulls.low[layer, head, keys] > LEAST_PULL
-        verdicts = established(sums, random, layer, head, keys) if random is not None and tested else None
+        verdicts = None
+        if random is not None and pulls.low[layer, head, keys] > LEAST_PULL:
+            verdicts = established(sums, random, layer, head, keys)
         for side, name in enumerate(SIDES):
             at = layer, head, keys, side
             place = {"kind": part.kind, "layer": layer + 1, "head": head + 1, "keys": KEYS[keys], "side": name}
@@ -209,9 +210,6 @@ def with_patches(
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with nullable integers and booleans, and text, in the columns that may lack values."""
-    types = {
-        name: "Int64" if name.endswith(("_layer", "_head")) or name == "n_replaced" else "boolean"
-        for name in table.columns
-        if name == "established" or name == "n_replaced" or name.endswith(("_layer", "_head"))
-    }
-    return table.astype(types)
+    integers = [name for name in table if str(name).endswith(("_layer", "_head")) or name == "n_replaced"]
+    booleans = [name for name in table if name == "established"]
+    return table.astype(dict.fromkeys(integers, "Int64") | dict.fromkeys(booleans, "boolean"))

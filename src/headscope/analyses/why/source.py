@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.analyses.why.parts import STEPS, Block, Parts, Source, Step, added, parts_of, set_parts
-from headscope.analyses.why.pulls import ENCODER, HeadPulls, Scores, Side, head_pulls, sources_of
+from headscope.analyses.why.parts import ENCODER, STEPS, Block, Parts, Source, Step, added, parts_of, set_parts
+from headscope.analyses.why.pulls import HeadPulls, Scores, Side, head_pulls, sources_of
 from headscope.analyses.why.tracing import Tracing
 from headscope.attention.interventions.intervention import NoTiles
 from headscope.attention.model.model_pass import ModelPass, TileConsumer

@@ -193,7 +193,7 @@ def _linear(read: Tensor, weight: Tensor, bias: Tensor | None) -> list[Parts] | 
 
     def projected(block: Tensor) -> Tensor:
         if from_heads:
-            return _projected(block, weight)
+            return through_own_columns(block, weight.T)
         out = functional.linear(block, weight)
         if (steps := getattr(block, STEPS, None)) is not None:
             out = out.detach().requires_grad_(True)
@@ -206,11 +206,6 @@ def _linear(read: Tensor, weight: Tensor, bias: Tensor | None) -> list[Parts] | 
     constant = OUTPUT_BIAS if from_heads else BIAS
     axes = read.ndim - 1
     return [mapped.with_constant(constant, lambda: bias.reshape(1, *(1,) * axes, -1))]
-
-
-def _projected(heads: Tensor, weight: Tensor) -> Tensor:
-    """Return the outputs of single heads through the output projection: a head's part is 0 outside its own columns."""
-    return through_own_columns(heads, weight.T)
 
 
 def _multiplied(args: Any, *, inverse: bool) -> list[Parts] | None:

@@ -41,7 +41,7 @@ export class HeadView {
     this.scroll = el("div", { class: "hs-scroll", onscroll: () => this.reveal() }, this.body);
     this.count = el("p", { class: "hs-count" });
     // Only a server can ask the model for the sources of a score.
-    this.below = store?.source?.score ? new ScoreSources(host, store) : new TwoSteps(host, store);
+    this.below = store?.source?.score ? new ScoreSources(store) : new TwoSteps(host, store);
     this.readout = el("p", { class: "hs-readout" });
     this.element = el("section", { class: "hs-head", "aria-label": "Head view" }, this.readout, el("div", { class: "hs-beside" }, el("div", {}, this.ends, this.scroll, this.count), this.below.element));
     this.pointed = this.focused = null;

@@ -1,19 +1,14 @@
 // Below the head view of the explorer, when an attending token is pinned: why it attends to a token, as bars of the sources of the
 // key and of the query. It replaces the two steps of a static page, because the server can ask the model.
 import { el } from "../../core/dom.js";
-import { percent } from "../../core/format.js";
-import { focusOf } from "./head_scene.js";
-import { topPlaces } from "./edges.js";
+import { attendedKeys, chosenKey, keyChoice } from "./attended_keys.js";
 import { tokenAt } from "../frame.js";
-import { toldToken } from "../telling.js";
 
 const MOST_KEYS = 6;
-const LEAST = 0.01;
 const TITLES = { key: "Written into the key", query: "Written into the query" };
 
 export class ScoreSources {
-  constructor(host, store) {
-    this.host = host;
+  constructor(store) {
     this.store = store;
     this.turn = 0;
     this.chosen = null;
@@ -33,20 +28,13 @@ export class ScoreSources {
       return;
     }
     const query = tokenAt(frame, "query", pinned.place).at;
-    const focus = focusOf(frame, "query", pinned.place);
-    const keys = topPlaces(focus.mean, MOST_KEYS, LEAST).map((place) => ({ at: tokenAt(frame, "key", place).at, label: frame.labels.key[place], share: focus.mean[place] }));
-    const key = keys.find(({ at }) => this.chosen && this.chosen.query === query && this.chosen.key === at) || keys[0];
-    if (!key) return this.element.replaceChildren(title, el("p", {}, `${toldToken(frame.labels.query[pinned.place])} attends to no token with ${percent(LEAST)} or more.`));
-    const choose = (at) => () => {
+    const keys = attendedKeys(frame, pinned.place, MOST_KEYS);
+    const key = chosenKey(keys, query, this.chosen);
+    const choice = keyChoice(frame.labels.query[pinned.place], keys, key, (at) => {
       this.chosen = { query, key: at };
       this.show(frame, pinned);
-    };
-    const choice = el(
-      "p",
-      { class: "hs-keys", role: "group", "aria-label": "Token attended to" },
-      `${toldToken(frame.labels.query[pinned.place])} attends to `,
-      keys.map((one) => el("button", { type: "button", class: "hs-plain", "aria-pressed": String(one === key), onclick: choose(one.at) }, `${toldToken(one.label)} ${percent(one.share)}`)),
-    );
+    });
+    if (!key) return this.element.replaceChildren(title, choice);
     const answer = el("div", { class: "hs-sources", "aria-live": "polite" }, el("p", { class: "hs-count" }, "Asking the model …"));
     this.element.replaceChildren(title, choice, answer);
     const cell = { kind: this.store.kindIndex(kind.kind), layer: kind.layers.indexOf(state.layer), head: state.heads[0], query, key: key.at };

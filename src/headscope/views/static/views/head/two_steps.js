@@ -2,15 +2,13 @@
 // the layers below. It describes where attention went, in two steps; that one step made the other is not said.
 import { el } from "../../core/dom.js";
 import { percent } from "../../core/format.js";
-import { focusOf } from "./head_scene.js";
-import { topPlaces } from "./edges.js";
+import { attendedKeys, chosenKey, keyChoice } from "./attended_keys.js";
 import { hasSink, headLabels, isSquare } from "../embedded_source.js";
 import { movesTo } from "./moves.js";
 import { tokenAt } from "../frame.js";
 import { toldToken } from "../telling.js";
 
 const MOST_KEYS = 4;
-const LEAST = 0.01;
 const MOST_MOVES = 5;
 
 export class TwoSteps {
@@ -29,12 +27,10 @@ export class TwoSteps {
     const shown = pinned && pinned.side === "query" && kind.kind === "decoder" && isSquare(kind) && state.level === "token" && frame.heads.length;
     this.element.hidden = !shown;
     if (!shown) return;
-    const focus = focusOf(frame, "query", pinned.place);
     const tokens = kind.queries.tokens.length;
-    const keys = topPlaces(focus.mean, MOST_KEYS, LEAST).map((place) => ({ at: tokenAt(frame, "key", place).at, label: frame.labels.key[place], share: focus.mean[place] })).filter(({ at }) => at < tokens);
+    const keys = attendedKeys(frame, pinned.place, MOST_KEYS).filter(({ at }) => at < tokens);
     const query = tokenAt(frame, "query", pinned.place).at;
-    // What was chosen of one token is not chosen of another.
-    const key = keys.find(({ at }) => this.chosen && this.chosen.query === query && this.chosen.key === at) || keys[0];
+    const key = chosenKey(keys, query, this.chosen);
     const kindIndex = this.store.kindIndex(kind.kind);
     const below = kind.layers.indexOf(state.layer);
     const [written, ...weights] = await Promise.all([this.store.written(kindIndex), ...kind.layers.slice(0, below).map((_, layer) => this.store.weights(kindIndex, layer, "token"))]);
@@ -45,14 +41,9 @@ export class TwoSteps {
 
   parts(frame, { query, key, keys, layers, tokens, written, label }) {
     const { layer } = frame.state;
-    if (!key) return [el("p", {}, `${toldToken(label)} attends to no token with ${percent(LEAST)} or more.`)];
+    const choice = keyChoice(label, keys, key, (at) => this.choose(frame, query, at));
+    if (!key) return [choice];
     const title = el("h2", {}, "Two steps");
-    const choice = el(
-      "p",
-      { class: "hs-keys", role: "group", "aria-label": "Token attended to" },
-      `${toldToken(label)} attends to `,
-      keys.map((one) => el("button", { type: "button", class: "hs-plain", "aria-pressed": String(one === key), onclick: () => this.choose(frame, query, one.at) }, `${toldToken(one.label)} ${percent(one.share)}`)),
-    );
     if (!layers.length) return [title, choice, el("p", {}, `There is no layer below layer ${layer} here that could have moved something to ${toldToken(key.label)}.`)];
     if (key.at === 0) return [title, choice, el("p", {}, `${toldToken(key.label)} is the first token: nothing stands before it that could be moved to it.`)];
     const moves = movesTo(layers, key.at, tokens);
