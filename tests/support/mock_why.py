@@ -50,7 +50,7 @@ def with_why(inputs, *, established=True, intervals=True, moved=0.3, heads=True,
                             row |= {"random": 0.05, "established": verdict, "n_inputs": 200}
                             if moved is not None and rank < 2 and keys == "non_sink":
                                 row |= ends("moved", moved if rank == 0 else 0.1 * moved, intervals, prefix="moved_")
-                                row |= {"n_replaced": 40}
+                                row |= {"n_replaced": 40, "moved_less": rank > 0 if intervals else None}
                             sources.append(row)
                 if layer > 1 and heads:
                     pair = source_of("head", kind, layer - 1, second, prefix="query_")

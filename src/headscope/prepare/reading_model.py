@@ -64,7 +64,8 @@ def make_signature(
         "model": dict(model),
         "tokenizer": tokenizer,
         "corpus": dict(corpus),
-        "options": dict(options),
+        # Lists, as the manifest's JSON has them, so that a signature equals the one that is read back.
+        "options": {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()},
         "seed": seed,
     }
     versions = {"python": platform.python_version(), "headscope": __version__}

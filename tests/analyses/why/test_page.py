@@ -48,6 +48,22 @@ def test_the_sentences_name_the_strongest_head_of_each_side(decoder):
     assert not any("rawn by" in each for each in said[:5])
 
 
+def test_shares_that_replacing_contradicts_are_listed(decoder):
+    """The source with the largest share moves little, or another moves more; not that a smaller share moves less."""
+    first = "source_part == 'head' and keys == 'non_sink' and side == 'key' and layer == 3 and head == 1"
+    changes = {
+        "smaller": {"moved_less": False},
+        "little": {"moved": 0.005, "moved_ci_low": 0.001, "moved_ci_high": 0.008},
+        "less": {"moved_less": True},
+    }
+    wrong = {}
+    for name, values in changes.items():
+        said = [each.text for each in PARTS.findings(about(changed(decoder, first, **values)))]
+        if ("contradict" if name == "smaller" else "disagree: 3-1.") not in said[7]:
+            wrong[name] = said[7]
+    assert not wrong
+
+
 def test_a_sentence_of_a_model_of_several_kinds_names_the_kind_of_each_head():
     said = PARTS.findings(about(with_why(mock_inputs.t5())))[0].text
     assert "of encoder 2-1’s off-sink pull comes from encoder 1-1 (keys)" in said

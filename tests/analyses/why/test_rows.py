@@ -7,6 +7,7 @@ from headscope.analyses.why.pulls import ALL, KEYS, NON_SINK, SIDES, sources_of
 from headscope.analyses.why.rows import (
     chosen_sources,
     established,
+    moved_less,
     pull_table,
     random_shares,
     source_table,
@@ -111,3 +112,22 @@ def test_the_strongest_sources_are_chosen_and_their_replacements_added():
     assert row["n_replaced"].iloc[0] == DOCUMENTS
     (pair,) = of_pairs.to_dict("records")
     assert (pair["query_part"], pair["key_part"], pair["key_head"], pair["share"]) == ("token", "head", 1, 0.5)
+
+
+def test_replacements_are_compared_by_their_paired_difference():
+    """Two sources that vary together: their intervals overlap, and the smaller one moves less in every input."""
+    shared = np.linspace(0.1, 0.5, DOCUMENTS)
+    wrong = []
+    for gap, expected in ((0.05, [False, True]), (0.0, [False, False])):
+        moved, counts = np.zeros((DOCUMENTS, 2, 20, 2, 2)), np.ones((DOCUMENTS, 2, 20, 2, 2), dtype=np.int32)
+        moved[:, 1, 0, 1] = np.stack([shared, shared - gap * np.linspace(0.9, 1.1, DOCUMENTS)], axis=-1)
+        pulls, inputs = np.ones((DOCUMENTS, 2, 20)), np.ones((DOCUMENTS, 2), dtype=np.int32)
+        patches = PatchSums(moved, counts, np.zeros(moved.shape), pulls, inputs)
+        if moved_less(patches, 1, 0, 1) != expected:
+            wrong.append((gap, moved_less(patches, 1, 0, 1)))
+    moved[0, 1, 0, 1, 1], counts[0, 1, 0, 1, 1] = 0.0, 0  # not replaced in the first input: the two are not paired
+    if None not in moved_less(patches, 1, 0, 1):
+        wrong.append("unpaired")
+    assert not wrong
+    few = PatchSums(moved[:9], counts[:9], moved[:9], moved[:9, ..., 0, 0], counts[:9, :, 0, 0, 0])
+    assert all(value is None for value in moved_less(few, 1, 0, 1))

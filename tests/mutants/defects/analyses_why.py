@@ -27,6 +27,8 @@ ANALYSES_WHY = [
         "analyses/why/test_pulls.py::test_tilts_are_those_of_the_definition"),
     defect("analyses/why/pulls.py", "(tilt * scores.bias).sum((2, 3))", "(weights * scores.bias).sum((1, 2))",
         "analyses/why/test_pulls.py::test_what_is_added_to_all_keys_of_a_row_draws_to_none"),
+    defect("analyses/why/rows.py", "moved - moved[:, most],", "moved - moved[:, most].mean(0),",
+        "analyses/why/test_rows.py::test_replacements_are_compared_by_their_paired_difference"),
     defect("analyses/why/sums.py", 'frozenset({"pulls"})\n    span: ClassVar[Span] = "layer"',
         'frozenset({"pulls"})\n    span: ClassVar[Span] = "rows"',
         "analyses/why/test_sums.py::test_a_layer_in_several_tiles_is_added_once"),

@@ -31,6 +31,7 @@ class Drawing:
         share: its share of the pull.
         established: True if the share is above that of random weights; None where it was not tested.
         moved: attention moved by its replacement; a missing cell if it was not replaced.
+        moved_less: True if the replacement of another source on its side moves more.
     """
 
     side: str
@@ -40,6 +41,7 @@ class Drawing:
     share: Cell
     established: bool | None
     moved: Cell
+    moved_less: bool
 
 
 def drawings(about: Context, kind: Kind) -> dict[tuple[int, int], list[Drawing]]:
@@ -76,6 +78,7 @@ def _drawing(about: Context, row: dict[str, Any]) -> Drawing:
         share=cell_of(row, "share"),
         established=None if pd.isna(row["established"]) else bool(row["established"]),
         moved=cell_of(row, "moved", prefix="moved_ci"),
+        moved_less=not pd.isna(row["moved_less"]) and bool(row["moved_less"]),
     )
 
 

@@ -111,13 +111,10 @@ def _by_heads(rows: Sequence[Drawing]) -> float:
 
 
 def _disagree(rows: Sequence[Drawing]) -> bool:
-    """Return True if on some side the replaced source with the largest share moves little, or less than another.
-
-    The intervals must not overlap.
-    """
+    """Return True if on some side the replaced source with the largest share moves little, or less than another."""
     for side in ("key", "query"):
         replaced = [row for row in rows if row.side == side and row.moved.has_interval and row.share.value > 0]
-        if replaced and replaced[0].moved.ci_high < max(LEAST_MOVED, *(row.moved.ci_low for row in replaced)):
+        if replaced and (replaced[0].moved.ci_high < LEAST_MOVED or replaced[0].moved_less):
             return True
     return False
 

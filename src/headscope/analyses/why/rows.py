@@ -126,7 +126,9 @@ def source_table(part: KindLayout, sums: PullSums, control: PullSums | None, sou
                     "established": None, "n_inputs": inputs[layer, keys],
                 })  # fmt: skip
     table = pd.DataFrame(rows, columns=None if rows else SOURCES.names)
-    return _typed(table.assign(moved=np.nan, moved_ci_low=np.nan, moved_ci_high=np.nan, n_replaced=np.nan))
+    return _typed(
+        table.assign(moved=np.nan, moved_ci_low=np.nan, moved_ci_high=np.nan, moved_less=None, n_replaced=np.nan)
+    )
 
 
 def established(sums: PullSums, random: NDArray[np.float64], layer: int, head: int, keys: int) -> NDArray[np.object_]:
@@ -183,13 +185,14 @@ def with_patches(
         for head, sides in enumerate(chosen[part.kind, layer]):
             place = {"kind": part.kind, "layer": layer + 1, "head": head + 1}
             for side, of_side in enumerate(sides):
+                less = moved_less(sums, layer, head, side)
                 for number, source in enumerate(of_side):
                     at = layer, head, side, number
                     if sums.n_moved[(slice(None), *at)].any():
                         patched.append({
                             **place, "side": SIDES[side], **source_cells("source_", source),
                             "moved": moved.value[at], "moved_ci_low": moved.low[at], "moved_ci_high": moved.high[at],
-                            "n_replaced": int(sums.n_moved[(slice(None), *at)].sum()),
+                            "moved_less": less[number], "n_replaced": int(sums.n_moved[(slice(None), *at)].sum()),
                         })  # fmt: skip
             for first, query in enumerate(sides[0]):
                 for second, key in enumerate(sides[1]):
@@ -202,14 +205,30 @@ def with_patches(
                         })  # fmt: skip
     if patched:
         names = ["kind", "layer", "head", "side", "source_part", "source_kind", "source_layer", "source_head"]
-        measured = ["moved", "moved_ci_low", "moved_ci_high", "n_replaced"]
+        measured = ["moved", "moved_ci_low", "moved_ci_high", "moved_less", "n_replaced"]
         table = _typed(pd.DataFrame(patched))
         rows = rows.drop(columns=measured).merge(table, on=names, how="left", validate="many_to_one")
     return _typed(rows), _typed(pd.DataFrame(pairs))
 
 
+def moved_less(sums: PatchSums, layer: int, head: int, side: int) -> list[bool | None]:
+    """Test if replacing a chosen source moves less attention than replacing the one that moves most.
+
+    The two are compared by the interval of their paired difference over documents.
+
+    Returns:
+        For each chosen source True or False; None if it was not replaced in the same inputs, or documents are too few.
+    """
+    moved, counts = sums.moved[:, layer, head, side], sums.n_moved[:, layer, head, side]
+    means = np.divide(moved.sum(0), counts.sum(0), out=np.full(moved.shape[1], -np.inf), where=counts.sum(0) > 0)
+    most = [int(means.argmax())]
+    difference = ratio_interval(moved - moved[:, most], counts, scale="real")
+    known = np.isfinite(difference.high) & (counts == counts[:, most]).all(0)
+    return [bool(high < 0) if tested else None for high, tested in zip(difference.high, known, strict=True)]
+
+
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with nullable integers and booleans, and text, in the columns that may lack values."""
     integers = [name for name in table if str(name).endswith(("_layer", "_head")) or name == "n_replaced"]
-    booleans = [name for name in table if name == "established"]
+    booleans = [name for name in table if name in ("established", "moved_less")]
     return table.astype(dict.fromkeys(integers, "Int64") | dict.fromkeys(booleans, "boolean"))

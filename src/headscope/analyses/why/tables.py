@@ -81,6 +81,13 @@ SOURCES = TableSchema(
             "in other documents",
             unit="share", prefix="moved_", bounds=SHARE, missing=_NOT_REPLACED,
         ),
+        Column(
+            "moved_less",
+            "whether that is less than for the source whose replacement moves most: the 95% interval of the paired "
+            "difference lies below 0",
+            "boolean",
+            missing=f"{_NOT_REPLACED}; or fewer than 10 documents",
+        ),
         Column("n_replaced", "inputs in which it was replaced", "Int64", missing=_NOT_REPLACED, bounds=POSITIVE),
         count("n_inputs", "inputs"),
     ),
