@@ -39,6 +39,12 @@ def changed(context, chosen, **values):
     return about(with_parts(context.run, explanation=table))
 
 
+def test_rules_that_predict_less_than_uniform_attention_predict_none(explained):
+    """With random weights the rules of one half of the documents mislead on the other: the share is negative."""
+    worse = changed(explained, lambda table: table["model"] == "control", explained=-0.045)
+    assert PAGE.findings(worse)[0].text.endswith("; none with random weights.")
+
+
 def test_heads_are_named_as_explained_least_where_no_other_head_could_be(explained):
     texts = [
         each.text
