@@ -49,6 +49,14 @@ def test_no_such_file(cli, tmp_path):
     )
 
 
+def test_a_head_that_the_model_lacks_is_refused_before_anything_is_measured(cli, text, model):
+    typed = ("why", "--text", text, "--model", model, "--heads")
+    refused(cli(*typed, "1-1,9-9", "--quiet"), "the model has no head 9-9; it has 2 layers of 2 encoder heads")
+    code, _, err = cli(*typed, "nine")
+    assert (code, "stage 1 of 1" in err) == (2, False)
+    assert err.endswith("headscope: 'nine' is not a head; expected layer-head from 1, as 8-10 or cross 8-10\n")
+
+
 def test_an_empty_file(cli, tmp_path):
     path = tmp_path / "empty.txt"
     path.touch()

@@ -122,6 +122,24 @@ def test_what_depends_on_heads_takes_no_longer_with_a_slow_model():
     assert time_left.seconds(2, Progress("next")) == pytest.approx(8 * 2 + 5, rel=0.2)
 
 
+@pytest.mark.parametrize("of_text", [[], [0]])
+def test_a_stage_that_knows_the_shares_of_its_scans_is_estimated_by_them(of_text):
+    """Three scans of 64, 16 and 24 inputs at 2 s each; the declared cost of 30 s is far off, and is not used."""
+    now = before = 0.0
+    timing = {"clock": lambda: now, "processor": lambda: now}
+    time_left = TimeLeft([30.0], passes=[0], of_text=of_text, tokens=lambda: 12_000, drawing=0.0, **timing)
+    time_left.seconds(0, Progress("why"))
+    wrong = []
+    for inputs, until in ((64, 64 / 104), (16, 80 / 104), (24, 1.0)):
+        for done in (inputs // 2, inputs):
+            now += inputs
+            progress = Progress("why", segments=done, limit=inputs, seconds=2.0 * done, before=before, until=until)
+            if time_left.seconds(0, progress) != pytest.approx(208 - now):
+                wrong.append((inputs, done, time_left.seconds(0, progress)))
+        before = until
+    assert not wrong
+
+
 @pytest.mark.parametrize(("share", "expected"), [(1.0, 10.0), (2.0, 10.0), (0.5, 20.0), (0.01, 40.0)])
 def test_drawing_takes_longer_where_processors_are_shared(share, expected):
     now = 0.0

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.app.pruning import named_heads, weakest_heads
-from headscope.attention.head_id import HeadId
+from headscope.app.pruning import weakest_heads
+from headscope.attention.head_id import HeadId, named_heads
 from headscope.models.anatomy import KindLayout
 from headscope.models.temporary_changes import quiet_libraries
 from support.model_folders import save_tiny_bert, save_tiny_masked_lm
@@ -209,7 +209,7 @@ def test_the_weakest_go(values, keep, removed):
             )
             for keep, kept in ((0.0, 0), (0.8, 4), (1.0, 4), (70.0, 280), (-1.0, -4))
         ),
-        (partial(named_heads, names=[]), "no head to remove was named; expected one or more, as 8-10"),
+        (partial(named_heads, names=[]), "no head was named; expected one or more, as 8-10"),
         (partial(named_heads, names=["8"]), "'8' is not a head; expected layer-head from 1, as 8-10 or cross 8-10"),
         (partial(named_heads, names=["1-3"]), "the model has no head 1-3; it has 2 layers of 2 encoder heads"),
     ],

@@ -8,8 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.attention.head_id import HeadId
-from headscope.attention.model.removed_heads import check_head
+from headscope.attention.head_id import HeadId, check_head, named_heads
 from headscope.corpora.document import Document
 from headscope.corpora.given import given_text
 from headscope.corpora.reading import read_corpus
@@ -98,27 +97,6 @@ def _chosen(
     assert keep is not None
     opened = study if isinstance(study, Study) else open_study(study)
     return partial(weakest_heads, table=opened.heads, measure=by, keep=keep)
-
-
-def named_heads(layout: Sequence[KindLayout], *, names: Sequence[str]) -> tuple[HeadId, ...]:
-    """Return the named heads of a model, in order.
-
-    Args:
-        layout: heads of the model.
-        names: names such as `8-10` and `cross 8-10`; a bare name is of the model's first kind.
-
-    Raises:
-        OptionError: a head does not exist, or no name is given.
-    """
-    try:
-        heads = {HeadId.parse(name, kind=layout[0].kind) for name in names}
-    except ValueError as error:
-        raise OptionError(str(error)) from None
-    for head in heads:
-        check_head(head, layout)
-    if not heads:
-        raise OptionError("no head to remove was named; expected one or more, as 8-10")
-    return tuple(sorted(heads))
 
 
 def weakest_heads(

@@ -1,8 +1,11 @@
-"""The kinds of attention, and the names of heads."""
+"""The kinds of attention, the names of heads, and the refusal of heads that a model does not have."""
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+
+from headscope.errors import OptionError
+from headscope.models.anatomy import KindLayout
 
 KINDS = ("encoder", "decoder", "cross")
 SECOND = "second "
@@ -45,6 +48,40 @@ class HeadId:
     def __str__(self) -> str:
         label = head_label(self.layer, self.head)
         return f"cross {label}" if self.kind == "cross" else label
+
+
+def check_head(head: HeadId, layout: Sequence[KindLayout]) -> None:
+    """Refuse a head that a model does not have.
+
+    Raises:
+        OptionError: the head does not exist; names the heads of the model.
+    """
+    for part in layout:
+        if part.kind == head.kind and head.layer <= part.layers and head.head <= part.heads:
+            return
+    sizes = ", ".join(f"{part.layers} layers of {part.heads} {part.kind} heads" for part in layout)
+    raise OptionError(f"the model has no head {head}; it has {sizes}")
+
+
+def named_heads(layout: Sequence[KindLayout], *, names: Sequence[str]) -> tuple[HeadId, ...]:
+    """Return the named heads of a model, in order.
+
+    Args:
+        layout: heads of the model.
+        names: names such as `8-10` and `cross 8-10`; a bare name is of the model's first kind.
+
+    Raises:
+        OptionError: a head does not exist, or no name is given.
+    """
+    try:
+        heads = {HeadId.parse(name, kind=layout[0].kind) for name in names}
+    except ValueError as error:
+        raise OptionError(str(error)) from None
+    for head in heads:
+        check_head(head, layout)
+    if not heads:
+        raise OptionError("no head was named; expected one or more, as 8-10")
+    return tuple(sorted(heads))
 
 
 def head_label(layer: object, head: object) -> str:

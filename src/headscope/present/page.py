@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
+from headscope.models.anatomy import KindLayout
 from headscope.present.blocks import (
     Block,
     CaptionBlock,
@@ -140,6 +141,14 @@ class Page:
         for block in self.filled(about.run).each(ChartBlock):
             if block.name == name and block.rows(about):
                 yield block.ending, partial(block.draw, CHARTS[block.form], about)
+
+    def check(self, layout: Sequence[KindLayout], **shown: Any) -> None:
+        """Refuse display options that a model cannot satisfy, before anything is measured; here all can be satisfied.
+
+        Args:
+            layout: heads of the model.
+            **shown: display options, as `terminal` takes them.
+        """
 
     def terminal(self, run: Study, *, find: str | None = None) -> Iterator[Grid | str]:
         """Yield the sentences, the tables for a terminal (`TableBlock.terminal`), and the definitions.

@@ -69,7 +69,8 @@ class TimeLeft:
             progress: progress of the current step.
         """
         now = self._clock()
-        if step == self._text_step and progress.begun and self._pass.stage in ("", progress.stage):
+        done = progress.of_stage
+        if step == self._text_step and progress.begun and done is None and self._pass.stage in ("", progress.stage):
             self._pass, self._pass_tokens = progress, self._tokens()
         # A limit on inputs may exceed the text, so the pass is complete when anything else is reported.
         share = (self._pass.share or 1.0) if progress is self._pass else 1.0
@@ -81,9 +82,10 @@ class TimeLeft:
             self._expected += sum(costs[self._step : step])
             self._step, self._began, before_pass = step, now, 0.0
         rate = (self._timed + self._pass.seconds) / (self._expected + self._pass_tokens * _TOKEN)
-        here = rate * sum(costs[step : step + 1]) + sum(of_heads[step : step + 1])
+        spent = now - self._began - before_pass
+        here = spent / done if done else rate * sum(costs[step : step + 1]) + sum(of_heads[step : step + 1])
         return (
-            max(here - (now - self._began - before_pass), 0.0)
+            max(here - spent, 0.0)
             + self._pass.seconds * (1 / share - 1)
             + rate * sum(costs[step + 1 :])
             + sum(of_heads[step + 1 :])

@@ -25,6 +25,7 @@ class Progress:
         step, steps: 1-based number of the run's current stage, and number of stages and later steps such as drawing;
             None outside of stages.
         left: estimated seconds left of the run; None if nothing was timed yet.
+        before, until: shares of the stage's time that are over when this activity begins and ends; None if unknown.
         note: note that the user should see before anything is measured; usually empty.
     """
 
@@ -39,6 +40,13 @@ class Progress:
     steps: int | None = None
     note: str = ""
     left: float | None = None
+    before: float = 0.0
+    until: float | None = None
+
+    @property
+    def of_stage(self) -> float | None:
+        """Share of the stage's time that is over; None if it is unknown."""
+        return None if self.until is None else self.before + (self.share or 0.0) * (self.until - self.before)
 
     @property
     def share(self) -> float | None:
@@ -81,7 +89,14 @@ def in_step(
 
 
 def scan_teller(
-    watch: Watcher | None, stage: str, documents: Callable[[int], int], *, total: int | None, limit: int | None
+    watch: Watcher | None,
+    stage: str,
+    documents: Callable[[int], int],
+    *,
+    total: int | None,
+    limit: int | None,
+    before: float = 0.0,
+    until: float | None = None,
 ) -> Callable[[ScanCounts], None] | None:
     """Return a callback that reports a scan's counts to a watcher, or None without a watcher.
 
@@ -91,10 +106,14 @@ def scan_teller(
         documents: function that estimates the number of documents in a number of inputs.
         total: number of all documents, or None if it is unknown.
         limit: maximum number of inputs, or None.
+        before, until: as in `Progress`.
     """
     if watch is None:
         return None
-    return lambda done: watch(Progress(stage, documents(done.segments), total, done.segments, limit, done.seconds))
+    about = Progress(stage, total=total, limit=limit, before=before, until=until)
+    return lambda done: watch(
+        replace(about, documents=documents(done.segments), segments=done.segments, seconds=done.seconds)
+    )
 
 
 class ScanProgress:

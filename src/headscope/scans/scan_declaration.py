@@ -114,6 +114,7 @@ class Scan:
         label: label in the progress line; the name of the stage when empty.
         local: whether the scan must run where the tables are computed, because it needs results of earlier stages,
             which a worker of a cluster or a part of a run does not have.
+        until: share of the time of all the stage's scans that is over when this one ends; None if that is unknown.
     """
 
     corpus: ScanCorpus
@@ -121,6 +122,7 @@ class Scan:
     name: str = TRAINED
     label: str = field(default="", kw_only=True)
     local: bool = field(default=False, kw_only=True)
+    until: float | None = field(default=None, kw_only=True)
 
 
 class ScanSums(dict[str, Sequence[Accumulator]]):

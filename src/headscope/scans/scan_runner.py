@@ -127,12 +127,14 @@ class ScanRunner:
             scans: scans of the stage.
             watch: function that receives the progress.
         """
-        sums = {}
+        sums, before = {}, 0.0
         for scan in scans:
             corpus = scan.corpus
             progress = scan_teller(
-                watch, scan.label or stage, corpus.documents_read, total=corpus.total, limit=corpus.limit
-            )
+                watch, scan.label or stage, corpus.documents_read, total=corpus.total, limit=corpus.limit,
+                before=before, until=scan.until,
+            )  # fmt: skip
+            before = scan.until or before
             if (shared := self._shared_scan(scan)) is not None:
                 shared.read(stage, scan, progress=progress)
             else:

@@ -55,7 +55,7 @@ def test_the_induction_head_reads_the_previous_token_head():
 
 def test_messages():
     cases = {
-        ("2-9", "cat", "sat"): "there is no head 2-9; the model has 4 x 8 decoder heads, as 1-1",
+        ("2-9", "cat", "sat"): "the model has no head 2-9; it has 4 layers of 8 decoder heads",
         ("two", "cat", "sat"): "--head: 'two' is not a head; expected layer-head from 1, as 8-10 or cross 8-10",
         ("cross 2-8", "cat", "sat"): "--head: headscope-decoder has no cross attention, only decoder",
         ("2-8", "horse", "sat"): "--query: the text has no token 'horse'; its tokens are 1:",

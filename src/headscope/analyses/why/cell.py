@@ -13,7 +13,7 @@ from torch import nn
 from headscope.analyses.why.parts import label_of
 from headscope.analyses.why.pulls import SIDES, accounts_of
 from headscope.analyses.why.source import PullSource
-from headscope.attention.head_id import HeadId
+from headscope.attention.head_id import HeadId, check_head
 from headscope.attention.interventions.intervention import NoTiles
 from headscope.attention.model.tap import AttentionCall
 from headscope.attention.tile import AttentionTile
@@ -123,11 +123,7 @@ def score_sources(
         ModelError: the sources of the model's scores are not known.
         OptionError: the model has no such head, or the query does not see the key.
     """
-    sizes = {part.kind: part for part in anatomy.layout}
-    part = sizes.get(head.kind)
-    if part is None or not (1 <= head.layer <= part.layers and 1 <= head.head <= part.heads):
-        known = " and ".join(f"{each.layers} x {each.heads} {each.kind} heads" for each in anatomy.layout)
-        raise OptionError(f"there is no head {head}; the model has {known}, as 1-1")
+    check_head(head, anatomy.layout)
     source = ScoreSource(model, anatomy, vocabulary, (), head=head, query=query, key=key)
     source.over([segment], source.begun(NoTiles()))
     assert source.found is not None

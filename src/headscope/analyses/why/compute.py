@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
@@ -48,15 +49,17 @@ class WhyMeasurement(Measurement[ModelRun]):
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the text, one with random weights, and one with sources replaced."""
         run, most = self.run, self.run.options.patch
-        yield Scan(PullText(run, lambda: self.inputs), [self._pulls], label="why", local=most > 0)
+        inputs = np.array([len(self.inputs), CONTROL_INPUTS * bool(run.controls), PATCH_INPUTS * bool(most)])
+        inputs = inputs.clip(max=len(self.inputs))
+        pulls, control, patches = inputs.cumsum() / inputs.sum()
+        yield Scan(PullText(run, lambda: self.inputs), [self._pulls], label="why", local=most > 0, until=pulls)
         if run.controls:
             corpus = PullText(run, lambda: self.inputs[:CONTROL_INPUTS], control=0)
-            yield Scan(corpus, [PullAccumulator(run.layout)], _CONTROL, label="why: control")
+            yield Scan(corpus, [PullAccumulator(run.layout)], _CONTROL, label="why: control", until=control)
         if most:
             corpus = PullText(run, lambda: self.patched_inputs, chosen=self._chosen, most=most)
-            yield Scan(
-                corpus, [PatchAccumulator(run.layout, most=most)], _PATCHES, label="why: sources replaced", local=True
-            )
+            sums = PatchAccumulator(run.layout, most=most)
+            yield Scan(corpus, [sums], _PATCHES, label="why: sources replaced", local=True, until=patches)
 
     def _chosen(self) -> Chosen:
         return chosen_sources(self._pulls.compute(), self._sources, most=self.run.options.patch)

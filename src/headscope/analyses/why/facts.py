@@ -9,8 +9,8 @@ from typing import Any
 from headscope.analyses.why.circuit import DrawnBy, Draws, card_facts, circuit, circuit_map
 from headscope.analyses.why.drawings import LEAST_SHARE, Drawing, drawings, source_label
 from headscope.analyses.why.tables import OTHERS
-from headscope.attention.head_id import HeadId
-from headscope.errors import OptionError
+from headscope.attention.head_id import HeadId, named_heads
+from headscope.models.anatomy import KindLayout
 from headscope.present.blocks import FactBlock, Row, TableBlock
 from headscope.present.cells import cell_of, records
 from headscope.present.facts import Fact
@@ -174,29 +174,14 @@ def pair_rows(about: Context, kind: Kind) -> list[Row]:
     ]
 
 
-def wanted_heads(text: str, about: Context) -> set[tuple[str, int, int]]:
-    """Return the kind, layer and head of each head in a list such as `2-8,3-1`.
-
-    Raises:
-        OptionError: a head is not written as a head, or the model does not have it.
-    """
-    wanted = set()
-    for name in text.split(","):
-        try:
-            head = HeadId.parse(name, kind=about.kinds[0].name)
-        except ValueError as error:
-            raise OptionError(f"--heads: {error}") from error
-        kind = next((kind for kind in about.kinds if kind.name == head.kind), None)
-        if kind is None or head.layer > kind.layers or head.head > kind.heads_per_layer:
-            sizes = " and ".join(f"{each.layers} x {each.heads_per_layer} {each.name} heads" for each in about.kinds)
-            raise OptionError(f"--heads: there is no head {name.strip()}; the model has {sizes}, as 1-1")
-        wanted.add((head.kind, head.layer, head.head))
-    return wanted
-
-
 @dataclass(frozen=True)
 class WhyPage(Page):
     """The page, which shows some heads on request."""
+
+    def check(self, layout: Sequence[KindLayout], *, heads: str = "", **_: str) -> None:
+        """Refuse a list of heads that the model does not have."""
+        if heads:
+            named_heads(layout, names=heads.split(","))
 
     def terminal(self, run: Study, *, find: str | None = None, heads: str = "", **_: str) -> Iterator[Grid | str]:
         """Yield sentences and tables for a terminal; of some heads only, if they are named."""
@@ -204,12 +189,12 @@ class WhyPage(Page):
             yield from super().terminal(run, find=find)
             return
         about = Context.of(run)
-        wanted = wanted_heads(heads, about)
+        wanted = {HeadId.parse(name, kind=about.kinds[0].name) for name in heads.split(",")}
         drawn = [
             drawn_fact(kind, (layer, head), [row for row in rows if row.established])
             for kind in about.kinds
             for (layer, head), rows in drawings(about, kind).items()
-            if (kind.name, layer, head) in wanted
+            if HeadId(kind.name, layer, head) in wanted
         ]
         facts = [fact for fact in drawn if fact.key or fact.query]
         filled = self.template.fill(about, facts)
@@ -217,14 +202,14 @@ class WhyPage(Page):
             yield from (f"- {sentence.text}" for sentence in block.sentences)
         yield from () if facts else ("- No source of these heads is above random weights.",)
         for table in filled.each(TableBlock):
-            in_terminal = terminal_table(table, about, keep=lambda row: _key(row["head"]) in wanted)
+            in_terminal = terminal_table(table, about, keep=lambda row: _id(row["head"]) in wanted)
             if in_terminal is not None:
                 yield ""
                 yield from in_terminal
 
 
-def _key(head: HeadRef) -> tuple[str, int, int]:
-    return head.kind, head.layer, head.head
+def _id(head: HeadRef) -> HeadId:
+    return HeadId(head.kind, head.layer, head.head)
 
 
 PAGE = WhyPage(__name__, why_facts, uses=(head_rows, source_rows, pair_rows, circuit_map, DrawnBy, Draws))

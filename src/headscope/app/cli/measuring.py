@@ -187,6 +187,7 @@ def run_command(
         from headscope.running.writing import read_stages, write_run
 
         run = prepare(options, watch=watch)
+        _check_shown(analysis, run, shown)
         if out is None:
             results = list(measure(run, watch=watch))
         else:
@@ -206,6 +207,16 @@ def run_command(
         notes.insert(0, demonstration_note(options))
     new = [note for note in dict.fromkeys(notes) if note not in watch.noted]
     return [*(f"note: {note}" for note in new), *written, *where]
+
+
+def _check_shown(analysis: Analysis, run: Any, shown: Mapping[str, Any]) -> None:
+    """Refuse display options that the model cannot satisfy."""
+    if shown and analysis.terminal is not None:
+        from headscope.present.page import Page
+
+        terminal = analysis.load(analysis.terminal)
+        if isinstance(terminal, Page):
+            terminal.check(run.layout, **shown)
 
 
 def _results_as_text(analysis: Analysis, results: Sequence[Any], run: Any, shown: Mapping[str, Any]) -> Iterable[Any]:

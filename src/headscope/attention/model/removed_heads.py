@@ -13,12 +13,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from headscope.attention.head_id import HeadId
+from headscope.attention.head_id import HeadId, check_head
 from headscope.attention.model.output_path import Projection
 from headscope.attention.model.projections import Projections
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.errors import ModelError, OptionError
+from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, KindLayout
 from headscope.models.forward_inputs import model_inputs, no_cache
 from headscope.models.placement import device_of
@@ -97,19 +97,6 @@ def remove_heads(
                 written = torch.einsum("hw,hwm->m", means[site][removed].double(), rows[site][removed].double())
                 biases[site] += written.to(biases[site].dtype)
             rows[site][removed] = 0
-
-
-def check_head(head: HeadId, layout: Sequence[KindLayout]) -> None:
-    """Refuse a head that a model does not have.
-
-    Raises:
-        OptionError: the head does not exist; names the heads of the model.
-    """
-    for part in layout:
-        if part.kind == head.kind and head.layer <= part.layers and head.head <= part.heads:
-            return
-    sizes = ", ".join(f"{part.layers} layers of {part.heads} {part.kind} heads" for part in layout)
-    raise OptionError(f"the model has no head {head}; it has {sizes}")
 
 
 def _head_rows(projections: Projections, site: tuple[str, int]) -> Tensor:
