@@ -47,7 +47,7 @@ MODELS = [
         "attention/test_word_attention.py::test_a_map_worked_by_hand[mean]"),
     defect("attention/output_norms.py", "return self.keys if self.pairs is None else self.pairs",
         "return self.keys", "attention/test_stream_addition.py::test_parts_of_heads_sum_to_what_the_model_adds[afmoe]"),
-    defect("attention/model/removed_heads.py", "head.layer <= part.layers and head.head <= part.heads",
+    defect("attention/head_id.py", "head.layer <= part.layers and head.head <= part.heads",
         "head.layer <= part.layers and head.head < part.heads",
         "attention/test_removed_heads.py::test_the_saved_model_is_the_masked_one[bert]"),
     defect("attention/model/ov_circuit.py", "float(eigenvalues.real.sum()) / total",
