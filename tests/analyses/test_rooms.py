@@ -9,9 +9,9 @@ import headscope
 from headscope.analyses.for_report import every_part, functions_of
 from headscope.declarations.analysis_list import ANALYSES, STAGES, of_table
 from headscope.present.head_functions import DIRECTIONS
-from headscope.reporting.story import write_figures
+from headscope.reporting.export import export_figures
 from support import mock_inputs
-from support.measured import about, with_parts
+from support.measured import with_parts
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
@@ -151,7 +151,7 @@ def test_tables_have_one_name_and_one_maker():
 
 
 @pytest.mark.slow
-def test_the_figures_that_are_written_are_those_declared(tmp_path):
+def test_every_figure_that_is_declared_is_exported(tmp_path):
     everything = mock_inputs.section_4(2, 3)
     for more in (
         with_norms,
@@ -170,7 +170,7 @@ def test_the_figures_that_are_written_are_those_declared(tmp_path):
     # What nobody has made up yet is made of its schema.
     others = {name: stand_in(schema) for name, schema in schemas().items() if name not in everything.tables}
     everything = with_parts(everything, **others)
-    written = {path.stem for path in write_figures(about(everything), tmp_path)}
+    written = {path.stem for path in export_figures(everything, tmp_path, columns="one")}
     assert written >= FIGURES
     assert all(any(name == one or name.startswith(f"{one}-") for one in FIGURES) for name in written)
 

@@ -55,14 +55,14 @@ def test_figures_for_a_paper(cli, study, tmp_path):
 
 @pytest.mark.slow
 def test_figures_for_slides(cli, study, tmp_path):
-    """What lies as SVG in the run's own folder, as PNG and PDF."""
+    """As wide as in the pages, as PNG too."""
     code, said, err = cli("export", study.path, "--figures", "screen", "--out", tmp_path)
     assert (code, err) == (0, "")
     folder = tmp_path / "figures-screen"
     names = {path.name for path in folder.iterdir()}
     assert said == f"figures: {len(names)} files in {folder}\n"
     stems = {name.rpartition(".")[0] for name in names}
-    assert names == {f"{stem}.{form}" for stem in stems for form in ("pdf", "png")}
+    assert names == {f"{stem}.{form}" for stem in stems for form in ("pdf", "png", "svg")}
     assert {"figure-1", "figure-2", "figure-4", "figure-5", "relations-by-layer"} <= stems
     assert (folder / "figure-2.png").read_bytes().startswith(b"\x89PNG")
 

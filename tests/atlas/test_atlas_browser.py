@@ -520,10 +520,9 @@ window.atlasView.show("encoder-3-7");
     assert page.locator(".at-atlas").count() == 0
 
 
-def test_the_report_and_its_atlas_lead_to_one_another(studies, browser, monkeypatch):
+def test_the_report_and_its_atlas_lead_to_one_another(studies, browser):
     from headscope.reporting.atlas_files import draw
 
-    monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
     with blank_figures():
         draw(studies["whole"])
     page = browser.new_page()

@@ -72,13 +72,14 @@ def classifier(few_heads, tmp_path_factory):
 def folder(tmp_path, monkeypatch, request, classifier, few_heads, few_decoder_heads, few_documents):
     """A folder with corpora: enough to measure on, and few sentences to train on, for that takes long.
 
-    The files of figures beside a report are left out, and so is its page but in the tutorial, which says what is on it:
-    drawing them takes most of a report's time, and has tests of its own.
+    The page of a report is left out but in the tutorial, which says what is on it: drawing it takes most of a report's
+    time, and has tests of its own.
     """
     monkeypatch.setattr(headscope_minilm, "folder", lambda: few_heads)
     monkeypatch.setattr(headscope_minilm, "demo_text", lambda: few_documents)
     monkeypatch.setattr(headscope_decoder, "folder", lambda: few_decoder_heads)
-    leave_drawing_out(monkeypatch, page="tutorial" not in request.node.name)
+    if "tutorial" not in request.node.name:
+        leave_drawing_out(monkeypatch)
     # A pass for each set of heads. Import both modules before patching, or the second would keep the patched numbers.
     for module in (joint_compute, joint_orders):
         monkeypatch.setattr(module, "DRAWS", 2)

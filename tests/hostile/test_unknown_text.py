@@ -14,8 +14,8 @@ from headscope.models.loading.load_model import load_tokenizer
 from support import hostile_model_folders as folders
 from support.commands import run_command
 from support.hostile import printable
+from support.measured import blank_figures
 from support.model_folders import save_tiny_gpt2, save_tiny_t5
-from support.undrawn import leave_drawing_out
 
 KNOWN, UNKNOWN = "cat", "кот"
 CAUSE = "likely its vocabulary is of another language or script, or not this model's own"
@@ -165,9 +165,9 @@ def test_a_command_says_what_it_did_not_know(command, unknown, model, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_manifest_and_the_page_say_it_too(model, tmp_path, monkeypatch):
-    leave_drawing_out(monkeypatch, page=False)
-    code, _, error = run_command(*dict(commands(model, tmp_path, line(5)))["report"])
+def test_the_manifest_and_the_page_say_it_too(model, tmp_path):
+    with blank_figures():
+        code, _, error = run_command(*dict(commands(model, tmp_path, line(5)))["report"])
     assert code == 0, error
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert sum("are [UNK], unknown" in note for note in manifest["notes"]) == 1

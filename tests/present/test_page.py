@@ -7,7 +7,7 @@ from support import mock_inputs
 from support.measured import about
 
 HEADING, KIND, OTHER = HeadingBlock(text="a"), HeadingBlock(text="b", tag="h4"), HeadingBlock(text="c", tag="h4")
-NOTE, CAPTION = NoteBlock(text="note"), CaptionBlock(text="text", file="figure-1", file_label="File")
+NOTE, CAPTION = NoteBlock(text="note"), CaptionBlock(text="text")
 
 
 def drawn(text):
@@ -15,7 +15,7 @@ def drawn(text):
 
 
 def test_headings_without_content_are_left_out_with_their_notes():
-    run = about(mock_inputs.encoder(1, 1), links=True)
+    run = about(mock_inputs.encoder(1, 1))
     picture, nothing, note = "<i>x</i>", drawn(""), '<p class="why">note</p>'
     expected = {
         (HEADING, KIND, nothing, OTHER, drawn("x")): f"<h3>A</h3><h4>C</h4>{picture}",

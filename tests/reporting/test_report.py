@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.for_report import drawings_of
 from headscope.analyses.stats.facts import PAGE
 from headscope.present.kinds import kinds_of
 from headscope.present.words import words_for
 from headscope.reporting.report_page import render_report, write_report
-from headscope.reporting.story import findings, headline, write_figures
+from headscope.reporting.story import findings, headline
 from headscope.statistics.statistic_catalog import is_share, of_topic
 from headscope.views.quantize import read_weights
 from headscope.visible import short_name
@@ -22,6 +23,7 @@ from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_importance import with_importance
 from support.mock_probes import with_probes
+from support.mock_whole import whole
 from support.page_tables import Tables
 
 pytestmark = pytest.mark.slow
@@ -278,25 +280,21 @@ def test_the_page_can_be_written_as_utf8_without_nul(hostile):
     assert b"\x00" not in hostile.encode("utf-8")
 
 
-def test_report_writes_the_page_and_its_figures(tmp_path):
-    inputs = mock_inputs.encoder(2, 3)
-    path = write_report(inputs, tmp_path / "run")
+def test_a_report_is_one_file_and_names_the_command_for_figures(tmp_path):
+    path = write_report(whole(mock_inputs.section_4(2, 3)), tmp_path / "run")
     assert path == tmp_path / "run" / "report.html"
-    written = sorted(str(one.relative_to(path.parent)) for one in path.parent.rglob("*") if one.is_file())
-    figures = [f"figures/figure-{n}.svg" for n in (1, 2, 4)]
-    assert written == [*figures, "report.html"]
-    linked = set(re.findall(r'href="(figures/[^"]*)"', path.read_text(encoding="utf-8")))
-    assert linked == set(figures)
+    assert [one.relative_to(path.parent).as_posix() for one in path.parent.rglob("*")] == ["report.html"]
+    page = path.read_text(encoding="utf-8")
+    links = re.findall(r'(?:href|src)="([^"]*)"', page)
+    assert links
+    assert [link for link in links if not link.startswith("#")] == []
+    assert "<code>headscope export FOLDER --figures one</code>" in page.split('id="group-appendix"')[1]
 
 
-def test_a_page_by_itself_links_no_file():
-    assert "figures/" not in render_report(mock_inputs.encoder(1, 2))
-
-
-def test_figures_without_examples_leave_figure_1_out(tmp_path):
+def test_figures_without_examples_leave_figure_1_out():
     inputs = mock_inputs.encoder(1, 2)
     inputs = with_parts(inputs, examples=inputs.examples[inputs.examples["behavior"] == "shared"])
-    assert {path.stem for path in write_figures(about(inputs), tmp_path)} == {"figure-2", "figure-4"}
+    assert set(drawings_of(about(inputs))) == {"figure-2", "figure-4"}
     assert "This run kept no examples." in Tables(render_report(inputs)).text
 
 

@@ -173,6 +173,9 @@ def test_a_changed_option_in_the_same_folder(asked, folder, whole, measured):
     out = folder / "changed"
     small = replace(asked, stages=("stats", "syntax", "distances", "map"))
     write_run(prepare(small), out)
+    drawn_earlier = out / "figures" / "figure-1.svg"  # earlier versions drew figures into the folder
+    drawn_earlier.parent.mkdir()
+    drawn_earlier.write_text("<svg/>")
     del names[:]
     write_run(prepare(replace(small, fold_labels=True)), out)
     assert names == ["syntax", "map"]
@@ -182,6 +185,7 @@ def test_a_changed_option_in_the_same_folder(asked, folder, whole, measured):
     write_run(prepare(replace(asked, stages=("coref",))), out)
     assert names == ["coref"]
     assert set(open_study(out).manifest["stages"]) == {"stats", "syntax", "coref", "distances", "map"}
+    assert drawn_earlier.read_text() == "<svg/>"
 
 
 def test_a_second_model_with_other_weights_under_its_name_is_compared_again(asked, folder, measured):

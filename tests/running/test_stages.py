@@ -15,8 +15,8 @@ from headscope.present.study import open_study
 from headscope.running.stages import stages_of
 from headscope.running.writing import read_stages, write_run
 from support.demo_treebank import demo_conllu, demo_documents
+from support.measured import blank_figures
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
-from support.undrawn import leave_drawing_out
 
 
 def measured(*read, given=None):
@@ -67,9 +67,10 @@ def asked(corpora, model):
 
 
 @pytest.fixture
-def without_figures(monkeypatch):
-    """Leave the files of figures out: drawing takes most of a report's time and has tests of its own."""
-    leave_drawing_out(monkeypatch, page=False)
+def without_figures():
+    """Leave the figures out: drawing takes most of a report's time and has tests of its own."""
+    with blank_figures():
+        yield
 
 
 @pytest.mark.slow

@@ -32,16 +32,16 @@ def with_parts(run, **parts):
     return study_in_memory(manifest, tables, **computed)
 
 
-def about(run, *, found=(), links=False):
+def about(run, *, found=()):
     """What every part of a run's report is made from."""
-    return replace(Context.of(run), findings=found, links=links)
+    return replace(Context.of(run), findings=found)
 
 
 @contextmanager
 def blank_figures() -> Iterator[None]:
     """Place empty pictures in pages: for tests of what stands around figures, which take most of a page's time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drawing, "_markup", lambda *_: '<svg viewBox="0 0 400 300"></svg>')
+        patch.setattr(drawing, "_markup", lambda _: '<svg viewBox="0 0 400 300"></svg>')
         yield
 
 

@@ -55,7 +55,7 @@ TABLES = Option(
 OUT_FOLDER = replace(
     TABLES, help="Folder of the run: new, empty, or of the same run; named after text and model when not given."
 )
-BUNDLE = switch("bundle", "Also write OUT.zip: page, atlas, figures and tables, one file to send.", group="output")
+BUNDLE = switch("bundle", "Also write OUT.zip: page, atlas and tables, one file to send.", group="output")
 FORCE = switch("force", "Replace an existing output.", group="output")
 CASED = switch("cased", "Do not lower-case; without it the tokenizer does as it is set to.", group="model")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import matplotlib.figure
 
@@ -51,17 +51,9 @@ class NoteBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionBlock:
-    """A caption of the sentences and tables between it and the heading, note, chart or caption before them.
-
-    Attributes:
-        text: the caption.
-        file: name of a figure file that shows the same; empty if there is none.
-        file_label: description of that file.
-    """
+    """A caption of the sentences and tables between it and the heading, note, chart or caption before them."""
 
     text: str
-    file: str = ""
-    file_label: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,15 +63,11 @@ class HtmlBlock:
     Attributes:
         read: returns the part; None if there is nothing to draw.
         caption: its caption.
-        file: name of the figure file that shows the same; empty if there is none.
-        file_label: description of that file.
         key: returns a further caption, such as a scale of colors; None if there is none.
     """
 
     read: Callable[[Context], Html | None]
     caption: str
-    file: str = ""
-    file_label: str = ""
     key: Callable[[], Html] | None = None
 
 
@@ -104,17 +92,11 @@ class ChartBlock:
     caption: str
     kind: Kind
     options: Mapping[str, Any] = field(default_factory=dict)
-    file_label: ClassVar[str] = "This figure"
 
     @property
     def ending(self) -> str:
         """Ending of its file name: the kind of attention."""
         return self.kind.ending
-
-    @property
-    def file(self) -> str:
-        """Name of its file, without the file type."""
-        return self.name + self.ending
 
     def draw(self, form: Callable[..., matplotlib.figure.Figure], about: Context) -> matplotlib.figure.Figure:
         """Draw the chart by its form."""
@@ -130,19 +112,12 @@ class FigureBlock:
         alt: description for screen readers.
         caption: meaning of its marks, axes and colors.
         ending: ending of its file name: the kind of attention, the probe.
-        file_label: description of its file.
     """
 
     name: str
     alt: str
     caption: str
     ending: str = ""
-    file_label: str = "This figure"
-
-    @property
-    def file(self) -> str:
-        """Name of its file, without the file type."""
-        return self.name + self.ending
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,7 +82,7 @@ def inline(figure: matplotlib.figure.Figure, *, name: str, label: str) -> Html:
 def placed(
     about: Context, figure: Figure, label: str, *, ending: str = "", class_: str | None = None, href: str | None = None
 ) -> list[Html]:
-    """Place a figure in the page, each of its pages from its file if it was drawn, otherwise drawn now.
+    """Draw a figure for the page, all the numbered pages that it has on paper.
 
     Args:
         about: the run.
@@ -95,19 +95,16 @@ def placed(
     drawings = figure.drawings(about)
     page = re.compile(rf"{re.escape(figure.name + ending)}(-\d+)?")
     return [
-        _figure(_markup(about, file, draw), name=file, label=label, class_=class_, href=href)
+        _figure(_markup(draw), name=file, label=label, class_=class_, href=href)
         for file, draw in drawings.items()
         if page.fullmatch(file)
     ]
 
 
-def _markup(about: Context, file: str, draw: Drawing) -> str:
-    markup = about.pictures.get(file)
-    if markup is None:
-        figure = draw()
-        settle(figure)
-        markup = svg_text(figure)
-    return markup
+def _markup(draw: Drawing) -> str:
+    figure = draw()
+    settle(figure)
+    return svg_text(figure)
 
 
 def _figure(markup: str, *, name: str, label: str, class_: str | None = None, href: str | None = None) -> Html:

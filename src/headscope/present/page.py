@@ -30,7 +30,7 @@ from headscope.present.filters import Mark, parts_of
 from headscope.present.kinds import Kind
 from headscope.present.linked_sentences import Sentence
 from headscope.present.page_tables import Grid, caption, captioned
-from headscope.present.report_parts import Context, Drawing, Figure, Parts, Section, file_link, linked, section
+from headscope.present.report_parts import Context, Drawing, Figure, Parts, Section, linked, section
 from headscope.present.study import Study
 from headscope.present.table import html_of, terminal_table
 from headscope.present.template import Template
@@ -219,7 +219,6 @@ def _html(blocks: Sequence[Block], about: Context, figures: Mapping[str, Figure]
                 headings.append(("", el("p", block.text, class_="why")))
             case CaptionBlock():
                 captions.append(_caption(block.text))
-                captions.append(file_link(about, block.file, block.file_label) if block.file else None)
             case TableBlock():
                 if (table := html_of(block, about)) is not None:
                     has_content = True
@@ -241,8 +240,7 @@ def _drawn(block: ChartBlock | FigureBlock | HtmlBlock, about: Context, figures:
     else:
         pictures = placed(about, figures[block.name], block.alt, ending=block.ending)
         drawn, key = el("div", pictures, class_="panels") if pictures else None, None
-    file = file_link(about, block.file, block.file_label) if block.file else None
-    notes = [note for note in (_caption(block.caption), key, file) if note]
+    notes = [note for note in (_caption(block.caption), key) if note]
     return captioned(drawn, *notes) if drawn is not None and notes else drawn
 
 

@@ -159,7 +159,7 @@ def captioned(parts: Child, *notes: Html | None) -> Html:
 
     Args:
         parts: a figure, a table, or the sentences above a table that is as wide as the page.
-        notes: captions and links to files, in order; None is skipped.
+        notes: captions, in order; None is skipped.
     """
     return el("div", el("div", parts), el("div", notes, class_="notes"), class_="captioned")
 

@@ -40,16 +40,12 @@ class Context:
         kinds: the run's kinds of attention.
         words: names of the model's tokens.
         findings: the report's sentences, once they are written.
-        links: True if figure files are saved next to the page.
-        pictures: these figures as SVG, by file name, if they were drawn.
     """
 
     run: Study
     kinds: tuple[Kind, ...]
     words: Words
     findings: Sequence[Sentence] = ()
-    links: bool = False
-    pictures: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Study) -> Context:
@@ -115,7 +111,7 @@ def corpus_line(corpus: Mapping[str, Any] | None, unit: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure: its files next to the page and in a paper, and its pictures in the page, placed by a section.
+    """A figure: its files for a paper, and its pictures in the page, placed by a section.
 
     Attributes:
         name: first part of its file names.
@@ -215,9 +211,3 @@ def _text_of(paragraph: Sequence[Sentence]) -> list[Html | str]:
         out += [" "] if out else []
         out += [part.link if isinstance(part, HeadRef) else part for part in each.parts]
     return out
-
-
-def file_link(about: Context, file: str, what: str) -> Html | None:
-    """Link a figure's file, with a short description; None if figures are not saved next to the page."""
-    link = el("a", "SVG", href=f"figures/{file}.svg")
-    return el("p", f"{what}: ", link, class_="files") if about.links else None

@@ -134,18 +134,15 @@ class _Page:
         return self._add(HeadingBlock(text=text, tag=tag))
 
     def html(
-        self, function: str, kind: Kind | None = None, *, caller: Callable[[], str], file: str = "", key: str = "",
-        file_label: str = "", within: str = "",
-    ) -> str:  # fmt: skip
+        self, function: str, kind: Kind | None = None, *, caller: Callable[[], str], key: str = "", within: str = ""
+    ) -> str:
         read = self._reader(function, kind, within)
-        shown = file + kind.ending if kind and file else file
-        caption = _plain(caller())
         scale = self._functions[key] if key else None
-        return self._add(HtmlBlock(read=read, caption=caption, file=shown, file_label=file_label, key=scale))
+        return self._add(HtmlBlock(read=read, caption=_plain(caller()), key=scale))
 
-    def caption(self, *, caller: Callable[[], str], **file: str) -> str:
+    def caption(self, *, caller: Callable[[], str]) -> str:
         text = _plain(caller())
-        return self._add(CaptionBlock(text=text, **file)) if text else ""
+        return self._add(CaptionBlock(text=text)) if text else ""
 
     def figure(self, name: str, *, caller: Callable[[], str], **options: str) -> str:
         return self._add(FigureBlock(name=name, caption=_plain(caller()), **options))

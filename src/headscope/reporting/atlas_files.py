@@ -60,7 +60,7 @@ def run_report(
 
 
 def draw(study: Study) -> None:
-    """Write the figures and the report's page of a run, and the head atlas that the page links to."""
+    """Write the report's page of a run, and the head atlas that the page links to."""
     from headscope.reporting.atlas_page import INDEX, write_atlas
     from headscope.reporting.report_page import write_report
 
@@ -68,7 +68,7 @@ def draw(study: Study) -> None:
     write_atlas(study, study.path / ATLAS, report=f"../{study.report_path.name}")
 
 
-PARTS = (MANIFEST, "report.html", ATLAS, "figures", "tables")
+PARTS = (MANIFEST, "report.html", ATLAS, "tables")
 """Contents of the zip; files needed only to resume a run are excluded."""
 
 

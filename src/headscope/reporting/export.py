@@ -14,15 +14,16 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 import pandas as pd
 
+from headscope.analyses.for_report import drawings_of
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import choose
 from headscope.errors import OptionError, OutputError
-from headscope.figures.style import STYLES, WIDTHS
+from headscope.figures.saving import save
+from headscope.figures.style import STYLES, WIDTHS, on_paper
 from headscope.present.manifest import MANIFEST
 from headscope.present.paper_table import PaperTable
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
-from headscope.reporting.story import write_figures
 from headscope.storage.atomic import write_bytes
 from headscope.storage.files import place_text
 from headscope.storage.lock import place_held
@@ -30,8 +31,7 @@ from headscope.storage.places import check_contents
 
 FORMS = ("pdf", "svg")
 SCREEN = "screen"
-SCREEN_FORMS = ("pdf", "png")
-"""Formats for the screen; the SVG files are in the run's own folder."""
+SCREEN_FORMS = (*FORMS, "png")
 FORMATS = ("csv", "latex", "xlsx")
 WORKBOOK = "headscope.xlsx"
 # Spreadsheets read a text with such a beginning as a formula.
@@ -45,8 +45,8 @@ def export_figures(study: Study, out: Path, *, columns: str, style: str | None =
         study: a finished run.
         out: a folder; created if it does not exist, files of the same names in it are overwritten.
         columns: width as columns of a paper, as PDF and SVG: `one` or `two`. Text has 7 to 9 points, and figures higher
-            than a page continue in `figure-1-2` and so on. Or `screen`: the width in the run's own folder, as PNG and
-            PDF.
+            than a page continue in `figure-1-2` and so on. Or `screen`: each figure's width in pages, as PDF, SVG
+            and PNG.
         style: style of the paper, one of `STYLES`: its widths and its typeface; `plain` when None: 3.3 and 6.9 inches.
 
     Raises:
@@ -61,10 +61,10 @@ def export_figures(study: Study, out: Path, *, columns: str, style: str | None =
     paper = STYLES[choose("--style", style or "plain", tuple(STYLES))]
     check_export_folder(out)
     folder = out / f"figures-{columns}"
-    with place_held(folder):
-        forms = SCREEN_FORMS if columns == SCREEN else FORMS
-        width = paper.widths.get(columns)
-        return write_figures(Context.of(study), folder, width=width, font=paper.font, forms=forms)
+    forms = SCREEN_FORMS if columns == SCREEN else FORMS
+    with place_held(folder), on_paper(paper.widths.get(columns), font=paper.font):
+        drawings = drawings_of(Context.of(study))
+        return sorted(path for file, draw in drawings.items() for path in save(draw(), folder, file, forms=forms))
 
 
 def export(study: Study, out: Path, *, form: str) -> list[Path]:

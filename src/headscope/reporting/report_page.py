@@ -23,7 +23,6 @@ from headscope.reporting.story import (
     headline,
     meaning,
     more_terms,
-    write_figures,
 )
 from headscope.storage.atomic import write_bytes
 from headscope.views.markup import Html, Page, assemble, el
@@ -44,7 +43,7 @@ STYLES = (
 
 
 def write_report(run: Study, out_dir: Path, *, atlas: str | None = None) -> Path:
-    """Write `report.html` and the figures that it links to, each atomically, and return the page's path.
+    """Write `report.html` atomically, and return its path.
 
     Args:
         run: the run.
@@ -54,28 +53,19 @@ def write_report(run: Study, out_dir: Path, *, atlas: str | None = None) -> Path
     Raises:
         OSError: the folder is not writable; existing files stay unchanged.
     """
-    out_dir = Path(out_dir)
-    about = replace(Context.of(run), links=True)
-    files = write_figures(about, out_dir / "figures")
-    pictures = {file.stem: file.read_text(encoding="utf-8") for file in files}
-    page = _rendered(replace(about, pictures=pictures), atlas)
-    write_bytes(out_dir / "report.html", page.encode("utf-8"))
-    return out_dir / "report.html"
+    path = Path(out_dir) / "report.html"
+    write_bytes(path, render_report(run, atlas=atlas).encode("utf-8"))
+    return path
 
 
-def render_report(run: Study, *, links: bool = False, atlas: str | None = None) -> str:
+def render_report(run: Study, *, atlas: str | None = None) -> str:
     """Return the report as one self-contained HTML page.
 
     Args:
         run: the run.
-        links: True if the page links to `figures/figure-N.svg` next to it.
         atlas: address of the head atlas next to the page, linked from the grid and each card.
     """
-    return _rendered(replace(Context.of(run), links=links), atlas)
-
-
-def _rendered(about: Context, atlas: str | None) -> str:
-    about = replace(about, findings=findings(about.run))
+    about = replace(Context.of(run), findings=findings(run))
     name = plain(about.run.manifest["signature"]["model"]["name"])
     title = f"What does {short_name(name)} look at?"
     first = headline(about.findings)
@@ -178,7 +168,9 @@ def _appendix(about: Context) -> Html:
         _provenance(about),
         class_="evidence",
     )
-    return el("section", el("h2", "Appendix"), fold, id="group-appendix", class_="group")
+    command = el("code", "headscope export FOLDER --figures one")
+    figures = el("p", "Every figure for a paper, as PDF and SVG: ", command, class_="caption")
+    return el("section", el("h2", "Appendix"), fold, figures, id="group-appendix", class_="group")
 
 
 def _all_heads() -> Html:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from headscope.analyses.for_report import drawings_of, every_part
-from headscope.figures.saving import save
-from headscope.figures.style import on_paper
+from headscope.analyses.for_report import every_part
 from headscope.present.linked_sentences import MOST_DRAWN, Bars, HeadRef, Sentence, Shades, bars, grid, sentence
 from headscope.present.report_parts import GROUPS, Context, Parts, Section, Term, linked
 from headscope.present.study import Study
@@ -17,25 +14,6 @@ from headscope.present.words import count
 from headscope.reporting.provenance import term_address
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.views.markup import Html, el, raw
-
-
-def write_figures(
-    about: Context, folder: Path, *, width: float | None = None, font: str = "", forms: Sequence[str] = ("svg",)
-) -> list[Path]:
-    """Write every analysis's figures, if there is something to draw, and return their files' paths.
-
-    Args:
-        about: the run.
-        folder: folder for the files.
-        width: width of every figure in inches, for a paper; by default each figure has its own.
-        font: typeface of their text; by default that of pages.
-        forms: formats, among `svg`, `png` and `pdf`; a page needs only the first, and each takes time.
-    """
-    paths: list[Path] = []
-    with on_paper(width, font=font):
-        for file, draw in drawings_of(about).items():
-            paths += save(draw(), folder, file, forms=forms)
-    return sorted(paths)
 
 
 def more_terms(about: Context) -> tuple[Term, ...]:

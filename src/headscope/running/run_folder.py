@@ -17,7 +17,7 @@ from headscope.storage.atomic import hash_of_file
 from headscope.storage.places import contents, sweep
 from headscope.storage.sealed import Sealed, signature_id
 
-FOLDERS = ("tables", "state", "figures", "atlas", SHARDS)
+FOLDERS = ("tables", "state", "atlas", SHARDS)
 
 
 def check_run_folder(path: Path) -> Sealed | None:

@@ -29,8 +29,8 @@ def stages_of(run: Run) -> list[Stage]:
     return [stage for stage in run.options.measured if not run.lacking & set(stage.corpora)]
 
 
-_DRAWING_SECONDS = 0.65
-"""Approximate seconds for drawing a stage's figures and its part of the page."""
+_DRAWING_SECONDS = 0.47
+"""Approximate seconds for drawing a stage's part of the pages."""
 _SENTENCES, _WORDS = 500, 18_000
 """Numbers of sentences and of words that the costs of stages over annotated corpora are of."""
 _HEADS = 72

@@ -73,10 +73,10 @@ def test_what_does_not_fit_on_a_page_goes_on():
 
 
 def test_the_page_knows_every_cell_by_its_head_and_measure(run):
-    shown = about(run, links=True)
+    shown = about(run)
     measures = {one["name"]: one["values"] for one in data_block(shown.run)["measures"]}
     for parts in (PARTS, EXPERIMENTS):
-        page = str(only(parts.sections(about(run, found=parts.findings(shown), links=True))))
+        page = str(only(parts.sections(about(run, found=parts.findings(shown)))))
         names = re.findall(r'id="[^"]*heads--(\w+)--([\w.]+)--\w+"', page)
         assert names
         for kind, name in names:

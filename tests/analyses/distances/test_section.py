@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from headscope.analyses.distances import facts, page_rows
 from headscope.analyses.distances.facts import PARTS
 from headscope.analyses.distances.page_rows import MAP, TREE
 from headscope.present.numbers import nats, p_words, span
@@ -25,8 +26,8 @@ def texts(inputs):
     return [one.text for one in found(inputs)]
 
 
-def section(inputs, *, links=False):
-    return only(PARTS.sections(about(inputs, found=found(inputs), links=links)))
+def section(inputs):
+    return only(PARTS.sections(about(inputs, found=found(inputs))))
 
 
 def changed(inputs, **values):
@@ -51,7 +52,7 @@ def small():
 
 @pytest.fixture(scope="module")
 def page(inputs):
-    return section(inputs, links=True)
+    return section(inputs)
 
 
 EFFECT = {"within": 0.25849, "between": 0.35031, "effect": 0.09182, "ci_low": 0.09084, "ci_high": 0.09277, "p": 0.0001}
@@ -382,17 +383,24 @@ def test_the_stress_is_said(small):
     assert "in nats; the directions mean nothing" in section(changed(small, stress=np.nan))
 
 
-def test_figures_are_linked_where_they_lie(small, two, page):
-    assert "figures/figure-6.svg" in page
-    assert "figures/head-tree.svg" in page
-    assert "figures/" not in section(small)
+def test_figures_have_a_file_for_each_kind(two):
     stems = ["figure-6", "figure-6-decoder", "head-tree", "head-tree-decoder"]
     assert [*MAP.drawings(about(two)), *TREE.drawings(about(two))] == stems
-    written = section(two, links=True)
-    for stem in stems:
-        assert f'href="figures/{stem}.svg"' in written
     bare = about(mock_inputs.encoder(1, 1))
     assert MAP.drawings(bare) == TREE.drawings(bare) == {}
+
+
+def test_a_tree_too_large_for_the_page_names_the_command_that_draws_it(small, monkeypatch):
+    said = "The tree of 6 heads is too large for this page: headscope export FOLDER --figures one draws it."
+    assert said not in section(small)
+    assert "Figure: the tree of heads" in section(small)
+    for module in (page_rows, facts):
+        monkeypatch.setattr(module, "MOST_IN_TREE", 5)
+    monkeypatch.setitem(facts.PAGE.template.constants, "MOST_IN_TREE", 5)
+    written = section(with_parts(small))
+    assert said in written
+    assert "Figure: the tree of heads" not in written
+    assert "head-tree" in TREE.drawings(about(small))
 
 
 def test_several_kinds_are_told_apart(two):

@@ -28,6 +28,7 @@ from headscope.analyses.distances.page_rows import (
     stress,
 )
 from headscope.analyses.distances.page_rows import MOST_HEADS as MOST_HEADS
+from headscope.analyses.distances.page_rows import MOST_IN_TREE as MOST_IN_TREE
 from headscope.analyses.distances.pairs import heads_of_pair, nearest_pairs
 from headscope.analyses.distances.sums import DIVERGENCE_GROUPS as DIVERGENCE_GROUPS
 from headscope.analyses.distances.sums import FEWEST_GROUPS as FEWEST_GROUPS

@@ -33,7 +33,7 @@ from headscope.views.markup import Html, el
 MOST_PAIRS, MOST_HEADS, MOST_LISTED = 10, 500, 14
 """Maximum number of pairs and heads in the tables, and of heads in a row for a cluster."""
 MOST_IN_TREE = 200
-"""A larger tree would dominate the page; its file still has it."""
+"""A larger tree would dominate the page; it is drawn for a paper alone."""
 
 
 def is_measured(about: Context) -> bool:
@@ -84,11 +84,11 @@ def head_maps(about: Context, kind: Kind) -> Html | None:
 
 
 def head_tree(about: Context, kind: Kind) -> Html | None:
-    """Draw the tree of a kind, folded; of many heads, its file alone has the tree."""
-    if kind.size > MOST_IN_TREE and about.links:
-        return Html()
+    """Draw the tree of a kind, folded; nothing above the caption if it has too many heads for a page."""
+    if kind.size > MOST_IN_TREE:
+        return Html() if len(of_kind(about, "head_map", kind)) else None
     label = f"Tree of the {kind.name} heads by average linkage; the table above lists the clusters."
-    pictures = placed(about, TREE, label, ending=kind.ending, class_="tree") if 1 < kind.size <= MOST_IN_TREE else []
+    pictures = placed(about, TREE, label, ending=kind.ending, class_="tree") if kind.size > 1 else []
     return el("details", el("summary", "Figure: the tree of heads"), pictures) if pictures else None
 
 

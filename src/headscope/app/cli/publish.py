@@ -14,7 +14,7 @@ _FORM = Option(name="form", flags=("--format",), group="output", help="Tables: c
 _FIGURES = Option(
     name="figures",
     group="other",
-    help="Figures: one or two (columns of a page: 3.3 or 6.9 inches) as PDF and SVG, or screen, as PNG and PDF.",
+    help="Figures: one or two (columns of a page: 3.3 or 6.9 inches) as PDF and SVG, or screen, as PNG, too.",
 )
 _STYLE = Option(
     name="style", group="other", help="With --figures: widths and fonts of neurips, acl or plain; plain by default."
