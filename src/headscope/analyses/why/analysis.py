@@ -25,6 +25,7 @@ ANALYSIS = Analysis(
             measure="compute:WhyMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls", "why_inputs", "patch"),
+            version=2,
             by_name=True,
             cost=30,
             control_cost=8,
