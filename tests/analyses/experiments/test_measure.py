@@ -9,7 +9,7 @@ from headscope.analyses.behaviors import catalog
 from headscope.analyses.behaviors.catalog import SHARES
 from headscope.analyses.behaviors.facts import PARTS as BEHAVIORS_PARTS
 from headscope.analyses.behaviors.tables import RULE
-from headscope.analyses.experiments.compute import inputs_of
+from headscope.analyses.experiments.compute import SHUFFLED_INPUTS, inputs_of
 from headscope.analyses.experiments.facts import PARTS
 from headscope.analyses.experiments.tables import EXPERIMENTS
 from headscope.declarations.analysis_list import STAGES
@@ -140,7 +140,7 @@ def test_a_decoder_behind_an_encoder_reads_the_copy_a_token_later(base):
 
 
 def test_the_words_are_those_of_the_text_in_another_order(run):
-    text, shuffled = run.sample(64), inputs_of(run)["shuffled"]
+    text, shuffled = run.sample(SHUFFLED_INPUTS), inputs_of(run)["shuffled"]
     assert [segment.document for segment in text] == [segment.document for segment in shuffled]
     decode = run.loaded.tokenizer.decode
     changed = 0

@@ -21,8 +21,8 @@ ANALYSIS = Analysis(
             # 4: columns and values have the names of the field.
             # 5: a count column is named after what it counts.
             # 6: a piece of a character is not punctuation.
-            # 7: fewer sequences, needles and shuffled inputs, and fewer documents for controls.
-            version=7,
+            # 7, 8: fewer sequences, needles and shuffled inputs, and fewer documents for controls.
+            version=8,
             listed="analyses.experiments.tables:NAMES",
             refusal="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
         ),

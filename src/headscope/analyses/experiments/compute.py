@@ -30,7 +30,7 @@ from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.sums.groups import group_of
 
-SHUFFLED_INPUTS = 64
+SHUFFLED_INPUTS = 32
 CONTROL_DOCUMENTS = 12
 """Number of documents of each experiment that controls read: random weights are near chance, and need no more."""
 _HAYSTACK_INPUTS = 256

@@ -59,7 +59,7 @@ _EVERY = (
         name="shuffled",
         title="Shuffled words",
         where="over shuffled words",
-        meaning="at most 64 inputs of the text, spread over its documents, with the words of each line in another "
+        meaning="at most 32 inputs of the text, spread over its documents, with the words of each line in another "
         "order",
         behaviors=NATURAL,
     ),
