@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.why.parts import BIAS, POSITION_BIAS, Block, Parts, Source
+from headscope.analyses.why.parts import BIAS, POSITION_BIAS, Block, Parts, Source, Step
 from headscope.analyses.why.pulls import Scores, Side, head_pulls, tilts
 from headscope.encoding.vocabulary import KeyClass
 from support.pulls_by_loop import accounts_by_loop, both_tilts, pulls_by_loop
@@ -225,3 +225,31 @@ def test_the_error_of_a_sum_is_a_share_of_the_largest_score():
     scores = world.scores()
     off = replace(scores.queries, vectors=scores.queries.vectors * 1.01)
     np.testing.assert_allclose(replace(scores, queries=off).error, 0.01 / 1.01, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_heads_are_led_back_together_unless_they_share_columns(shared):
+    rng = np.random.default_rng(5)
+    read, weight = torch.from_numpy(rng.normal(size=(2, 1, 4, 5))), torch.from_numpy(rng.normal(size=(6, 5)))
+    mixing = torch.from_numpy(rng.normal(size=(3, 6, 2)))
+    if not shared:  # each head reads two columns, not side by side
+        mixing *= (torch.arange(6) % 3 == torch.arange(3)[:, None])[..., None]
+    parts = Parts({(TOKEN, HEAD): Block(lambda: read)})
+    probe = parts.sum()[None].requires_grad_(True)
+    out = (probe.detach() @ weight.T).requires_grad_(True)
+    image = out[0, 0] @ mixing
+    side = Side(
+        vectors=image.detach(),
+        image=image,
+        probe=probe,
+        steps=(Step(read=probe, out=out, weight=weight),),
+        others=Parts(),
+        read=parts,
+    )
+    columns = side.own_columns()
+    assert (columns is None) == shared
+    factors = torch.from_numpy(rng.normal(size=(2, 3, 4, 2)))
+    ((sources, accounts),) = replace(side, columns=columns).accounts(factors)
+    assert sources == (TOKEN, HEAD)
+    expected = torch.einsum("ctm,om,how,nhtw->cnh", read[:, 0], weight, mixing, factors)
+    torch.testing.assert_close(accounts, expected)

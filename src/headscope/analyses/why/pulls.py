@@ -31,6 +31,10 @@ from headscope.models.anatomy import KindLayout
 ALL, NON_SINK = KEYS = ("all", "non_sink")
 """The keys over which pulls are taken: all of them, or those that are neither the first token nor a separator."""
 QUERY, KEY = SIDES = ("query", "key")
+Columns = Sequence[Sequence[Tensor]]
+"""For each projection, the columns of each group of heads."""
+_STRETCH = 4096
+"""Number of values of a part that are multiplied at a time."""
 _NAMED_ONCE = (Source("token"), Source("position"), Source("segment"), BIAS, OUTPUT_BIAS, POSITION_BIAS, ENCODER)
 
 
@@ -60,6 +64,7 @@ class Side:
             leads to the probe.
         others: further parts of the vectors, such as the bias of the projection, `[source, 1, head, token, width]`.
         read: parts of what the layer reads, `[source, 1, token, model]`.
+        columns: result of `own_columns`, which is the same for all inputs.
     """
 
     vectors: Tensor
@@ -68,49 +73,97 @@ class Side:
     steps: Sequence[Step]
     others: Parts
     read: Parts
+    columns: Columns | None = None
 
     @property
     def summed(self) -> Tensor:
         """The sum of all parts of the vectors."""
         return self.image.detach() + (self.others.sum()[0] if self.others.blocks else 0)
 
-    def accounts(self, factors: Tensor) -> Iterator[tuple[Sources, Tensor]]:
-        """Yield the inner products of the parts of each source with some factors, `[source, *many]`.
+    def accounts(self, factors: Float[Tensor, "many head token width"]) -> Iterator[tuple[Sources, Tensor]]:
+        """Yield the inner products of the parts of each source with factors of each head, `[source, many, head]`.
 
         The factors are led back through the linear function once, and then multiplied with the parts of what the layer
         reads, so that no part is projected.
-
-        Args:
-            factors: tensors of the shape of `vectors`, `[*many, head, token, width]`.
         """
-        many = factors.shape[:-3]
-        flat = self._led_back(factors.flatten(0, -4)).flatten(1).T
-        for sources, block in self.read.blocks.items():
-            tokens = self.probe.shape[1:]
-            yield sources, (block.tensor.expand(-1, *tokens).flatten(1) @ flat).reshape(-1, *many)
+        (many, heads), groups = factors.shape[:2], len(self.vectors)
+        by_group = factors.reshape(many, groups, -1, *factors.shape[2:]).transpose(1, 2)
+        flat = self._led_back(by_group.flatten(0, 1)).flatten(0, 1).flatten(1)
+        for sources, values in _products(self.read, flat, self.probe.shape[1:]):
+            yield sources, values.reshape(len(sources), groups, many, -1).transpose(1, 2).flatten(2)
         for sources, block in self.others.blocks.items():
-            tensor = block.tensor.expand(-1, 1, *self.vectors.shape)[:, 0]
-            yield sources, torch.einsum("chtw,...htw->c...", tensor, factors)
+            tensor = by_head(block.tensor.expand(-1, 1, *self.vectors.shape)[:, 0], heads)
+            yield sources, torch.einsum("chtw,mhtw->cmh", tensor, factors)
 
-    def _led_back(self, factors: Tensor) -> Tensor:
-        """Return the gradient of the products of factors and vectors by the probe, `[many, 1, 1, token, model]`."""
-
-        def gradients(of: Tensor, by: Sequence[Tensor], factors: Tensor) -> Sequence[Tensor | None]:
-            return torch.autograd.grad(of, by, factors, retain_graph=True, is_grads_batched=True, allow_unused=True)
-
+    def own_columns(self) -> Columns | None:
+        """Return the columns of each projection that make the vectors of each group; None if groups share columns."""
         if not self.steps:
-            (direct,) = gradients(self.image, [self.probe], factors)
-            assert direct is not None
-            return direct
-        found = zip(self.steps, gradients(self.image, [step.out for step in self.steps], factors), strict=True)
-        at_read = [through_own_columns(each, step.weight) for step, each in found if each is not None]
-        summed = sum(at_read[1:], start=at_read[0])
-        read = self.steps[0].read
-        if read is self.probe:
-            return summed
-        (led_back,) = gradients(read, [self.probe], summed)
-        assert led_back is not None
-        return led_back
+            return None
+        some = torch.arange(1, 1 + self.vectors[0].numel()).to(self.vectors).view_as(self.vectors[0])
+        found = self._gradients([step.out for step in self.steps], _apart(some.expand(1, *self.vectors.shape)))
+        used = [None if each is None else each.flatten(1, -2).any(1) for each in found]
+        if any(each is not None and (each.sum(0) > 1).any() for each in used):
+            return None
+        return [[] if each is None else [own.nonzero()[:, 0] for own in each] for each in used]
+
+    def _led_back(self, factors: Float[Tensor, "many group token width"]) -> Tensor:
+        """Return the gradient of the products of factors and vectors by the probe, `[group, many, 1, token, model]`."""
+        many, groups = factors.shape[:2]
+        # Groups with columns of their own in the projections are led back to these together.
+        together = factors if self.columns is not None else _apart(factors)
+        found = self._gradients([step.out for step in self.steps] or [self.probe], together)
+        led_back = [each for each in found if each is not None]
+        if self.steps:
+            own: Sequence[Sequence[Tensor] | None] = self.columns or [None] * len(found)
+            led_back = [
+                _by_columns(end, step.weight, columns)
+                for step, columns, end in zip(self.steps, own, found, strict=True)
+                if end is not None
+            ]
+        summed = sum(led_back[1:], start=led_back[0])
+        if self.steps and (read := self.steps[0].read) is not self.probe:
+            (summed,) = torch.autograd.grad(read, [self.probe], summed, retain_graph=True, is_grads_batched=True)
+        return summed.view(groups, many, *self.probe.shape[1:])
+
+    def _gradients(self, ends: Sequence[Tensor], factors: Tensor) -> Sequence[Tensor | None]:
+        return torch.autograd.grad(
+            self.image, ends, factors, retain_graph=True, is_grads_batched=True, allow_unused=True
+        )  # fmt: skip
+
+
+def _apart(factors: Float[Tensor, "many group token width"]) -> Tensor:
+    """Return the factors of each group in a copy of their own, `[group * many, group, token, width]`."""
+    groups = factors.shape[1]
+    apart = factors.new_zeros(groups, *factors.shape)
+    for group in range(groups):
+        apart[group, :, group] = factors[:, group]
+    return apart.flatten(0, 1)
+
+
+def _by_columns(values: Tensor, matrix: Tensor, columns: Sequence[Tensor] | None) -> Tensor:
+    """Return the product of each group's columns of values with a matrix, `[group * many, ..., model]`.
+
+    Without columns the values of each group stand apart.
+    """
+    if columns is None:
+        return through_own_columns(values, matrix)
+    out = values.new_empty(len(columns), *values.shape[:-1], matrix.shape[1])
+    for own, product in zip(columns, out, strict=True):
+        torch.matmul(values[..., own], matrix[own], out=product)
+    return out.flatten(0, 1)
+
+
+def _products(read: Parts, factors: Float[Tensor, "many flat"], tokens: torch.Size) -> Iterator[tuple[Sources, Tensor]]:
+    """Yield the inner products of the parts of each source with factors, `[source, many]`.
+
+    All sources are multiplied together, a stretch of tokens at a time, which stays in the cache.
+    """
+    blocks = [block.tensor.expand(-1, *tokens).flatten(1) for block in read.blocks.values()]
+    total = factors.new_zeros(sum(map(len, blocks)), len(factors))
+    for start in range(0, factors.shape[1], _STRETCH):
+        stretch = slice(start, start + _STRETCH)
+        total.addmm_(torch.cat([block[:, stretch] for block in blocks]), factors[:, stretch].T)
+    yield read.sources, total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,10 +295,7 @@ def accounts_of(
     read_queries = tilt.transpose(2, 3) @ queries
     accounts = tilt.new_zeros(heads, many, len(SIDES), len(index), dtype=torch.float64)
     for side, (part, factors) in enumerate(((scores.queries, read_keys), (scores.keys, read_queries))):
-        apart = factors.new_zeros(many, heads, *part.vectors.shape)
-        at_head = torch.arange(heads, device=factors.device)
-        apart[:, at_head, at_head * len(part.vectors) // heads] = factors
-        for sources, values in part.accounts(apart):
+        for sources, values in part.accounts(factors):
             at = torch.tensor([index[source] for source in sources])
             of_sources = scores.scaling * values.permute(2, 1, 0).double().cpu()
             accounts[:, :, side].index_add_(2, at, of_sources)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from headscope.analyses.why.parts import ENCODER, STEPS, Block, Parts, Source, Step, added, parts_of, set_parts
-from headscope.analyses.why.pulls import HeadPulls, Scores, Side, head_pulls, sources_of
+from headscope.analyses.why.pulls import KEY, QUERY, Columns, HeadPulls, Scores, Side, head_pulls, sources_of
 from headscope.analyses.why.tracing import Tracing
 from headscope.attention.interventions.intervention import NoTiles
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
@@ -61,6 +61,7 @@ class PullSource(SegmentSource):
         self.index = {source: number for number, source in enumerate(sources_of(self.layout))}
         self.tracing = Tracing(self.model)
         self.modules: list[nn.Module] = []
+        self._columns: dict[tuple[str, int, str], Columns | None] = {}
         run, short = self.begun(NoTiles()), short_segment(self.vocabulary)
         with run.listening(self._note_module), run.batch([short]) as inputs, torch.no_grad():
             run.call(inputs)
@@ -161,8 +162,8 @@ class PullSource(SegmentSource):
         """
         bias = bias_of(call, slice(None))
         scores = Scores(
-            queries=self._side(call.query, site),
-            keys=self._side(call.key, site),
+            queries=self._side(call.query, site, QUERY),
+            keys=self._side(call.key, site, KEY),
             scaling=scaling_of(call),
             bias=None if bias is None else bias[0],
         )
@@ -170,20 +171,24 @@ class PullSource(SegmentSource):
             raise self._unknown(site, f"its scores differ from the sum of their parts by {error:.1g} of the largest")
         return scores
 
-    def _side(self, vectors: Tensor, site: CallSite) -> Side:
+    def _side(self, vectors: Tensor, site: CallSite, name: str) -> Side:
         parts = parts_of(vectors)
         read = next((source for source in parts.sources if source.part == "read"), None) if parts else None
         if parts is None or read is None:
             raise self._unknown(site, "its queries or keys are not linear in the stream")
         probe, of_input, steps = self._inputs[read.head]
-        return Side(
+        side = Side(
             vectors=vectors[0],
             image=parts.of((read,)).expand(1, *vectors.shape)[0, 0],
             probe=probe,
-            steps=steps,
+            steps=tuple(steps),
             others=Parts({sources: block for sources, block in parts.blocks.items() if read not in sources}),
             read=of_input,
         )
+        place = site.kind, site.layer, name
+        if place not in self._columns:  # found on the short input
+            self._columns[place] = side.own_columns()
+        return replace(side, columns=self._columns[place])
 
     def _unknown(self, site: CallSite, why: str) -> ModelError:
         return ModelError(

@@ -145,6 +145,9 @@ class Tracing(TorchFunctionMode):
                 if not isinstance(term, Tensor) and term == 0:
                     continue
                 parts = self._source(term, result)
+            if sign == 1 and isinstance(term, Tensor) and term.ndim == len(shape):
+                terms.append(parts)  # so that what the stream carries is neither copied nor summed again
+                continue
             terms.append(parts.mapped(lambda block, sign=sign: _as_wide(block, shape) * sign))  # type: ignore[misc]
         return [added(*terms)]
 
