@@ -249,7 +249,8 @@ def test_heads_are_led_back_together_unless_they_share_columns(shared):
     columns = side.own_columns()
     assert (columns is None) == shared
     factors = torch.from_numpy(rng.normal(size=(2, 3, 4, 2)))
-    ((sources, accounts),) = replace(side, columns=columns).accounts(factors)
+    rows = replace(side, columns=columns).led_back(factors)
+    ((sources, accounts),) = side.accounts(factors, read.flatten(1) @ rows.T)
     assert sources == (TOKEN, HEAD)
     expected = torch.einsum("ctm,om,how,nhtw->cnh", read[:, 0], weight, mixing, factors)
     torch.testing.assert_close(accounts, expected)

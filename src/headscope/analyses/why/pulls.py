@@ -80,17 +80,30 @@ class Side:
         """The sum of all parts of the vectors."""
         return self.image.detach() + (self.others.sum()[0] if self.others.blocks else 0)
 
-    def accounts(self, factors: Float[Tensor, "many head token width"]) -> Iterator[tuple[Sources, Tensor]]:
+    def led_back(self, factors: Float[Tensor, "many head token width"]) -> Tensor:
+        """Return factors of the vectors of each head, led back through the linear function to what the layer reads.
+
+        Their products with the parts of what the layer reads are those of the factors with the parts of the vectors, so
+        no part is projected.
+
+        Returns:
+            A row of each factor, `[group * many * head of the group, token * model]`.
+        """
+        by_group = factors.reshape(len(factors), len(self.vectors), -1, *factors.shape[2:]).transpose(1, 2)
+        return self._led_back(by_group.flatten(0, 1)).flatten(0, 1).flatten(1)
+
+    def accounts(
+        self, factors: Float[Tensor, "many head token width"], products: Float[Tensor, "source row"]
+    ) -> Iterator[tuple[Sources, Tensor]]:
         """Yield the inner products of the parts of each source with factors of each head, `[source, many, head]`.
 
-        The factors are led back through the linear function once, and then multiplied with the parts of what the layer
-        reads, so that no part is projected.
+        Args:
+            factors: the factors.
+            products: products of the parts of `read` with the rows of `led_back`.
         """
-        (many, heads), groups = factors.shape[:2], len(self.vectors)
-        by_group = factors.reshape(many, groups, -1, *factors.shape[2:]).transpose(1, 2)
-        flat = self._led_back(by_group.flatten(0, 1)).flatten(0, 1).flatten(1)
-        for sources, values in _products(self.read, flat, self.probe.shape[1:]):
-            yield sources, values.reshape(len(sources), groups, many, -1).transpose(1, 2).flatten(2)
+        many, heads = factors.shape[:2]
+        by_group = products.reshape(len(products), len(self.vectors), many, -1)
+        yield self.read.sources, by_group.transpose(1, 2).flatten(2)
         for sources, block in self.others.blocks.items():
             tensor = by_head(block.tensor.expand(-1, 1, *self.vectors.shape)[:, 0], heads)
             yield sources, torch.einsum("chtw,mhtw->cmh", tensor, factors)
@@ -153,17 +166,23 @@ def _by_columns(values: Tensor, matrix: Tensor, columns: Sequence[Tensor] | None
     return out.flatten(0, 1)
 
 
-def _products(read: Parts, factors: Float[Tensor, "many flat"], tokens: torch.Size) -> Iterator[tuple[Sources, Tensor]]:
-    """Yield the inner products of the parts of each source with factors, `[source, many]`.
+def _products(read: Parts, factors: Sequence[Tensor], tokens: torch.Size) -> Float[Tensor, "source row"]:
+    """Return the inner products of the parts of each source with all factors.
 
-    All sources are multiplied together, a stretch of tokens at a time, which stays in the cache.
+    All are multiplied together, a stretch of tokens at a time, which stays in the cache.
+
+    Args:
+        read: parts of what a layer reads.
+        factors: several results of `Side.led_back`.
+        tokens: shape of one part.
     """
     blocks = [block.tensor.expand(-1, *tokens).flatten(1) for block in read.blocks.values()]
-    total = factors.new_zeros(sum(map(len, blocks)), len(factors))
-    for start in range(0, factors.shape[1], _STRETCH):
+    total = factors[0].new_zeros(sum(map(len, blocks)), sum(map(len, factors)))
+    for start in range(0, factors[0].shape[1], _STRETCH):
         stretch = slice(start, start + _STRETCH)
-        total.addmm_(torch.cat([block[:, stretch] for block in blocks]), factors[:, stretch].T)
-    yield read.sources, total
+        some, others = (torch.cat([rows[:, stretch] for rows in each]) for each in (blocks, factors))
+        total.addmm_(some, others.T)
+    return total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,8 +313,17 @@ def accounts_of(
     read_keys = tilt @ by_head(keys, heads)
     read_queries = tilt.transpose(2, 3) @ queries
     accounts = tilt.new_zeros(heads, many, len(SIDES), len(index), dtype=torch.float64)
-    for side, (part, factors) in enumerate(((scores.queries, read_keys), (scores.keys, read_queries))):
-        for sources, values in part.accounts(factors):
+    sides = ((scores.queries, read_keys), (scores.keys, read_queries))
+    led_back = [part.led_back(factors) for part, factors in sides]
+    if scores.queries.read is scores.keys.read:
+        together = _products(scores.queries.read, led_back, scores.queries.probe.shape[1:])
+        products = together.split(list(map(len, led_back)), dim=1)
+    else:
+        products = tuple(
+            _products(part.read, [rows], part.probe.shape[1:]) for (part, _), rows in zip(sides, led_back, strict=True)
+        )
+    for side, (part, factors) in enumerate(sides):
+        for sources, values in part.accounts(factors, products[side]):
             at = torch.tensor([index[source] for source in sources])
             of_sources = scores.scaling * values.permute(2, 1, 0).double().cpu()
             accounts[:, :, side].index_add_(2, at, of_sources)
