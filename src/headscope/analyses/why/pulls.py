@@ -317,7 +317,7 @@ def accounts_of(
     led_back = [part.led_back(factors) for part, factors in sides]
     if scores.queries.read is scores.keys.read:
         together = _products(scores.queries.read, led_back, scores.queries.probe.shape[1:])
-        products = together.split(list(map(len, led_back)), dim=1)
+        products = torch.split(together, list(map(len, led_back)), dim=1)
     else:
         products = tuple(
             _products(part.read, [rows], part.probe.shape[1:]) for (part, _), rows in zip(sides, led_back, strict=True)
