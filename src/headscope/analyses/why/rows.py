@@ -15,7 +15,8 @@ from headscope.analyses.why.pulls import ALL, KEYS, NON_SINK, SIDES
 from headscope.analyses.why.sums import PatchSums, PullSums
 from headscope.analyses.why.tables import ABOVE_RANDOM, LEAST_ABOVE, LEAST_PULL, MOST_SOURCES, OTHERS, SOURCES
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.inference.confidence import Interval, ratio_interval
+from headscope.statistics.inference.confidence import Interval, interval_of, ratio_interval
+from headscope.statistics.inference.estimate import ratio
 from headscope.statistics.inference.significance import passing
 from headscope.statistics.tables.frames import interval_arrays
 
@@ -66,19 +67,15 @@ def pull_table(part: KindLayout, sums: PullSums, control: PullSums | None) -> pd
     )
 
 
-def shares_of(sums: PullSums, confidence: float = 0.95) -> Interval:
-    """Return the share of each source in the pull of each head, `[layer, head, KEYS, SIDES, source]`."""
-    totals = sums.totals[:, :, :, :, None, None]
-    return ratio_interval(sums.accounts, totals, scale="real", confidence=confidence)
-
-
 def random_shares(control: PullSums, sources: Sources) -> NDArray[np.float64]:
     """Return the largest share of a source of each part with random weights, for each source.
 
     Returns:
         `[layer, KEYS, SIDES, source]`: the largest over the heads of the layer and the sources of the same part.
     """
-    largest: NDArray[np.float64] = shares_of(control).value.max(1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = control.accounts.sum(0) / control.totals.sum(0)[..., None, None]
+    largest: NDArray[np.float64] = shares.max(1)
     names = np.array([source.part for source in sources])
     out = np.empty_like(largest)
     for name in np.unique(names):
@@ -91,7 +88,6 @@ def source_table(part: KindLayout, sums: PullSums, control: PullSums | None, sou
 
     The largest `MOST_SOURCES` of a head and side have rows; the others are summed.
     """
-    shares = shares_of(sums)
     pulls = ratio_interval(sums.totals, sums.inputs[:, :, None], scale="real")
     random = None if control is None else random_shares(control, sources)
     inputs = sums.inputs.sum(0).astype(np.int64)
@@ -108,22 +104,17 @@ def source_table(part: KindLayout, sums: PullSums, control: PullSums | None, sou
             accounts = sums.accounts[(slice(None), *at)]
             order = np.argsort(-np.abs(accounts.sum(0)), kind="stable")
             named = [index for index in order[:MOST_SOURCES] if accounts[:, index].any()]
-            for index in named:
+            rest = accounts[:, order[len(named) :]].sum(1, keepdims=True)
+            shares = ratio_interval(
+                np.hstack([accounts[:, named], rest]), sums.totals[:, layer, head, keys, None], scale="real"
+            )
+            for number, index in enumerate([*named, None] if rest.any() else named):
                 rows.append({
-                    **place, **source_cells("source_", sources[index]),
-                    "share": shares.value[at][index], "ci_low": shares.low[at][index],
-                    "ci_high": shares.high[at][index],
-                    "random": np.nan if random is None else random[layer, keys, side, index],
-                    "established": None if verdicts is None else verdicts[side, index],
+                    **place, **source_cells("source_", None if index is None else sources[index]),
+                    "share": shares.value[number], "ci_low": shares.low[number], "ci_high": shares.high[number],
+                    "random": np.nan if random is None or index is None else random[layer, keys, side, index],
+                    "established": None if verdicts is None or index is None else verdicts[side, index],
                     "n_inputs": inputs[layer, keys],
-                })  # fmt: skip
-            rest = accounts[:, order[len(named) :]].sum(1)
-            if rest.any():
-                interval = ratio_interval(rest, sums.totals[:, layer, head, keys], scale="real")
-                rows.append({
-                    **place, **source_cells("source_", None), "share": float(interval.value),
-                    "ci_low": float(interval.low), "ci_high": float(interval.high), "random": np.nan,
-                    "established": None, "n_inputs": inputs[layer, keys],
                 })  # fmt: skip
     table = pd.DataFrame(rows, columns=None if rows else SOURCES.names)
     return _typed(
@@ -145,8 +136,10 @@ def established(sums: PullSums, random: NDArray[np.float64], layer: int, head: i
     accounts, totals = sums.accounts[:, layer, head, keys], sums.totals[:, layer, head, keys]
     occurs = accounts.any(0)
 
+    estimate = ratio(accounts[:, occurs], totals[:, None])
+
     def interval_at(confidence: float) -> Interval:
-        return ratio_interval(accounts[:, occurs], totals[:, None], scale="real", confidence=confidence)
+        return interval_of(estimate, scale="real", confidence=confidence)
 
     largest = random[layer, keys][occurs]
     threshold = largest + np.maximum(ABOVE_RANDOM * largest, LEAST_ABOVE)

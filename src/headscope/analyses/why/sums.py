@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +32,7 @@ class PullSums:
     accounts: NDArray[np.float64]
     inputs: NDArray[np.int32]
 
-    @property
+    @cached_property
     def totals(self) -> NDArray[np.float64]:
         """The pull of each head, nats, `[group, layer, head, KEYS]`."""
         totals: NDArray[np.float64] = self.accounts[..., SIDES.index("key"), :].sum(-1)
