@@ -234,11 +234,12 @@ def test_commands_are_functions_with_the_options_of_the_command(name):
     from headscope.app.cli.program import app
 
     typed = {each.name for each in get_command(app).commands[name].params}
-    typed -= {"help", "quiet", "files", "models", "find"}
-    named = set(inspect.signature(getattr(hs, name)).parameters)
-    # Functions are none that could be typed.
-    stages = next(each for each in ANALYSES if each.command and name_of(each.command) == name).stages
-    functions = {each.name for of, each in FUNCTIONS.items() if any(of in stage.options for stage in stages)}
+    analysis = next(each for each in ANALYSES if each.command and name_of(each.command) == name)
+    typed -= {"help", "quiet", "files", "models", *(option.name for option in analysis.command.shown)}
+    parameters = inspect.signature(getattr(hs, name)).parameters.values()
+    named = {each.name for each in parameters if each.kind is not inspect.Parameter.VAR_POSITIONAL}
+    # Functions cannot be typed.
+    functions = {each.name for of, each in FUNCTIONS.items() if any(of in stage.options for stage in analysis.stages)}
     assert named == typed | functions | {"model", "out", "tokenizer", "watch"}
     assert "Returns:" in getattr(hs, name).__doc__
 
@@ -307,7 +308,7 @@ def test_files_of_a_command_are_written(mine, tmp_path):
         (lambda: hs.report(treebank=3), r"^treebank is 3; expected a path, or a list of paths$"),
         (
             lambda: hs.report(include="direction"),
-            r"^include 'direction' is not known; choose one of pca, effects$",
+            r"^include 'direction' is not known; choose one of pca, effects, why$",
         ),
         (lambda: hs.report(include=3), r"^include is 3; expected a name, or a list of names$"),
         (lambda: hs.report(fold_labels="yes"), r"^fold_labels is 'yes'; expected True or False$"),
