@@ -60,6 +60,8 @@ def test_heads_settle_when_their_queries_are_those_of_the_last_model(studies):
     assert settled["encoder", 3, 5] == 3
     assert (settled[settled.index.get_level_values("layer") < 3] == 1).all()
     sentences = Checkpoints(studies).sentences()
+    named = [f"{layer}-{head}" for _, layer, head in settled.index[settled == 2]]
+    assert any(each.startswith(named[0]) and each.endswith(" the same from second on.") for each in sentences)
     assert any("not shown to be the same as in headscope-minilm" in each and "3-5" in each for each in sentences)
 
 

@@ -29,6 +29,9 @@ _HEAD = ["kind", "layer", "head"]
 MOST_MEASURES = 4
 """Number of statistics drawn for a head: the shares of attention that differ most from the last checkpoint's."""
 
+MOST_STEPS = 2
+"""Number of checkpoints, the first ones, whose heads are named that are the same from there on."""
+
 
 @dataclass(frozen=True)
 class Checkpoints:
@@ -70,20 +73,30 @@ class Checkpoints:
             return ["Whether heads attend as in the last checkpoint was not tested: it needs at least 10 documents."]
         last, early = int(settled.max()), int((settled == 1).sum())
         lines = [
-            f"{count(early, 'head')} of {len(settled)} {'is' if early == 1 else 'are'} the same in every checkpoint."
+            f"{count(early, 'head') if early else 'No head'} of {len(settled)} "
+            f"{'are' if early > 1 else 'is'} the same in every checkpoint."
         ]
-        if 1 < last < len(names):
-            lines.append(f"All heads are the same from {names[last - 1]} on.")
-        elif last == len(names):
-            heads = settled.index[settled == last]
-            several = settled.index.get_level_values(0).nunique() > 1
-            late = [f"{kind} {layer}-{head}" if several else f"{layer}-{head}" for kind, layer, head in heads]
-            shown = join(late) if len(late) <= 5 else f"{join(late[:5])} and {len(late) - 5} more"
+        between = settled[(settled > 1) & (settled < len(names))]
+        for at in sorted(between.unique())[:MOST_STEPS]:
+            heads = self._named(settled == at)
+            lines.append(f"{heads} {'is' if (settled == at).sum() == 1 else 'are'} the same from {names[at - 1]} on.")
+        if last == len(names):
+            late = int((settled == last).sum())
             lines.append(
-                f"{count(len(late), 'head')} {'is' if len(late) == 1 else 'are'} not shown to be the same as in "
-                f"{names[-1]} in the checkpoint before it: {shown}."
+                f"{count(late, 'head')} {'is' if late == 1 else 'are'} not shown to be the same as in "
+                f"{names[-1]} in the checkpoint before it: {self._named(settled == last)}."
             )
+        elif last > 1:
+            lines.append(f"All heads are the same from {names[last - 1]} on.")
         return lines
+
+    def _named(self, chosen: pd.Series) -> str:
+        """Return the names of the chosen heads, at most five."""
+        several = chosen.index.get_level_values(0).nunique() > 1
+        heads = [
+            f"{kind} {layer}-{head}" if several else f"{layer}-{head}" for kind, layer, head in chosen[chosen].index
+        ]
+        return join(heads) if len(heads) <= 5 else f"{join(heads[:5])} and {len(heads) - 5} more"
 
     def table(self) -> pd.DataFrame:
         """Return the number of heads of each verdict, and the median change, of each checkpoint."""
