@@ -14,10 +14,7 @@ SECOND = "second "
 
 @dataclass(frozen=True, order=True)
 class HeadId:
-    """A head, written as in the paper: 1-based `layer-head`, with its kind if it is `cross`.
-
-    This is the only place that converts between array positions (0-based) and labels (1-based).
-    """
+    """A head, written as in the paper: 1-based `layer-head`, with its kind if it is `cross`."""
 
     kind: str
     layer: int

@@ -17,7 +17,7 @@ from headscope.analyses.compare.pair_page import STYLES, meaning_of_change, numb
 from headscope.analyses.compare.pairs import SAME, VERDICTS
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
-from headscope.present.words import capital, count, join, plain
+from headscope.present.words import capital, count, join, join_first, plain
 from headscope.statistics.statistic_catalog import STATISTICS, is_share
 from headscope.storage.atomic import write_bytes
 from headscope.storage.files import write_parquet
@@ -91,12 +91,12 @@ class Checkpoints:
         return lines
 
     def _named(self, chosen: pd.Series) -> str:
-        """Return the names of the chosen heads, at most five."""
+        """Return the names of the first five chosen heads, and the number of the others."""
         several = chosen.index.get_level_values(0).nunique() > 1
         heads = [
             f"{kind} {layer}-{head}" if several else f"{layer}-{head}" for kind, layer, head in chosen[chosen].index
         ]
-        return join(heads) if len(heads) <= 5 else f"{join(heads[:5])} and {len(heads) - 5} more"
+        return join_first(heads, most=5)
 
     def table(self) -> pd.DataFrame:
         """Return the number of heads of each verdict, and the median change, of each checkpoint."""

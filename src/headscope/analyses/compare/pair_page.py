@@ -89,8 +89,8 @@ ENTRY = "report/compare_page.js"
 def meaning_of_change(manifest: Mapping[str, Any]) -> str:
     """Return what the number of nats means, and the margin."""
     return (
-        "Nats: the Jensen-Shannon divergence between the two heads' attention, mean over rows; 0 for equal attention, "
-        f"0.69 for attention without a common token. Up to {manifest['compare']['margin']:g} nats count as the same."
+        "Change: the Jensen-Shannon divergence between two heads' attention, mean over rows, in nats; 0 for equal "
+        f"attention, 0.69 for attention without a common token. Up to {manifest['compare']['margin']:g} nats count as the same."
     )
 
 

@@ -39,7 +39,7 @@ function showKind(kind) {
 function showHead(head) {
   const name = numberOf(grids.kind.first, head.first);
   const last = data.names.at(-1);
-  const settled = head.settled === data.names.length ? `Not shown to attend as in ${last} before it` : `Attends as in ${last} from ${data.names[head.settled - 1]} on`;
+  const settled = head.settled === data.names.length ? `Not shown to be the same as in ${last} in the checkpoint before it` : `Attends as in ${last} from ${data.names[head.settled - 1]} on`;
   const changes = head.changes.map(([value, low, high]) => [value, low, high]);
   card.replaceChildren(
     el("h2", {}, `${grids.kind.label} ${name}`),
