@@ -90,7 +90,8 @@ def meaning_of_change(manifest: Mapping[str, Any]) -> str:
     """Return what the number of nats means, and the margin."""
     return (
         "Change: the Jensen-Shannon divergence between two heads' attention, mean over rows, in nats; 0 for equal "
-        f"attention, 0.69 for attention without a common token. Up to {manifest['compare']['margin']:g} nats count as the same."
+        "attention, 0.69 for attention without a common token. "
+        f"Up to {manifest['compare']['margin']:g} nats count as the same."
     )
 
 
