@@ -54,7 +54,7 @@ def check_head(head: HeadId, layout: Sequence[KindLayout]) -> None:
         OptionError: the head does not exist; names the heads of the model.
     """
     for part in layout:
-        if part.kind == head.kind and head.layer <= part.layers and head.head <= part.heads:
+        if part.kind == head.kind and 1 <= head.layer <= part.layers and 1 <= head.head <= part.heads:
             return
     sizes = ", ".join(f"{part.layers} layers of {part.heads} {part.kind} heads" for part in layout)
     raise OptionError(f"the model has no head {head}; it has {sizes}")
