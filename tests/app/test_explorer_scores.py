@@ -38,7 +38,7 @@ def test_what_cannot_be_asked(client):
         ),
         "kind=decoder&layer=2&head=0&query=3&key=2": (
             422,
-            "the model has no head 2-0; the model has 4 x 8 decoder heads, as 1-1",
+            "the model has no head 2-0; it has 4 layers of 8 decoder heads",
         ),
         "kind=decoder&layer=2&head=8&query=2&key=3": (
             422,
