@@ -123,11 +123,11 @@ def test_replacements_are_compared_by_their_paired_difference():
         moved[:, 1, 0, 1] = np.stack([shared, shared - gap * np.linspace(0.9, 1.1, DOCUMENTS)], axis=-1)
         pulls, inputs = np.ones((DOCUMENTS, 2, 20)), np.ones((DOCUMENTS, 2), dtype=np.int32)
         patches = PatchSums(moved, counts, np.zeros(moved.shape), pulls, inputs)
-        if moved_less(patches, 1, 0, 1) != expected:
-            wrong.append((gap, moved_less(patches, 1, 0, 1)))
+        if moved_less(patches)[1, 0, 1].tolist() != expected:
+            wrong.append((gap, moved_less(patches)[1, 0, 1].tolist()))
     moved[0, 1, 0, 1, 1], counts[0, 1, 0, 1, 1] = 0.0, 0  # not replaced in the first input: the two are not paired
-    if None not in moved_less(patches, 1, 0, 1):
+    if None not in moved_less(patches)[1, 0, 1].tolist():
         wrong.append("unpaired")
     assert not wrong
     few = PatchSums(moved[:9], counts[:9], moved[:9], moved[:9, ..., 0, 0], counts[:9, :, 0, 0, 0])
-    assert all(value is None for value in moved_less(few, 1, 0, 1))
+    assert all(value is None for value in moved_less(few)[1, 0, 1].tolist())

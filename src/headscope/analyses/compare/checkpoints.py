@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from headscope.analyses.compare.facts import HeadKey, by_head
 from headscope.analyses.compare.pair_page import STYLES, meaning_of_change, number
 from headscope.analyses.compare.pairs import SAME, VERDICTS
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
 from headscope.present.words import capital, count, join, join_first, plain
@@ -92,10 +93,8 @@ class Checkpoints:
 
     def _named(self, chosen: pd.Series) -> str:
         """Return the names of the first five chosen heads, and the number of the others."""
-        several = chosen.index.get_level_values(0).nunique() > 1
-        heads = [
-            f"{kind} {layer}-{head}" if several else f"{layer}-{head}" for kind, layer, head in chosen[chosen].index
-        ]
+        prefixes = kind_prefixes(chosen.index.get_level_values("kind"))
+        heads = [f"{prefixes[kind]}{head_label(layer, head)}" for kind, layer, head in chosen[chosen].index]
         return join_first(heads, most=5)
 
     def table(self) -> pd.DataFrame:

@@ -172,20 +172,20 @@ def with_patches(
         chosen: chosen sources of each head.
     """
     moved = ratio_interval(sums.moved, sums.n_moved, scale="positive")
+    less = moved_less(sums)
     shares = ratio_interval(sums.pairs, sums.pulls[..., None, None], scale="real")
     patched, pairs = [], []
     for layer in range(part.layers):
         for head, sides in enumerate(chosen[part.kind, layer]):
             place = {"kind": part.kind, "layer": layer + 1, "head": head + 1}
             for side, of_side in enumerate(sides):
-                less = moved_less(sums, layer, head, side)
                 for number, source in enumerate(of_side):
                     at = layer, head, side, number
                     if sums.n_moved[(slice(None), *at)].any():
                         patched.append({
                             **place, "side": SIDES[side], **source_cells("source_", source),
                             "moved": moved.value[at], "moved_ci_low": moved.low[at], "moved_ci_high": moved.high[at],
-                            "moved_less": less[number], "n_replaced": int(sums.n_moved[(slice(None), *at)].sum()),
+                            "moved_less": less[at], "n_replaced": int(sums.n_moved[(slice(None), *at)].sum()),
                         })  # fmt: skip
             for first, query in enumerate(sides[0]):
                 for second, key in enumerate(sides[1]):
@@ -204,20 +204,24 @@ def with_patches(
     return _typed(rows), _typed(pd.DataFrame(pairs))
 
 
-def moved_less(sums: PatchSums, layer: int, head: int, side: int) -> list[bool | None]:
-    """Test if replacing a chosen source moves less attention than replacing the one that moves most.
+def moved_less(sums: PatchSums) -> NDArray[np.object_]:
+    """Test if replacing a chosen source moves less attention than replacing the one of its side that moves most.
 
     The two are compared by the interval of their paired difference over documents.
 
     Returns:
-        For each chosen source True or False; None if it was not replaced in the same inputs, or documents are too few.
+        `[layer, head, SIDES, chosen]`: True or False; None if the source was not replaced in the same inputs, or
+        documents are too few.
     """
-    moved, counts = sums.moved[:, layer, head, side], sums.n_moved[:, layer, head, side]
-    means = np.divide(moved.sum(0), counts.sum(0), out=np.full(moved.shape[1], -np.inf), where=counts.sum(0) > 0)
-    most = [int(means.argmax())]
-    difference = ratio_interval(moved - moved[:, most], counts, scale="real")
-    known = np.isfinite(difference.high) & (counts == counts[:, most]).all(0)
-    return [bool(high < 0) if tested else None for high, tested in zip(difference.high, known, strict=True)]
+    moved, counts = sums.moved, sums.n_moved
+    total = counts.sum(0)
+    means = np.divide(moved.sum(0), total, out=np.full(total.shape, -np.inf), where=total > 0)
+    most = means.argmax(-1, keepdims=True)[None]
+    difference = ratio_interval(moved - np.take_along_axis(moved, most, -1), counts, scale="real")
+    known = np.isfinite(difference.high) & (counts == np.take_along_axis(counts, most, -1)).all(0)
+    less = np.full(known.shape, None, dtype=object)
+    less[known] = difference.high[known] < 0
+    return less
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
