@@ -16,8 +16,7 @@ class DrawnInputs(ScanCorpus):
 
     Attributes:
         run: run whose model reads the inputs.
-        draw: function that returns the inputs; it is called whenever they are needed, so several scans may share its
-            result.
+        draw: function that returns the inputs; it is called once, when they are first needed.
         control: seed of the model with random weights that reads the inputs in place of the run's model.
         fitted: whether the batch size follows from the longest input, in place of the longest allowed.
         shared: name of the pass if several stages read the same inputs; see `ScanCorpus`.
@@ -29,9 +28,14 @@ class DrawnInputs(ScanCorpus):
     fitted: bool = False
     shared: str | None = None
 
+    @cached_property
+    def inputs(self) -> Sequence[Segment]:
+        """The inputs, drawn when the first is needed."""
+        return self.draw()
+
     def source(self) -> TileSource:
         """Return the stream of tiles over the inputs."""
-        length = max(map(len, self.draw()), default=0) if self.fitted else None
+        length = max(map(len, self.inputs), default=0) if self.fitted else None
         return self.run.over(self._inputs(), length=length, control=self.control)
 
     def documents_read(self, inputs: int) -> int:
@@ -41,28 +45,26 @@ class DrawnInputs(ScanCorpus):
     @cached_property
     def total(self) -> int:
         """The number of documents that the inputs come from; every progress line needs it."""
-        return len({segment.document for segment in self.draw()})
+        return len({segment.document for segment in self.inputs})
 
     @property
     def limit(self) -> int:
         """The number of inputs."""
-        return len(self.draw())
+        return len(self.inputs)
 
     def _inputs(self) -> Iterator[Segment]:
         """Draw the inputs when the first is read: a worker receives its inputs and draws none."""
-        yield from self.draw()
+        yield from self.inputs
 
 
-def control_text(run: ModelRun, draw: Callable[[], Sequence[Segment]], *, most: int, control: int) -> DrawnInputs:
-    """Return a sample of the text read with random weights, in one pass for all stages that draw as many inputs.
+def control_text(run: ModelRun, *, control: int) -> DrawnInputs:
+    """Return a few inputs of the text read with random weights, in one pass for all stages.
 
     Args:
         run: run with the text.
-        draw: function that returns `run.sample(most)`.
-        most: maximum number of inputs.
         control: seed of the random weights.
     """
-    return DrawnInputs(run, draw, control=control, shared=f"{most} inputs, control {control}")
+    return DrawnInputs(run, lambda: run.few_inputs, control=control, shared=f"control {control}")
 
 
 MOST_TOKENS = 1 << 19

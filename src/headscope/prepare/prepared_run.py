@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from headscope.attention.model.model_source import ModelSource
@@ -30,6 +31,8 @@ from headscope.prepare.run_inputs import RunInputs
 from headscope.scans.progress import Watcher, note_early, tell
 from headscope.scans.scan_declaration import ReadableRun
 
+FEW_INPUTS = 32
+"""Maximum number of inputs of text that random weights read: values near chance hardly differ between inputs."""
 _NO_CONTROLS = "no random weights are measured beside a model of over a billion parameters; --controls 1 measures them"
 
 
@@ -108,6 +111,11 @@ class ModelRun:
     def sample(self, most: int, *, changed: Callable[[Document], Document] | None = None) -> list[Segment]:
         """Return a sample of the inputs, spread over the documents; see `RunInputs.sample`."""
         return self.inputs.sample(most, changed=changed)
+
+    @cached_property
+    def few_inputs(self) -> list[Segment]:
+        """The part of the text that random weights read and that some examples are chosen from, drawn once."""
+        return self.sample(FEW_INPUTS)
 
     def source(self) -> ModelSource:
         """Return the stream of tiles over the text."""

@@ -81,7 +81,7 @@ class Template:
         if wrong:
             raise TemplateError(f"{module.__package__}/{FILE}: {'; '.join(wrong)}")
         self.chart_names = tuple(dict.fromkeys(_options(tree, "chart", "name")))
-        self.tree, self.compiled = tree, templates.from_string(source)
+        self.tree, self.compiled = tree, templates.from_string(tree)
 
     def fill(self, about: Context, facts: Sequence[Fact]) -> PageBlocks:
         """Fill in the template for a run."""

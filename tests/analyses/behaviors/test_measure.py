@@ -14,6 +14,7 @@ from headscope.analyses.behaviors.sums import BehaviorAccumulator
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.models.loading.in_memory import with_random_weights
+from headscope.prepare import prepared_run
 from headscope.prepare.prepared_run import prepare
 from headscope.present.head_columns import head_columns
 from headscope.running.extraction import MapOptions, extract
@@ -87,7 +88,7 @@ def test_a_control_is_a_model_of_random_weights(asked, result):
 
 
 def test_controls_read_a_part_of_a_long_text(asked, monkeypatch):
-    monkeypatch.setattr(compute, "FEW_INPUTS", 12)
+    monkeypatch.setattr(prepared_run, "FEW_INPUTS", 12)
     run = prepare(asked)
     table = measure_stage(STAGES["behaviors"], run, {}, None).tables["behaviors"]
     counts = table.groupby("model")["n_rows"].max()

@@ -33,7 +33,8 @@ ANALYSIS = Analysis(
             # 5: a count column is named after what it counts.
             # 6: examples of copies and of induction.
             # 7: a piece of a character is not punctuation.
-            version=7,
+            # 8: controls read at most 32 inputs.
+            version=8,
             listed="analyses.behaviors.catalog:NATURAL",
         ),
     ),

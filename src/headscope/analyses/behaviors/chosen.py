@@ -17,6 +17,7 @@ from headscope.present.kinds import kinds_of
 from headscope.present.numbers import count_column, interval_columns, percent_column, says_intervals, words_column
 from headscope.present.paper_table import PaperTable
 from headscope.present.study import Study
+from headscope.present.values import once_a_study
 from headscope.statistics.tables.frames import NORM, WEIGHT, is_false, is_true, of_measure
 
 Positions = tuple[tuple[int, int], ...]
@@ -94,6 +95,19 @@ def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT
 
 def chosen_heads(run: Study, kind: str, experiment: str = "") -> list[BehaviorHead]:
     """Return the head chosen for each behavior that can occur in a kind of attention, in text or in an experiment."""
+    known = _known(run)
+    if (kind, experiment) not in known:
+        known[kind, experiment] = _choose(run, kind, experiment)
+    return known[kind, experiment]
+
+
+@once_a_study
+def _known(_: Study) -> dict[tuple[str, str], list[BehaviorHead]]:
+    """Return the chosen heads of a study so far, by kind of attention and experiment."""
+    return {}
+
+
+def _choose(run: Study, kind: str, experiment: str) -> list[BehaviorHead]:
     tables = tables_of(run, experiment)
     if tables is None:
         return []

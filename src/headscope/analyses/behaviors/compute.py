@@ -1,7 +1,6 @@
 """The behaviors stage: every head's numbers in text, and the head that is chosen for each behavior."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from headscope.analyses.behaviors.copy_examples import copy_examples
 from headscope.analyses.behaviors.sums import BehaviorAccumulator, NormBehaviorAccumulator
 from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE, COPY_EXAMPLES, best_columns
 from headscope.analyses.measurement import Measurement, StageResult, notes_on, notes_on_left_out
-from headscope.encoding.segment import Segment
 from headscope.prepare.drawn_inputs import control_text
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.prepared_run import ModelRun, Run
@@ -24,18 +22,9 @@ from headscope.statistics.inference.selection import Chosen, held_out, same_data
 from headscope.statistics.inference.significance import LARGE_SHARE, TIMES_UNIFORM, passing
 from headscope.statistics.tables.frames import WEIGHT, head_table, interval_arrays
 
-FEW_INPUTS = 64
-"""Number of inputs that controls read: enough for values near chance, so that no control reads the whole corpus."""
-
 
 class BehaviorsMeasurement(Measurement[Run]):
     """Measures every behavior of every head, for the model and its controls; saved maps have no controls."""
-
-    @cached_property
-    def few_inputs(self) -> list[Segment]:
-        """The part of the text that controls read, and from which examples are chosen; drawn once."""
-        assert isinstance(self.run, ModelRun)
-        return self.run.sample(FEW_INPUTS)
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the text, and the scans of a part of it with random weights."""
@@ -44,7 +33,7 @@ class BehaviorsMeasurement(Measurement[Run]):
         if not isinstance(run, ModelRun):
             return
         for seed in range(run.controls):
-            inputs = control_text(run, lambda: self.few_inputs, most=FEW_INPUTS, control=seed)
+            inputs = control_text(run, control=seed)
             control = NormBehaviorAccumulator(run.layout, trained.delimiters)
             label = f"behaviors: control {seed + 1} of {run.controls}"
             yield Scan(inputs, [control], f"control-{seed}", label=label)
@@ -59,7 +48,7 @@ class BehaviorsMeasurement(Measurement[Run]):
         heads, best = (pd.concat(of_models, ignore_index=True) for of_models in zip(*tables, strict=True))
         examples = pd.DataFrame(columns=COPY_EXAMPLES.names)  # saved maps have no examples
         if isinstance(self.run, ModelRun):
-            examples = copy_examples(self.run, self.few_inputs)
+            examples = copy_examples(self.run, self.run.few_inputs)
         return StageResult(
             name="behaviors",
             tables={

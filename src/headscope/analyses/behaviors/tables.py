@@ -82,7 +82,7 @@ def best_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
 BEHAVIORS_TABLE = TableSchema(
     name="behaviors",
     meaning="What every head does in text, behavior by behavior, beside uniform attention in the same rows; the same "
-    "of models with random weights, on at most 64 inputs spread over the documents. What is said of a head is by "
+    "of models with random weights, on at most 32 inputs spread over the documents. What is said of a head is by "
     "weights.",
     columns=(MODEL, SEED, KIND, LAYER, HEAD_OR_MEAN, MEASURE, *measured_columns(NATURAL)),
     key=("model", "seed", "kind", "layer", "head", "measure", "behavior"),

@@ -242,7 +242,7 @@ def effects_facts(about: Context) -> Iterator[Fact]:
         direct, ov, gradient = (measured.get(name) or "" for name in ("no_direct", "no_ov", "no_gradient"))
         yield NotMeasured(direct=direct, ov=ov, gradient=gradient)
     yield from joint.joint_facts(about)
-    for kind in about.kinds:
+    for kind in about.kinds if table is not None else ():
         yield from _by_measure(about, kind)
 
 

@@ -54,7 +54,8 @@ ANALYSIS = Analysis(
             # 8: one fit of all features; kinds of words.
             # 9: the coefficients of columns that vary with the attending token have another order.
             # 10: fewer rows of the text.
-            version=10,
+            # 11: random weights read at most 32 inputs.
+            version=11,
             order=8,
             refusal=(
                 "saved maps do not say how tokens are written, which features are computed from; give a model and "

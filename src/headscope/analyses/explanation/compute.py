@@ -14,7 +14,6 @@ from headscope.analyses.explanation.table_rows import Rows, example_records, exp
 from headscope.analyses.explanation.tables import CONTROL, COREFERENCE, MEASURES, TEXT, TRAINED, TREEBANK, WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.measurement import Measurement, StageResult
-from headscope.encoding.segment import Segment
 from headscope.prepare.drawn_inputs import control_text
 from headscope.prepare.prepared_run import ModelRun
 from headscope.prepare.trees import TreesCorpus, trees_of
@@ -23,8 +22,8 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.statistic import Special
 from headscope.statistics.sums.kept import State
 
-CONTROL_INPUTS, CONTROL_ROWS = 64, 256
-"""Number of inputs read with random weights, and number of their rows that are explained."""
+CONTROL_ROWS = 256
+"""Number of rows that are explained with random weights."""
 ANNOTATED_ROWS = 800
 """Number of rows that are explained in a treebank, and in a coreference corpus."""
 _CONTROL = "control-0"
@@ -32,11 +31,6 @@ _CONTROL = "control-0"
 
 class ExplanationMeasurement(Measurement[ModelRun]):
     """Explains the attention of every head by features, in the text and in the annotated corpora of the run."""
-
-    @cached_property
-    def control_inputs(self) -> list[Segment]:
-        """The part of the text that is read with random weights."""
-        return self.run.sample(CONTROL_INPUTS)
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scans of the text, of a part of the text with random weights, and of annotated corpora.
@@ -48,8 +42,9 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         run, _ = self.run, self._catalog
         yield Scan(RunText(run), [self._sample()], label="explanation")
         if run.controls:
-            inputs = control_text(run, lambda: self.control_inputs, most=CONTROL_INPUTS, control=0)
-            yield Scan(inputs, [self._sample(CONTROL_ROWS)], _CONTROL, label="explanation: control")
+            yield Scan(
+                control_text(run, control=0), [self._sample(CONTROL_ROWS)], _CONTROL, label="explanation: control"
+            )
         if run.options.treebank:
             trees = trees_of(run)
             corpus = TreesCorpus(run, trees, trees.source)
