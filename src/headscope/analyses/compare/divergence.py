@@ -9,7 +9,7 @@ from jaxtyping import Float, Float64
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.distances.divergence import SMOOTHING
+from headscope.analyses.distances.sums import SMOOTHING
 from headscope.attention.word_attention import between_words, word_axis
 from headscope.encoding.segment import NO_WORD, SegmentInfo
 
