@@ -164,7 +164,7 @@ ANALYSES_A_TO_E = [
         "analyses/effects/test_joint.py::test_without_all_effects_no_sum_is_told"),
     defect("analyses/effects/head_effects.py", "key=lambda pair: -pair.rho)", "key=lambda pair: pair.rho)",
         "analyses/effects/test_compared.py::test_agreement_is_spearmans"),
-    defect("analyses/effects/joint_orders.py", "return self.half.get(group) != half",
+    defect("analyses/effects/joint_compute.py", "return self.half.get(group) != half",
         "return self.half.get(group) == half", "analyses/effects/test_joint.py::test_documents_are_halved_by_group"),
     defect("analyses/effects/compute.py", 'if intervention != "zero":', 'if intervention == "zero":',
         "analyses/effects/test_direct.py::test_effects_on_logits_and_their_intervals_are_those_of_a_loop"),
