@@ -31,8 +31,8 @@ from headscope.errors import OptionError
 from headscope.examples.collector import ExampleCollector, ExampleMaps
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.passes import collect
 from headscope.scans.scan_declaration import TRAINED, Scan, ScanSums, TextOfRun
-from headscope.scans.short_memory import collect
 from headscope.statistics.sums.accumulator import Accumulator
 
 RANDOM = "random"

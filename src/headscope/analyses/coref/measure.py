@@ -22,8 +22,8 @@ from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS, ArcExample
 from headscope.examples.example_tables import example_inputs
 from headscope.prepare.drawn_inputs import SegmentCache
 from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.passes import collect
 from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums
-from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.control_documents import ControlDocuments
 from headscope.visible import count, with_reasons

@@ -26,7 +26,7 @@ from headscope.errors import InputError
 from headscope.prepare.annotated import AnnotatedCorpus
 from headscope.prepare.overlap import shared_files
 from headscope.prepare.prepared_run import ModelRun
-from headscope.scans.short_memory import collect
+from headscope.scans.passes import collect
 from headscope.storage.sealed import signature_id
 
 USUAL_LENGTH = 32  # tokens in most sentences, used to choose batch sizes
