@@ -60,7 +60,7 @@ ANALYSES_A_TO_E = [
         "max(leftmost.get(entity, head), head)", "analyses/coref/test_antecedents.py::test_the_definition_written_out"),
     defect("analyses/coref/gap.py", "return self.a[1] - 1, self.b[1] - 1", "return self.a[0], self.b[1] - 1",
         "analyses/coref/test_gap.py::test_attention_to_a_name_is_attention_to_its_last_word"),
-    defect("analyses/coref/compute.py", 'tested = {"q_value": q if t == 0 else np.nan}', 'tested = {"q_value": q}',
+    defect("analyses/coref/tables.py", 'tested = {"q_value": q if t == 0 else np.nan}', 'tested = {"q_value": q}',
         "analyses/coref/test_result_tables.py::test_one_head_stands_for_all_types"),
     defect("analyses/coref/sums.py", "return right & (best > 0) &", "return right & (best >= 0) &",
         "analyses/coref/test_many_mentions.py::test_hits_are_those_of_a_loop_over_mentions_and_heads"),

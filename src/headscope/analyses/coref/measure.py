@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.coref.compute import CoreferenceResult, gap_table
 from headscope.analyses.coref.gap import GapAccumulator, GapCounts, gap_segments
 from headscope.analyses.coref.head_words import rule_agreement
 from headscope.analyses.coref.mentions import coreference_questions
 from headscope.analyses.coref.sums import CoreferenceAccumulator
+from headscope.analyses.coref.tables import CoreferenceResult, gap_table
 from headscope.analyses.coref.windows import MentionCounts, MentionWindows
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.model.model_source import TileSource
