@@ -9,8 +9,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.reporting.atlas_files import run_report
 from headscope.running.stages import watched_stages
-from headscope.running.time_left import TimeLeft
-from headscope.scans.progress import Progress
+from headscope.scans.progress import Progress, TimeLeft
 from headscope.visible import duration
 from support.undrawn import leave_drawing_out
 
