@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from transformers import BertModel
 
-from headscope.analyses.distances.divergence import jensen_shannon, pair_sums
+from headscope.analyses.distances.sums import jensen_shannon, pair_sums
 from headscope.attention.model.examination import examine
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.encoder import Encoder

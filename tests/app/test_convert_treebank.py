@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from headscope.app.cli.convert import TREEBANKS_IN, TREEBANKS_OUT
+from headscope.app.cli.file_commands import TREEBANKS_IN, TREEBANKS_OUT
 from headscope.corpora.trees.treebank import FORMS, SUFFIXES, read_treebank
 from support.shared_data import data
 

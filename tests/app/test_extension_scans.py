@@ -20,7 +20,7 @@ BEGIN = """
 import json, os, signal, sys
 from pathlib import Path
 from headscope.encoding import shards
-from headscope.scans import sharded_scan
+from headscope.scans import passes
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS, Part
@@ -33,7 +33,7 @@ base, stop = Path(sys.argv[1]), int(sys.argv[2])
 options = RunOptions(
     model=str(base / "tiny"), text=(str(base / "text.txt"),), max_length=32, stages=("reach",), shard_minutes=0
 )
-computed, compute = [], sharded_scan.compute_shard
+computed, compute = [], passes.compute_shard
 
 def noting(shard, *given, **more):
     computed.append(shard.number)
@@ -52,11 +52,11 @@ WORK = (
     + """
 child = os.fork()
 if child == 0:
-    sharded_scan.compute_shard = killing
+    passes.compute_shard = killing
     write_run(prepare(options), base / "resumed")
     os._exit(0)
 ended = os.WTERMSIG(os.waitpid(child, 0)[1])
-sharded_scan.compute_shard = noting
+passes.compute_shard = noting
 write_run(prepare(options), base / "resumed")
 resumed = list(computed)
 computed.clear()
@@ -82,7 +82,7 @@ from headscope.running.ray_engine import RayEngine
 def refusing(*given, **more):
     raise AssertionError("computed in the process that asks")
 
-sharded_scan.compute_shard = refusing
+passes.compute_shard = refusing
 with RayEngine(ClusterOptions(workers=1)) as engine:
     run = prepare(options)
     engine.serve(run)

@@ -2,15 +2,14 @@
 
 import pytest
 
-from headscope.app.cli import progress_lines
-from headscope.app.cli.progress_lines import ProgressPrinter, describe, stage_done
+from headscope.app.cli import printing
+from headscope.app.cli.printing import ProgressPrinter, describe, stage_done
 from headscope.declarations.analysis_list import SKIPPABLE, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.reporting.atlas_files import run_report
 from headscope.running.stages import watched_stages
-from headscope.running.time_left import TimeLeft
-from headscope.scans.progress import Progress
+from headscope.scans.progress import Progress, TimeLeft
 from headscope.visible import duration
 from support.undrawn import leave_drawing_out
 
@@ -196,8 +195,8 @@ def test_a_run_tells_what_it_loads_measures_and_draws(tmp_path, monkeypatch):
 
 
 def test_silence_is_broken(monkeypatch, capsys):
-    monkeypatch.setattr(progress_lines, "_LONGEST_SILENCE", 0.0)
-    monkeypatch.setattr(progress_lines, "_TICK", 0.001)
+    monkeypatch.setattr(printing, "_LONGEST_SILENCE", 0.0)
+    monkeypatch.setattr(printing, "_TICK", 0.001)
     said = ""
     with ProgressPrinter() as watch:
         watch(Progress("drawing figures and pages", step=2, steps=2))

@@ -6,7 +6,7 @@ The bounds are what was measured: who raises one knows that each launch costs a 
 import pytest
 import torch
 
-from headscope.analyses.distances import divergence
+from headscope.analyses.distances import sums
 from support.benchmarks import benchmark
 
 LAYERS = (2, 4)
@@ -26,7 +26,7 @@ def cost_of(tool, tmp_path_factory):
         folder = tmp_path_factory.mktemp("text")
         with pytest.MonkeyPatch.context() as patch:
             # The stand-in counts on a CPU, whose blocks are smaller than those of the device that it stands in for.
-            patch.setattr(divergence, "_CPU_BLOCK", divergence._ACCELERATOR_BLOCK)
+            patch.setattr(sums, "_CPU_BLOCK", sums._ACCELERATOR_BLOCK)
             shape = {**SHAPE, **changes}
             both = [tool.default_cost(tool.bert_run(folder, layers=layers, **shape)) for layers in LAYERS]
         return tool.layer_cost(*both, layers=LAYERS)

@@ -12,7 +12,7 @@ import headscope_decoder
 import headscope_minilm
 import pytest
 
-from headscope.analyses.effects import joint_compute, joint_orders
+from headscope.analyses.effects import joint_compute, joint_sums
 from headscope.installing import EMBEDDED_MODELS
 from support.demo_treebank import demo_conllu
 from support.docs import PAGES, ROOT, blocks, run_line, sequences
@@ -81,7 +81,7 @@ def folder(tmp_path, monkeypatch, request, classifier, few_heads, few_decoder_he
     if "tutorial" not in request.node.name:
         leave_drawing_out(monkeypatch)
     # A pass for each set of heads. Import both modules before patching, or the second would keep the patched numbers.
-    for module in (joint_compute, joint_orders):
+    for module in (joint_compute, joint_sums):
         monkeypatch.setattr(module, "DRAWS", 2)
         monkeypatch.setattr(module, "SETS", 8)
     (tmp_path / "my.txt").write_text(STORY * 12)

@@ -15,9 +15,8 @@ import typer
 from headscope.analyses.distances.facts import PAGE as DISTANCES
 from headscope.analyses.measurement import StageResult
 from headscope.app.cli import printing, report
-from headscope.app.cli.printing import show
+from headscope.app.cli.printing import ProgressPrinter, show
 from headscope.app.cli.program import app, main
-from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import InputError
 from headscope.present.page import Page

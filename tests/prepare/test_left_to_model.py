@@ -3,7 +3,7 @@
 import pytest
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from headscope.app.cli.progress_lines import ProgressPrinter
+from headscope.app.cli.printing import ProgressPrinter
 from headscope.corpora.given import given_text
 from headscope.declarations.run_options import RunOptions
 from headscope.models.loading.load_model import load_model

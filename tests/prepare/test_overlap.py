@@ -10,7 +10,7 @@ from headscope.analyses.probes.tree_sentences import tree_sentences
 from headscope.corpora.trees.treebank import read_treebank, treebank_text
 from headscope.errors import HeadscopeError, OptionError
 from headscope.prepare.annotated import AnnotatedCorpus
-from headscope.prepare.overlap import check_overlap, overlap_facts, overlap_line, shared_files
+from headscope.prepare.run_corpora import check_overlap, overlap_facts, overlap_line, shared_files
 from support.demo_treebank import demo_conllu, demo_documents
 
 

@@ -9,7 +9,7 @@ from headscope.encoding import shards
 from headscope.prepare.prepared_run import prepare
 from headscope.present.manifest import read_manifest
 from headscope.running.writing import write_run
-from headscope.scans import sharded_scan
+from headscope.scans import passes
 from headscope.scans.shard_checkpoint import SHARDS
 from headscope.storage.places import is_own
 from soak import killing
@@ -40,7 +40,7 @@ def write_in_small_shards(asked, out):
 
 def write_noting(asked, out, log):
     """Write a run; note each shard that is computed and kept, then go on."""
-    plain = sharded_scan.compute_shard
+    plain = passes.compute_shard
 
     def noting(shard, *given, **more):
         found = plain(shard, *given, **more)
@@ -49,7 +49,7 @@ def write_noting(asked, out, log):
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sharded_scan, "compute_shard", noting)
+        patch.setattr(passes, "compute_shard", noting)
         write_in_small_shards(asked, out)
 
 

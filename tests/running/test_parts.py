@@ -17,7 +17,7 @@ from headscope.present.study import open_study
 from headscope.running.parts import PART, check_options, check_parts, read_part_number, read_parts, write_part
 from headscope.running.stages import measurement_of, shared_scans, stages_of
 from headscope.running.writing import write_run
-from headscope.scans import sharded_scan
+from headscope.scans import passes
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.storage.sealed import read_sealed, write_sealed
 from soak import killing
@@ -67,9 +67,9 @@ def folders(asked, tmp_path_factory):
 def computed(monkeypatch):
     """The numbers of the shards that are computed."""
     numbers: list[int] = []
-    plain = sharded_scan.compute_shard
+    plain = passes.compute_shard
     monkeypatch.setattr(
-        sharded_scan,
+        passes,
         "compute_shard",
         lambda shard, *given, **more: numbers.append(shard.number) or plain(shard, *given, **more),
     )
@@ -80,13 +80,13 @@ def computed(monkeypatch):
 def summed(monkeypatch):
     """What shards are computed for, by the classes of accumulators, as often as they are."""
     kinds: list[type] = []
-    plain = sharded_scan.compute_shard
+    plain = passes.compute_shard
 
     def computing(shard, source, like, **more):
         kinds.extend(type(each) for sums in like for each in sums.accumulators)
         return plain(shard, source, like, **more)
 
-    monkeypatch.setattr(sharded_scan, "compute_shard", computing)
+    monkeypatch.setattr(passes, "compute_shard", computing)
     return kinds
 
 

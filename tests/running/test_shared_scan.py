@@ -15,7 +15,7 @@ from headscope.present.study import open_study
 from headscope.running import writing
 from headscope.running.stages import measure, measure_stage, measurement_of, scan_runner, text_scan
 from headscope.running.writing import write_run
-from headscope.scans import sharded_scan
+from headscope.scans import passes
 from headscope.scans.shard_checkpoint import SHARDS
 from soak.tasks import answers
 from support.scanning import shards_of
@@ -58,10 +58,10 @@ def shards():
 def whole(every, shards, tmp_path_factory):
     """The folder of that run, which nobody stopped."""
     out = tmp_path_factory.mktemp("whole") / "run"
-    plain = sharded_scan.compute_shard
+    plain = passes.compute_shard
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            sharded_scan,
+            passes,
             "compute_shard",
             lambda shard, *given, **more: shards.append(shard.number) or plain(shard, *given, **more),
         )
@@ -94,7 +94,7 @@ def read(monkeypatch):
 def computed(monkeypatch):
     """For how many stages each shard was computed; with `at` reached, the run is stopped."""
     found, at = [], []
-    plain = sharded_scan.compute_shard
+    plain = passes.compute_shard
 
     def compute(shard, source, like, **more):
         if at and len(found) == at[0]:
@@ -102,7 +102,7 @@ def computed(monkeypatch):
         found.append(len(like))
         return plain(shard, source, like, **more)
 
-    monkeypatch.setattr(sharded_scan, "compute_shard", compute)
+    monkeypatch.setattr(passes, "compute_shard", compute)
     return found, at
 
 

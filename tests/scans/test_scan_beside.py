@@ -12,9 +12,9 @@ from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.shards import ShardedBatches
 from headscope.examples.top_examples import TopExampleAccumulator
-from headscope.scans import sharded_scan
+from headscope.scans import passes
+from headscope.scans.passes import scan_shards
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint
-from headscope.scans.sharded_scan import scan_shards
 from headscope.scans.stage_sums import StageSums
 from support.inputs import made_up_segments, vocabulary
 from support.scanning import shards_of
@@ -30,7 +30,7 @@ small_shards = shards_of(60)
 def computed(monkeypatch):
     """The shards that are computed, each with for how many stages; that in `at` is not."""
     found, at = [], []
-    plain = sharded_scan.compute_shard
+    plain = passes.compute_shard
 
     def compute(shard, source, like, **more):
         if shard.number in at:
@@ -38,7 +38,7 @@ def computed(monkeypatch):
         found.append((shard.number, len(like)))
         return plain(shard, source, like, **more)
 
-    monkeypatch.setattr(sharded_scan, "compute_shard", compute)
+    monkeypatch.setattr(passes, "compute_shard", compute)
     return found, at
 
 
@@ -156,7 +156,7 @@ def test_the_time_is_parted():
     counts = ScanCounts(1, 1, 10.0, spent=(1.0, 2.0, 4.0))
     for accumulators, expected in (([stats(), distances()], [4.5, 5.5]), ([[*stats(), *distances()]], [10.0])):
         stages = [StageSums("stage", each) for each in accumulators]
-        sharded_scan._add_seconds(stages, counts)
+        passes._add_seconds(stages, counts)
         assert [stage.seconds for stage in stages] == expected
 
 

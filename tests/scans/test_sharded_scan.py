@@ -18,9 +18,9 @@ from headscope.encoding.shards import ShardedBatches
 from headscope.errors import InputError
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.models.losses import ask_of
-from headscope.scans import sharded_scan
+from headscope.scans import passes
+from headscope.scans.passes import scan_shards
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint, forget_shards
-from headscope.scans.sharded_scan import scan_shards
 from headscope.scans.stage_sums import StageSums
 from support.inputs import made_up_segments, vocabulary
 from support.scanning import shards_of
@@ -102,7 +102,7 @@ def whole(asked):
 def stopping(monkeypatch):
     """Shards that are computed, by their number; the scan of that in `at` is stopped in the middle."""
     computed, at = [], []
-    plain = sharded_scan.compute_shard
+    plain = passes.compute_shard
 
     def compute(shard, *given, **more):
         if shard.number in at:
@@ -110,7 +110,7 @@ def stopping(monkeypatch):
         computed.append(shard.number)
         return plain(shard, *given, **more)
 
-    monkeypatch.setattr(sharded_scan, "compute_shard", compute)
+    monkeypatch.setattr(passes, "compute_shard", compute)
     return computed, at
 
 
@@ -254,8 +254,8 @@ def test_the_next_shard_is_made_while_an_accelerator_computes(monkeypatch, devic
             threads.add(threading.current_thread().name)
             yield segment
 
-    monkeypatch.setattr(sharded_scan, "device_of", lambda model: torch.device(device))
+    monkeypatch.setattr(passes, "device_of", lambda model: torch.device(device))
     sums = asked.accumulators()
-    sharded_scan.scan_shards(asked.source(segments()), [StageSums("stage", sums)])
+    passes.scan_shards(asked.source(segments()), [StageSums("stage", sums)])
     assert threads == {maker}
     same(state_of(asked.source(), sums), asked.found())

@@ -8,8 +8,7 @@ from headscope.encoding.shards import BatchLimit, ShardedBatches
 from headscope.errors import MemoryShortError
 from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
-from headscope.scans.sharded_scan import scan_shards
-from headscope.scans.short_memory import collect, halve_batches
+from headscope.scans.passes import collect, halve_batches, scan_shards
 from headscope.scans.stage_sums import StageSums
 from support.short_memory import Short
 from support.small_runs import sharded_options

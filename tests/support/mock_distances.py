@@ -3,8 +3,8 @@
 import numpy as np
 
 from headscope.analyses.distances.compute import map_tables
-from headscope.analyses.distances.pairs import pair_table
 from headscope.analyses.distances.sums import DivergenceResult
+from headscope.analyses.distances.tables import pair_table
 from support.measured import with_parts
 
 ROWS = 40

@@ -1,6 +1,6 @@
 """Made-up losses of heads removed together: less than at random by effect, more by the weight off the sink."""
 
-from headscope.analyses.effects.joint_orders import DRAWS, SETS, removed_numbers
+from headscope.analyses.effects.joint_sums import DRAWS, SETS, removed_numbers
 from headscope.analyses.effects.tables import AREA, JOINT_AREAS, JOINT_CURVES, JOINT_SUMS, LESS_RANDOM, ORDERS, RANDOM
 from support.measured import with_parts
 from support.stand_ins import table_of

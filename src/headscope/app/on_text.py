@@ -30,7 +30,7 @@ from headscope.errors import InputError, OptionError
 from headscope.installing import demo_text
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.present.values import LabeledArray
-from headscope.scans.short_memory import scan_in_place
+from headscope.scans.passes import scan_in_place
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.views.attention_page import HEIGHT, StaticPage, attention_page
 from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot

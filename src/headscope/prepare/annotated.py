@@ -1,5 +1,6 @@
 """Treebanks and coreference corpora that can be read twice: first for hash and counts, then for the model."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -16,7 +17,6 @@ from headscope.corpora.trees.treebank import coreference_files, read_coreference
 from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.tokenizer.alignment import join_words
 from headscope.installing import demo_treebank
-from headscope.prepare.overlap import FileContents
 from headscope.prepare.text_corpus import CorpusFiles, named
 
 DEMO_NAME = "synthetic English, 250 documents"
@@ -227,3 +227,33 @@ def all_apart(documents: Iterable[AnnotatedDocument]) -> Iterator[AnnotatedDocum
         replace(document, id="", sentences=tuple(replace(each, spaces=(), written=()) for each in document.sentences))
         for document in documents
     )
+
+
+class FileContents:
+    """Hashes of the sentences of each file of a treebank, and of all its files together.
+
+    Only the words and their order count. The same text under another name, compressed, in another format or with
+    other trees has the same hash, because probes see the same attention over it.
+
+    Args:
+        name: name of the treebank in messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._names: dict[int, str] = {}
+        self._hashes = {-1: blake2b(digest_size=16)}  # of all files together
+
+    def add(self, document: AnnotatedDocument) -> None:
+        """Add the next document."""
+        number, name = document.file
+        self._names.setdefault(number, name or self.name)
+        for sentence in document.sentences:
+            words = json.dumps(sentence.words).encode() + b"\n"
+            for each in (-1, number):
+                self._hashes.setdefault(each, blake2b(digest_size=16)).update(words)
+
+    def names(self) -> dict[str, str]:
+        """Return the name of each file and of the whole treebank, by hash."""
+        whole = {self._hashes[-1].hexdigest(): self.name}
+        return whole | {self._hashes[number].hexdigest(): name for number, name in self._names.items()}

@@ -30,7 +30,7 @@ from headscope.models.loading.load_model import LoadedModel, load_model
 from headscope.prepare.input_sizes import auto_batch_size, check_length, with_packing
 from headscope.prepare.reading_model import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import TextCorpus
-from headscope.scans.short_memory import with_fewer_inputs
+from headscope.scans.passes import with_fewer_inputs
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
 from headscope.storage.places import check_place, part_of, remove

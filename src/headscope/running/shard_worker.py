@@ -13,9 +13,9 @@ from headscope.encoding.shards import Shard
 from headscope.errors import ModelError
 from headscope.prepare.prepared_run import ModelRun, prepare_model_run
 from headscope.running.stages import measurement_of, scan_runner
+from headscope.scans.passes import compute_shard
 from headscope.scans.scan_declaration import Scan, ShardJob
 from headscope.scans.scan_runner import ScanRunner
-from headscope.scans.sharded_scan import compute_shard
 from headscope.scans.stage_sums import ShardSums
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import State

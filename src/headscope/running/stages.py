@@ -16,8 +16,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import Run
 from headscope.running.run_folder import stage_signature
-from headscope.running.time_left import TimeLeft
-from headscope.scans.progress import Progress, Watcher, in_step, tell
+from headscope.scans.progress import Progress, TimeLeft, Watcher, in_step, tell
 from headscope.scans.scan_declaration import RunText, Scan, ShardExecutor
 from headscope.scans.scan_runner import MakeScan, ScanRunner, keep_nothing
 from headscope.scans.shard_checkpoint import ShardCheckpoint

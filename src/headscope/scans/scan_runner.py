@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 
+from headscope.scans.passes import scan_shards
 from headscope.scans.progress import ProgressReport, Watcher, scan_teller
 from headscope.scans.scan_declaration import Scan, ScanSums, ShardExecutor
 from headscope.scans.shard_checkpoint import ShardCheckpoint
-from headscope.scans.sharded_scan import scan_shards
 from headscope.scans.stage_sums import StageSums
 from headscope.statistics.sums.accumulator import Accumulator
 

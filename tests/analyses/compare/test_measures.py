@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.analyses.compare.explained import joined_rows
+from headscope.analyses.compare.measures import joined_rows
 from headscope.analyses.explanation.sums import KeptSegment, SampledRows
 from headscope.models.loading.load_model import LoadedModel, load_model
 from support.random_lines import save_random_lines

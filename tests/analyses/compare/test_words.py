@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from headscope.analyses.compare.words import common_rows, with_keys_permuted
+from headscope.analyses.compare.divergence import common_rows, with_keys_permuted
 from headscope.encoding.batching import collate
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment

@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.coref.compute import CoreferenceResult, gap_table
 from headscope.analyses.coref.gap import GapSums
 from headscope.analyses.coref.sums import CoreferenceSums
-from headscope.analyses.coref.tables import COREF, COREF_DIFFERENCES, COREF_HEADS, GAP
+from headscope.analyses.coref.tables import COREF, COREF_DIFFERENCES, COREF_HEADS, GAP, CoreferenceResult, gap_table
 
 GROUPS = 24
 # Of 2 mentions in each document, one pronoun and one name: what heads 1-1, 1-2, 2-1 and 2-2 find.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.distances.pairs import pair_table
 from headscope.analyses.distances.sums import DivergenceAccumulator, groups_for
+from headscope.analyses.distances.tables import pair_table
 from headscope.attention import scan as scanning
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource

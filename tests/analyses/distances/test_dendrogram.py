@@ -5,8 +5,7 @@ import pytest
 
 from headscope.analyses.distances.clusters import cluster
 from headscope.analyses.distances.dendrogram import MOST_LABELED, dendrogram
-from headscope.analyses.distances.pairs import matrix_of
-from headscope.analyses.distances.tables import HEAD_DISTANCES, HEAD_MAP
+from headscope.analyses.distances.tables import HEAD_DISTANCES, HEAD_MAP, matrix_of
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_color
 from support import mock_inputs

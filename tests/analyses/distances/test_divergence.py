@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
 
-from headscope.analyses.distances.divergence import jensen_shannon, pair_sums
+from headscope.analyses.distances.sums import jensen_shannon, pair_sums
 
 
 def random_layers(layers, heads, rows, keys, *, seed=0, sharpness=3.0):

@@ -11,9 +11,8 @@ from transformers import AutoModel
 
 from headscope.analyses.coref.tables import COREF
 from headscope.analyses.distances.compute import DistancesMeasurement, HeadMapMeasurement, map_tables
-from headscope.analyses.distances.pairs import matrix_of, pair_table
 from headscope.analyses.distances.sums import DivergenceAccumulator
-from headscope.analyses.distances.tables import HEAD_DISTANCES
+from headscope.analyses.distances.tables import HEAD_DISTANCES, matrix_of, pair_table
 from headscope.analyses.measurement import StageResult
 from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.declarations.run_options import RunOptions

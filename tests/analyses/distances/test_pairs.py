@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm, skew, t
 
-from headscope.analyses.distances.pairs import matrix_of, nearest_pairs, pair_table
-from headscope.analyses.distances.tables import HEAD_DISTANCES
+from headscope.analyses.distances.tables import HEAD_DISTANCES, matrix_of, nearest_pairs, pair_table
 from support.mock_distances import ROWS, divergences
 
 

@@ -6,17 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from headscope.analyses.distribution.compute import SHOWN, decile_rows
 from headscope.analyses.distribution.examples import (
     AFTER,
     BEFORE,
     MOST_KEPT,
+    NO_KEY,
+    PADDING,
     ROW,
-    SHOWN,
     STRENGTHS,
     ExampleAccumulator,
-    decile_rows,
 )
-from headscope.analyses.distribution.row_tokens import NO_KEY, PADDING
 from headscope.analyses.distribution.sums import DistributionAccumulator
 from headscope.analyses.distribution.tables import BINS, MEASURES, NAMES
 from headscope.attention.scan import scan

@@ -12,18 +12,20 @@ import transformers as tf
 from scipy.integrate import trapezoid
 from sklearn.metrics import r2_score
 
-from headscope.analyses.effects.joint_compute import JointEffectsMeasurement
-from headscope.analyses.effects.joint_orders import (
+from headscope.analyses.effects.joint_compute import Halves, JointEffectsMeasurement
+from headscope.analyses.effects.joint_sums import (
     DRAWS,
     SETS,
-    Halves,
     RemovalPlan,
+    additivity_of,
+    area_below,
+    curves_of,
     matched_draws,
     order_of,
+    r2_interval,
     random_sets,
     removed_numbers,
 )
-from headscope.analyses.effects.joint_sums import additivity_of, area_below, curves_of, r2_interval
 from headscope.analyses.effects.tables import JOINT_TABLES
 from headscope.attention.head_id import HeadId
 from headscope.declarations.analysis_list import STAGES

@@ -5,7 +5,7 @@ import pytest
 
 from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.compute import best_table, heads_table
-from headscope.analyses.experiments.inputs import needles, repeated_tokens
+from headscope.analyses.experiments.compute import needles, repeated_tokens
 from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.attention.scan import scan
 from headscope.encoding.encoder import Frame

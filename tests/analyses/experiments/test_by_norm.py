@@ -10,8 +10,7 @@ import torch
 from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.compute import heads_table, norm_notes
 from headscope.analyses.experiments import compute
-from headscope.analyses.experiments.compute import inputs_of
-from headscope.analyses.experiments.inputs import needles, repeated_tokens
+from headscope.analyses.experiments.compute import inputs_of, needles, repeated_tokens
 from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.experiments.tables import EXPERIMENTS
 from headscope.attention.output_norms import OutputNorms

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.experiments.inputs import (
+from headscope.analyses.experiments.compute import (
     DEPTHS,
     NEEDLE,
     needles,

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.decomposition import PCA
 
-from headscope.analyses.distribution.row_tokens import PADDING
+from headscope.analyses.distribution.examples import PADDING
 from headscope.analyses.pca import sums as sample_sizes
 from headscope.analyses.pca.compute import _lacking, map_table, pca_table
 from headscope.analyses.pca.directions import MOST, Moment, Moments, moment_of, principal_directions

@@ -5,7 +5,7 @@ import pytest
 from headscope.analyses.probes.facts import PAGE, PARTS
 from headscope.analyses.probes.page_rows import probe_lines
 from headscope.analyses.probes.tables import SYSTEMS
-from headscope.prepare.overlap import overlap_facts
+from headscope.prepare.run_corpora import overlap_facts
 from headscope.present.paper_table import paper_numbers
 from support import mock_inputs
 from support.measured import about, only, with_parts

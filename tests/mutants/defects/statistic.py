@@ -94,6 +94,6 @@ STATISTIC = [
     # prepare
     defect("prepare/drawn_inputs.py", "if tokens > self.most:", "if tokens > 2 * self.most:",
         "prepare/test_segment_cache.py::test_they_are_made_once_where_they_are_few"),
-    defect("prepare/overlap.py", "len(shared) / max(1, len(sentences))", "len(shared) / max(1, len(shared))",
+    defect("prepare/run_corpora.py", "len(shared) / max(1, len(sentences))", "len(shared) / max(1, len(shared))",
         "prepare/test_overlap.py::test_sentences_are_counted_among_those_that_are_measured"),
 ]  # fmt: skip

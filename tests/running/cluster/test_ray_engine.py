@@ -11,7 +11,7 @@ from headscope.running.ray_connection import ClusterOptions
 from headscope.running.ray_engine import RayEngine
 from headscope.running.shard_worker import ShardJobs
 from headscope.running.writing import write_run
-from headscope.scans import sharded_scan
+from headscope.scans import passes
 from soak.tasks import answers, left_behind
 from support.scanning import shards_of
 from support.small_runs import sharded_options
@@ -83,7 +83,7 @@ def nothing_here(monkeypatch):
     def refuse(*given, **more):
         raise AssertionError("computed here")
 
-    monkeypatch.setattr(sharded_scan, "compute_shard", refuse)
+    monkeypatch.setattr(passes, "compute_shard", refuse)
 
 
 @pytest.mark.long
@@ -126,14 +126,14 @@ def test_a_run_that_was_stopped_goes_on_in_the_cluster_and_the_other_way_round(
     text_alone, whole_text, engine, tmp_path, monkeypatch, done_there
 ):
     """Whoever computed the first shards, the rest is added to them in the same order."""
-    plain = sharded_scan.compute_shard
+    plain = passes.compute_shard
 
     def stop(shard, *given, **more):
         if shard.number == 5:
             raise KeyboardInterrupt
         return plain(shard, *given, **more)
 
-    monkeypatch.setattr(sharded_scan, "compute_shard", stop)
+    monkeypatch.setattr(passes, "compute_shard", stop)
     with pytest.raises(KeyboardInterrupt):
         write_run(prepare(text_alone), tmp_path / "run")
     run = prepare(text_alone)

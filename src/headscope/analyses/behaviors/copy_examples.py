@@ -16,7 +16,7 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.examples.example_tables import example_tokens, within_tokens
 from headscope.examples.excerpts import MOST_TOKENS, Excerpt, WantedExcerpt, cut_excerpt, highest
 from headscope.prepare.prepared_run import ModelRun
-from headscope.scans.short_memory import collect
+from headscope.scans.passes import collect
 
 _MOST_INPUTS = 24
 _LONGEST = 1024

@@ -1,8 +1,9 @@
-"""The measures in which two models are compared: columns of `study.heads` as differences paired by document."""
+"""The measures in which two models are compared, and the groups that explain their heads, paired by document."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,16 @@ from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL, delimiters_of_run
 from headscope.analyses.behaviors.sums import BehaviorAccumulator, NormBehaviorAccumulator
-from headscope.analyses.compare.explained import ExplainedPairs
-from headscope.analyses.compare.pairs import HeadChanges, PairedValues, paired_differences
-from headscope.analyses.compare.tables import MEASURE_CHANGES
-from headscope.analyses.explanation.sums import RowSampleAccumulator
+from headscope.analyses.compare.pairs import SAME, HeadChanges, PairedValues, paired_differences
+from headscope.analyses.compare.tables import COMPARE_GROUPS, GAINED, LOST, MEASURE_CHANGES
+from headscope.analyses.explanation.catalog import CATALOG
+from headscope.analyses.explanation.divergences import HeadExplanation
+from headscope.analyses.explanation.explain import explain
+from headscope.analyses.explanation.order import LEAST_GAIN
+from headscope.analyses.explanation.sample import contexts_of, row_sample, token_counts
+from headscope.analyses.explanation.sums import RowSampleAccumulator, SampledRows
+from headscope.analyses.explanation.tables import WEIGHT
+from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.norms.compute import NormAccumulator
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, KEY_CLASSES, OUTPUT, VALUE
 from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
@@ -21,7 +28,8 @@ from headscope.attention.head_id import SECOND
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.prepared_run import ModelRun
 from headscope.present.cells import records
-from headscope.statistics.inference.significance import false_discovery
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.significance import LEAST_DIVERGENCE, SIGNIFICANT, false_discovery
 from headscope.statistics.statistic_catalog import STATISTICS
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.tables.frames import NORM
@@ -29,6 +37,147 @@ from headscope.statistics.tables.frames import NORM
 LEFT_OUT = "behaviors and explanations are left out, because they describe tokens, which differ between the models"
 # Columns of `study.heads` that are never compared: deciles, because no influence of a document on them is known;
 # experiments, which read other inputs; and the map of heads and its clusters, which belong to one model.
+SHARE = "explanation.explained"
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainedPairs:
+    """The explanations of the heads of pairs in which both have something to explain.
+
+    Attributes:
+        result: the pairs.
+        first: explanations of the first model's heads, in the order of the pairs.
+        second: explanations of the second model's heads, over the same documents.
+    """
+
+    result: HeadChanges
+    first: Sequence[HeadExplanation]
+    second: Sequence[HeadExplanation]
+
+    @cached_property
+    def heads(self) -> dict[tuple[int, ...], tuple[HeadExplanation, HeadExplanation, object]]:
+        """The explanations of both heads of each pair and its verdict, by layer and head of the first, from 1."""
+        at = map(tuple, (self.result.first + 1).tolist())
+        return dict(zip(at, zip(self.first, self.second, self.result.verdict, strict=True), strict=True))
+
+    def _paired(self, names: Sequence[str]) -> PairedValues:
+        sides = []
+        for heads in (self.first, self.second):
+            counts = np.stack([head.to_explain for head in heads], axis=1)
+            sums = [np.stack([_explained(head, name) for head in heads], axis=1) for name in names]
+            # A share of nearly nothing says nothing.
+            counts = counts * [_says_much(head) for head in heads]
+            sides.append((np.stack(sums, axis=-1), np.repeat(counts[..., None], len(names), axis=-1)))
+        return PairedValues(names, *sides)
+
+    def shares(self) -> PairedValues:
+        """Return the explained share of each head, by document."""
+        return self._paired([SHARE])
+
+    def groups(self) -> PairedValues:
+        """Return what each group adds to the explained share of each head, by document."""
+        return self._paired(sorted({group for head in (*self.first, *self.second) for group in head.gained}))
+
+
+def _explained(head: HeadExplanation, name: str) -> NDArray[np.float64]:
+    """Return the divergence that a group explains of each document, or that all features explain."""
+    return head.to_explain - head.left if name == SHARE else head.gained.get(name, np.zeros(len(head.to_explain)))
+
+
+def _says_much(head: HeadExplanation) -> bool:
+    return head.mass > 0 and float(head.to_explain.sum()) / head.mass >= LEAST_DIVERGENCE
+
+
+def explained_pairs(
+    run: ModelRun, sample: RowSampleAccumulator, results: Sequence[HeadChanges]
+) -> list[ExplainedPairs]:
+    """Explain the heads of both models; pairs of a kind with fewer than 10 documents are left out.
+
+    All heads are fitted together, to the same rows with the same features, and equal heads have equal explanations.
+
+    Args:
+        run: run of the first model.
+        sample: sampled rows of both models.
+        results: pairs of heads.
+    """
+    from threadpoolctl import threadpool_limits
+
+    rows, pairs = sample.compute(), []
+    facts = VocabularyFacts.of_model(run.loaded.model, run.loaded.tokenizer)
+    for result in results:
+        both = joined_rows(rows[result.kind], rows[SECOND + result.other_kind])
+        if len({each.document for each in both}) < FEWEST_DOCUMENTS:
+            continue
+        vocabulary = facts.with_counts(token_counts(both))
+        features = list(CATALOG.features.values())
+        design = row_sample(both, features, contexts_of(vocabulary), seed=run.options.seed)
+        with threadpool_limits(1):  # one thread gives the same digits on every machine
+            heads = [head for (head,) in explain(design, both[0].attention.shape[1], (WEIGHT,))[WEIGHT]]
+        (layers, width), (_, other_width) = (
+            rows[kind][0].attention.shape[1:3] for kind in (result.kind, SECOND + result.other_kind)
+        )
+        first = [layer * width + head for layer, head in result.first.tolist()]
+        second = [layers * width + layer * other_width + head for layer, head in result.second.tolist()]
+        # The last digits of a fit depend on the head's place among the others.
+        second = [here if _are_equal(both, here, there) else there for here, there in zip(first, second, strict=True)]
+        pairs.append(ExplainedPairs(result, [heads[at] for at in first], [heads[at] for at in second]))
+    return pairs
+
+
+def _are_equal(rows: Sequence[SampledRows], first: int, second: int) -> bool:
+    return all(np.array_equal(each.attention[0, first], each.attention[0, second], equal_nan=True) for each in rows)
+
+
+def joined_rows(first: Sequence[SampledRows], second: Sequence[SampledRows]) -> list[SampledRows]:
+    """Return the rows that both samples have, with all heads of both models as layers of one head each.
+
+    Of models of different size, one sample has fewer rows.
+    """
+    others = {(each.document, each.index): each for each in second}
+    joined = []
+    for each in first:
+        if (other := others.get((each.document, each.index))) is None:
+            continue
+        rows, here, there = np.intersect1d(each.rows, other.rows, return_indices=True)
+        if len(rows):
+            sides = [
+                side.attention[..., at, :].reshape(len(side.attention), -1, 1, len(rows), side.attention.shape[-1])
+                for side, at in ((each, here), (other, there))
+            ]
+            joined.append(replace(each, rows=rows, attention=np.concatenate(sides, axis=1)))
+    return joined
+
+
+def group_table(explained: Sequence[ExplainedPairs]) -> pd.DataFrame:
+    """Return what each group adds in both models as `compare_groups.parquet`, with q over heads and groups."""
+    rows = [
+        {
+            **row,
+            "is_same": each.heads[row["layer"], row["head"]][2] == SAME,
+            "as_well": _does_as_well(row["name"], *each.heads[row["layer"], row["head"]][:2]),
+        }
+        for each in explained
+        for row in paired_differences(each.result, each.groups())
+        if row["first"] != 0 or row["second"] != 0
+    ]
+    if not rows:
+        return COMPARE_GROUPS.frame([])
+    table = pd.DataFrame(rows).rename(columns={"name": "group"})
+    table["q_value"] = false_discovery(table.pop("p").to_numpy())
+    # Heads that attend the same have the same explanation; a group near a point may be chosen in one of them only.
+    table["as_well"] |= table.pop("is_same")
+    found = (table["q_value"] < SIGNIFICANT) & (table["difference"].abs() >= LEAST_GAIN) & ~table.pop("as_well")
+    verdict = pd.Series(None, table.index, dtype=object)
+    verdict[found & (table["difference"] > 0) & (table["first"] < LEAST_GAIN)] = GAINED
+    verdict[found & (table["difference"] < 0) & (table["second"] < LEAST_GAIN)] = LOST
+    return COMPARE_GROUPS.frame(records(table.assign(verdict=verdict)))
+
+
+def _does_as_well(name: str, first: HeadExplanation, second: HeadExplanation) -> bool:
+    """Return True if a group and another in the explanation of either head can stand for each other."""
+    steps = [step for head in (first, second) for of_half in head.steps for step in of_half]
+    alternatives = {other for step in steps if step.group == name for other in step.alternatives}
+    return bool(alternatives & {step.group for step in steps}) or any(name in step.alternatives for step in steps)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
-from headscope.analyses.compare.divergence import in_order, of_all_pairs
-from headscope.analyses.compare.words import common_rows, with_keys_permuted
+from headscope.analyses.compare.divergence import common_rows, in_order, of_all_pairs, with_keys_permuted
 from headscope.attention.head_id import SECOND
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.stack import SEGMENT_LIMIT, RowDraw, RowStack

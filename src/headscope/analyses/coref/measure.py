@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.coref.compute import CoreferenceResult, gap_table
 from headscope.analyses.coref.gap import GapAccumulator, GapCounts, gap_segments
 from headscope.analyses.coref.head_words import rule_agreement
 from headscope.analyses.coref.mentions import coreference_questions
 from headscope.analyses.coref.sums import CoreferenceAccumulator
+from headscope.analyses.coref.tables import CoreferenceResult, gap_table
 from headscope.analyses.coref.windows import MentionCounts, MentionWindows
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.model.model_source import TileSource
@@ -22,8 +22,8 @@ from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS, ArcExample
 from headscope.examples.example_tables import example_inputs
 from headscope.prepare.drawn_inputs import SegmentCache
 from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.passes import collect
 from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums
-from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.control_documents import ControlDocuments
 from headscope.visible import count, with_reasons

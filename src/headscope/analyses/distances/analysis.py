@@ -57,8 +57,8 @@ ANALYSIS = Analysis(
                         "each kind of attention where the model has several."
                     ),
                 ),
-                check="pairs:check_matrix",
-                write="pairs:write_matrix",
+                check="tables:check_matrix",
+                write="tables:write_matrix",
             ),
         ),
         tells_run=True,

@@ -16,9 +16,8 @@ from headscope.analyses.distances.clusters import (
     medoid,
     stability,
 )
-from headscope.analyses.distances.pairs import pair_table
 from headscope.analyses.distances.sums import DivergenceAccumulator, DivergenceResult
-from headscope.analyses.distances.tables import MAP_TABLES
+from headscope.analyses.distances.tables import MAP_TABLES, pair_table
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.declarations.analysis_list import of_table
 from headscope.errors import OptionError

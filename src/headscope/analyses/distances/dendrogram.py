@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from headscope.analyses.distances.clusters import Clusters, cluster
-from headscope.analyses.distances.pairs import matrix_of
+from headscope.analyses.distances.tables import matrix_of
 from headscope.attention.head_id import head_label
 from headscope.figures.axes import say_absent
 from headscope.figures.head_points import link_points

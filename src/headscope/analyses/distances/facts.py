@@ -29,9 +29,9 @@ from headscope.analyses.distances.page_rows import (
 )
 from headscope.analyses.distances.page_rows import MOST_HEADS as MOST_HEADS
 from headscope.analyses.distances.page_rows import MOST_IN_TREE as MOST_IN_TREE
-from headscope.analyses.distances.pairs import heads_of_pair, nearest_pairs
 from headscope.analyses.distances.sums import DIVERGENCE_GROUPS as DIVERGENCE_GROUPS
 from headscope.analyses.distances.sums import FEWEST_GROUPS as FEWEST_GROUPS
+from headscope.analyses.distances.tables import heads_of_pair, nearest_pairs
 from headscope.present.cells import Cell, cell_of, number, records
 from headscope.present.claim_rules import leading, turned
 from headscope.present.facts import Fact

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from headscope.analyses.distances.clusters import STABLE
 from headscope.analyses.distances.dendrogram import dendrogram
 from headscope.analyses.distances.head_map import COLORINGS, head_map, map_panel
-from headscope.analyses.distances.pairs import heads_of_pair, matrix_of, nearest_pairs
+from headscope.analyses.distances.tables import heads_of_pair, matrix_of, nearest_pairs
 from headscope.attention.head_id import head_label
 from headscope.present.blocks import Row
 from headscope.present.cells import cell_of, records

@@ -1,19 +1,30 @@
-"""The stage of distributions over rows: a scan of the text, and its tables."""
+"""The stage of distributions over rows: a scan of the text, its deciles, and rows of each decile as examples."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.distribution.examples import ExampleAccumulator, examples_table
+from headscope.analyses.distribution.examples import (
+    BEFORE,
+    NO_KEY,
+    PADDING,
+    STRENGTHS,
+    ExampleAccumulator,
+    ExampleResult,
+)
 from headscope.analyses.distribution.sums import DECILES, BinnedValues, DistributionAccumulator, DistributionResult
-from headscope.analyses.distribution.tables import DISTRIBUTION, MEASURES
+from headscope.analyses.distribution.tables import BINS, DISTRIBUTION, EXAMPLES, MEASURES, NAMES
 from headscope.analyses.measurement import Measurement, StageResult
+from headscope.examples.excerpts import Excerpt, WantedExcerpt
 from headscope.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ratio_interval
+from headscope.statistics.sums.hash_sample import SegmentName
 from headscope.statistics.tables.frames import head_table, interval_arrays
 
 
@@ -87,3 +98,125 @@ def _inside(counts: NDArray[Any], bins: NDArray[np.int64], shares: NDArray[np.fl
     in_bin = np.take_along_axis(counts, bins, axis=-1)
     before = np.take_along_axis(upto, bins, axis=-1) - in_bin
     return np.asarray(np.clip((shares * upto[..., -1:] - before) / np.maximum(in_bin, 1), 0.0, 1.0))
+
+
+SHOWN = 3
+"""Number of rows shown of each decile of a head."""
+
+
+@dataclass(frozen=True)
+class DecileRow:
+    """An example row of a decile of a head's rows.
+
+    Attributes:
+        layer, head, decile, rank: 1-based.
+        strength: index of its measure in `STRENGTHS`.
+        at: index in the result's `rows`.
+    """
+
+    layer: int
+    head: int
+    decile: int
+    rank: int
+    strength: int
+    at: int
+
+
+def decile_rows(examples: ExampleResult, counted: DistributionResult) -> Iterator[DecileRow]:
+    """Yield the rows with the smallest hashes of each decile of a head's rows, by layer, head and decile.
+
+    Each bin keeps its smallest hashes, so these rows are a random sample of the decile. A decile that is narrower than
+    its bins may have no row in the sample; then any row of those bins is taken instead.
+
+    Args:
+        examples: the sample of rows.
+        counted: the distribution over the same text.
+    """
+    layers, heads = counted.least.shape[:2]
+    shares = np.broadcast_to(np.array(DECILES) / 10, (layers, heads, len(DECILES)))
+    by_measure = [counted.values(NAMES.index(name)) for name in STRENGTHS]
+    cuts_of = [values.quantiles(shares) for values in by_measure]
+    bins_of = [values.bins(shares)[0] for values in by_measure]
+    cells = examples.layer * heads + examples.head
+    begins = np.searchsorted(cells, np.arange(layers * heads + 1))
+    for head_index, (begin, end) in enumerate(pairwise(begins.tolist())):
+        if begin == end:
+            continue
+        layer, head = divmod(head_index, heads)
+        strength = int(examples.strength[begin])
+        cuts = cuts_of[strength][layer, head]
+        rows, bins = examples.rows[begin:end], examples.bins[begin:end]
+        edges = np.concatenate([[0], bins_of[strength][layer, head], [BINS - 1]])
+        decile = np.searchsorted(cuts, rows["value"], side="left")
+        for number in range(len(DECILES) + 1):
+            pool = np.flatnonzero(decile == number)
+            if not len(pool):
+                pool = np.flatnonzero((bins >= edges[number]) & (bins <= edges[number + 1]))
+            first = pool[np.argsort(rows["hash"][pool], kind="stable")][:SHOWN]
+            for rank, at in enumerate(first.tolist()):
+                yield DecileRow(layer + 1, head + 1, number + 1, rank + 1, strength, begin + at)
+
+
+def examples_table(run: Run, examples: Sequence[ExampleResult], counted: Sequence[DistributionResult]) -> pd.DataFrame:
+    """Return the examples of every head with the words around them, in the columns of `distribution_examples.parquet`.
+
+    Args:
+        run: run with the tokens' texts.
+        examples: the sample of each kind of attention.
+        counted: the distributions over the same text, kind by kind.
+    """
+    rows = [
+        _row(run, sample, decile_row)
+        for sample, counts in zip(examples, counted, strict=True)
+        for decile_row in decile_rows(sample, counts)
+    ]
+    return EXAMPLES.frame(rows)
+
+
+def _row(run: Run, sample: ExampleResult, decile_row: DecileRow) -> dict[str, Any]:
+    row = sample.rows[decile_row.at]
+    more = {"kind": sample.kind, "measure": STRENGTHS[decile_row.strength], "value": float(row["value"])}
+    return vars(decile_row) | more | excerpt_row(run, row, sample.segments, kind=sample.kind, before=BEFORE)
+
+
+def excerpt_row(run: Run, row: Any, segments: Sequence[SegmentName], *, kind: str, before: int) -> dict[str, Any]:
+    """Return a sampled row with the words around it, in the columns of `statistics.tables.columns.excerpt`.
+
+    Args:
+        run: run with the tokens' texts.
+        row: row with `segment`, `row`, `key` (`NO_KEY` for a learned sink), `key_id`, `weight` and `ids`.
+        segments: the inputs of the sample.
+        kind: kind of attention.
+        before: number of `ids` before the row's token.
+    """
+    document, segment = segments[int(row["segment"])]
+    excerpt = _excerpt_of(row, WantedExcerpt(kind, 1, 1, "", 1, 0.0, document, segment), before=before)
+    words, keys, _ = run.excerpt_words(excerpt)
+    return {
+        "document": document,
+        "segment": segment,
+        "row": int(row["row"]),
+        "key": int(row["key"]) if keys else None,
+        "weight": float(row["weight"]),
+        "start": excerpt.start,
+        "tokens": words,
+        "continues_word": run.joined(excerpt),
+        "key_token": keys[0] if keys else None,
+    }
+
+
+def _excerpt_of(row: Any, wanted: WantedExcerpt, *, before: int) -> Excerpt:
+    ids: NDArray[np.int64] = row["ids"].astype(np.int64)
+    there = np.flatnonzero(ids != PADDING)
+    positions = int(row["row"]) - before + there
+    on_token = int(row["key"]) != NO_KEY
+    columns, keys = (np.array([row[name]] if on_token else [], dtype=np.int64) for name in ("key", "key_id"))
+    return Excerpt(
+        wanted=wanted,
+        rows=positions,
+        columns=columns,
+        queries=ids[there],
+        keys=keys,
+        weights=np.full((len(there), len(keys)), row["weight"], dtype=np.float32),
+        start=int(positions[0]),
+    )

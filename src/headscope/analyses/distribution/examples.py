@@ -1,31 +1,66 @@
-"""Examples of rows of every strength: a sample by hashes, and from it the rows of each decile of a head."""
+"""A sample of rows of every strength by hashes, with their strongest keys and the tokens around them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from headscope.analyses.distribution.row_tokens import NO_KEY, PADDING, excerpt_row, ids_around, strongest_keys
-from headscope.analyses.distribution.sums import DECILES, DistributionResult
-from headscope.analyses.distribution.tables import BINS, EXAMPLES, MEASURES, NAMES, content_rows, non_sink_attention
+from headscope.analyses.distribution.tables import BINS, MEASURES, content_rows, non_sink_attention
 from headscope.attention.host_copy import HostCopy
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
+from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.prepared_run import Run
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.hash_sample import SegmentName
 from headscope.statistics.sums.head_row_sample import HEAD_ROW, HeadRowSample
 from headscope.statistics.sums.kept import Declared
 from headscope.statistics.sums.row_selection import SelectedRows
 
-SHOWN = 3
-"""Number of rows shown of each decile of a head."""
+PADDING, NO_KEY = -1, -1
+"""The id beyond the ends of an input, and the key of a learned sink."""
+_WEIGHTS_AT_ONCE = 1 << 22
+
+
+def ids_around(info: SegmentInfo, item: Tensor, at: Tensor, *, before: int, after: int) -> Tensor:
+    """Return the ids of tokens and of their neighbors, `[token, before + 1 + after]`.
+
+    Args:
+        info: the axis of the tokens.
+        item, at: index in the batch, and position on the axis, `[token]`.
+        before, after: number of neighbors; positions beyond the ends of an input have the id `PADDING`.
+    """
+    around = at[:, None] + torch.arange(-before, after + 1, device=at.device)
+    inside = around.clamp(0, info.ids.shape[1] - 1)
+    there = (around == inside) & info.valid[item[:, None], inside]
+    return torch.where(there, info.ids[item[:, None], inside], PADDING)
+
+
+def strongest_keys(
+    tile: AttentionTile, item: Tensor, head: Tensor, at: Tensor, *, keys: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the largest weight of each row and the position of its key, the leftmost if several; `[row]` both.
+
+    Args:
+        tile: the tile.
+        item, head, at: index in the batch, head, and row of the tile, `[row]`.
+        keys: True for keys that are considered, `[batch, key]` bool.
+    """
+    weights, positions = [], []
+    step = max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])
+    for begin in range(0, len(item), step):
+        chunk = tuple(each[begin : begin + step] for each in (item, head, at))
+        lines = tile.weights[chunk].masked_fill(~keys[chunk[0]], -1.0)
+        strongest = lines.argmax(-1)
+        weights.append(lines.gather(1, strongest[:, None])[:, 0])
+        positions.append(strongest)
+    return torch.cat(weights), torch.cat(positions)
+
+
 MOST_KEPT = 4
 """Number of rows kept of each bin."""
 STRENGTHS = ("output_norm", "non_sink")
@@ -144,78 +179,3 @@ def _strongest(
         return weight, key
     sink = tile.sink[item, head, at].to(weight.dtype)
     return torch.maximum(sink, weight), torch.where(sink > weight, -1, key)
-
-
-@dataclass(frozen=True)
-class DecileRow:
-    """An example row of a decile of a head's rows.
-
-    Attributes:
-        layer, head, decile, rank: 1-based.
-        strength: index of its measure in `STRENGTHS`.
-        at: index in the result's `rows`.
-    """
-
-    layer: int
-    head: int
-    decile: int
-    rank: int
-    strength: int
-    at: int
-
-
-def decile_rows(examples: ExampleResult, counted: DistributionResult) -> Iterator[DecileRow]:
-    """Yield the rows with the smallest hashes of each decile of a head's rows, by layer, head and decile.
-
-    Each bin keeps its smallest hashes, so these rows are a random sample of the decile. A decile that is narrower than
-    its bins may have no row in the sample; then any row of those bins is taken instead.
-
-    Args:
-        examples: the sample of rows.
-        counted: the distribution over the same text.
-    """
-    layers, heads = counted.least.shape[:2]
-    shares = np.broadcast_to(np.array(DECILES) / 10, (layers, heads, len(DECILES)))
-    by_measure = [counted.values(NAMES.index(name)) for name in STRENGTHS]
-    cuts_of = [values.quantiles(shares) for values in by_measure]
-    bins_of = [values.bins(shares)[0] for values in by_measure]
-    cells = examples.layer * heads + examples.head
-    begins = np.searchsorted(cells, np.arange(layers * heads + 1))
-    for head_index, (begin, end) in enumerate(pairwise(begins.tolist())):
-        if begin == end:
-            continue
-        layer, head = divmod(head_index, heads)
-        strength = int(examples.strength[begin])
-        cuts = cuts_of[strength][layer, head]
-        rows, bins = examples.rows[begin:end], examples.bins[begin:end]
-        edges = np.concatenate([[0], bins_of[strength][layer, head], [BINS - 1]])
-        decile = np.searchsorted(cuts, rows["value"], side="left")
-        for number in range(len(DECILES) + 1):
-            pool = np.flatnonzero(decile == number)
-            if not len(pool):
-                pool = np.flatnonzero((bins >= edges[number]) & (bins <= edges[number + 1]))
-            first = pool[np.argsort(rows["hash"][pool], kind="stable")][:SHOWN]
-            for rank, at in enumerate(first.tolist()):
-                yield DecileRow(layer + 1, head + 1, number + 1, rank + 1, strength, begin + at)
-
-
-def examples_table(run: Run, examples: Sequence[ExampleResult], counted: Sequence[DistributionResult]) -> pd.DataFrame:
-    """Return the examples of every head with the words around them, in the columns of `distribution_examples.parquet`.
-
-    Args:
-        run: run with the tokens' texts.
-        examples: the sample of each kind of attention.
-        counted: the distributions over the same text, kind by kind.
-    """
-    rows = [
-        _row(run, sample, decile_row)
-        for sample, counts in zip(examples, counted, strict=True)
-        for decile_row in decile_rows(sample, counts)
-    ]
-    return EXAMPLES.frame(rows)
-
-
-def _row(run: Run, sample: ExampleResult, decile_row: DecileRow) -> dict[str, Any]:
-    row = sample.rows[decile_row.at]
-    more = {"kind": sample.kind, "measure": STRENGTHS[decile_row.strength], "value": float(row["value"])}
-    return vars(decile_row) | more | excerpt_row(run, row, sample.segments, kind=sample.kind, before=BEFORE)

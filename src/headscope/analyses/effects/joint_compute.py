@@ -1,6 +1,8 @@
 """The stage that removes heads together: growing numbers of the first heads of several orders, and random sets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -9,10 +11,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.effects.effects_text import FITS, EffectsText
-from headscope.analyses.effects.joint_orders import DRAWS, SETS, Halves, RemovalPlan, orders_of
-from headscope.analyses.effects.joint_sums import Curves, JointAccumulator, additivity_of, curves_of
-from headscope.analyses.effects.sums import EffectsAccumulator
-from headscope.analyses.effects.tables import AREA, JOINT_AREAS, JOINT_CURVES, JOINT_SUMS, LESS_RANDOM, RANDOM
+from headscope.analyses.effects.joint_sums import (
+    DRAWS,
+    SETS,
+    Curves,
+    JointAccumulator,
+    RemovalPlan,
+    additivity_of,
+    curves_of,
+    order_of,
+)
+from headscope.analyses.effects.sums import ATTRIBUTION, GATE, LOSS, EffectsAccumulator
+from headscope.analyses.effects.tables import AREA, EFFECT, JOINT_AREAS, JOINT_CURVES, JOINT_SUMS, LESS_RANDOM, RANDOM
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.outcome import MEASURES
@@ -20,12 +30,56 @@ from headscope.attention.model.loss_source import LossCounts
 from headscope.encoding.segment import Segment
 from headscope.prepare.loss_model import loss_of
 from headscope.prepare.prepared_run import ModelRun
+from headscope.present.head_columns import head_columns
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ends_of, too_few
 from headscope.statistics.sums.groups import group_of
 
 _HALVES = (0, 1)
 _LABEL = "heads removed together"
+
+
+COLUMNS: Mapping[str, str] = {
+    "output_norm": "norms.output_norm_in_stream",
+    "explained": "explanation.explained",
+    "non_sink": "norms.non_sink",
+}
+"""Measures that do not use the loss, so that no documents need to be held out for them: columns of `study.heads`."""
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The two halves of the documents of a sample, by group.
+
+    Attributes:
+        half: half of each group, 0 or 1.
+        measured: groups whose documents are measured; the other groups are only used to order heads.
+    """
+
+    half: Mapping[int, int]
+    measured: frozenset[int]
+
+    @classmethod
+    def of(cls, groups: Iterable[int], *, most: int) -> "Halves":
+        """Divide documents into halves, and choose whole groups to measure until `most` inputs are reached.
+
+        Args:
+            groups: group of the document of every input.
+            most: number of inputs to measure; at least two groups are measured.
+        """
+        inputs = Counter(groups)
+        in_order = sorted(inputs)
+        before = np.cumsum([0, *(inputs[group] for group in in_order)])
+        measured = [group for rank, group in enumerate(in_order) if rank < 2 or before[rank] < most]
+        return cls({group: rank % 2 for rank, group in enumerate(in_order)}, frozenset(measured))
+
+    def measures(self, group: int, half: int) -> bool:
+        """Return True if the documents of a group are measured in a half."""
+        return group in self.measured and self.half[group] == half
+
+    def orders(self, group: int, half: int) -> bool:
+        """Return True if the documents of a group order the heads that are removed from the documents of a half."""
+        return self.half.get(group) != half
 
 
 class JointEffectsMeasurement(Measurement[ModelRun]):
@@ -105,15 +159,29 @@ class JointEffectsMeasurement(Measurement[ModelRun]):
     @cached_property
     def plans(self) -> list[RemovalPlan]:
         """The heads that are removed from the documents of each half."""
-        return [
-            RemovalPlan.of(
-                self.heads,
-                orders_of(self.earlier, self.heads, self.halves, half=half),
-                half=half,
-                seed=self.run.options.seed,
-            )
-            for half in _HALVES
-        ]
+        seed = self.run.options.seed
+        return [RemovalPlan.of(self.heads, self._orders(half), half=half, seed=seed) for half in _HALVES]
+
+    def _orders(self, half: int) -> dict[str, NDArray[np.int64]]:
+        """Return the orders in which heads are removed from the documents of a half, by name; the effect comes first.
+
+        Effects and their estimates are those of the other half.
+        """
+        effects = EffectsAccumulator.from_state(self.earlier["effects"].state)
+        effects.sums = effects.sums.subset(partial(self.halves.orders, half=half))
+        kinds = effects.compute()
+        values = {
+            order: np.concatenate([each.intervals[measure].value.reshape(-1) for each in kinds])
+            for order, measure in {EFFECT: LOSS, ATTRIBUTION: ATTRIBUTION, GATE: GATE}.items()
+            if all(measure in each.intervals for each in kinds)
+        }
+        tables = {name: table for result in self.earlier.values() for name, table in result.tables.items()}
+        columns = head_columns(tables.get).set_index(["kind", "layer", "head"])
+        rows = [(kind, layer + 1, head + 1) for (kind, layer), head in self.heads]
+        for name, column in COLUMNS.items():
+            if column in columns and columns[column].notna().any():
+                values[name] = columns[column].reindex(rows).to_numpy(dtype=np.float64)
+        return {name: order_of(each) for name, each in values.items()}
 
     def _reads(self, half: int, segment: Segment) -> bool:
         return self.halves.measures(group_of(segment.document), half)

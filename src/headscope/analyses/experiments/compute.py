@@ -1,27 +1,24 @@
-"""The experiments stage: behaviors of every head in each experiment, and of models with random weights."""
+"""The inputs of the experiments, and their stage: behaviors of every head in each, also with random weights."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from heapq import nsmallest
+from random import Random
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import delimiters_of_run
 from headscope.analyses.behaviors.compute import model_tables, norm_notes
 from headscope.analyses.behaviors.sums import NormBehaviorAccumulator
-from headscope.analyses.experiments.inputs import (
-    FEWEST_SEQUENCES,
-    SEQUENCES,
-    needles,
-    ordinary_ids,
-    repeated_tokens,
-    shuffled_words,
-    text_of,
-)
 from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.experiments.tables import EXPERIMENTS, EXPERIMENTS_BEST, EXPERIMENTS_TABLE
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
+from headscope.corpora.document import Document
 from headscope.encoding.encoder import Frame
 from headscope.encoding.segment import Segment
 from headscope.models.loading.load_model import longest_input
@@ -29,6 +26,137 @@ from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.sums.groups import group_of
+
+STRETCH = 64
+FEWEST_SEQUENCES, SEQUENCES = 16, 32
+"""Bounds on the number of sequences, which follows the number of the text's inputs: no experiment should be longer than
+the text."""
+NEEDLE = 16
+NEEDLES = 16
+DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+LONGEST = 512
+"""Tokens of the longest haystack with its needles; the other haystacks have a half and a quarter of this length."""
+_FEWEST = 8  # tokens of the shortest stretch that is repeated
+_UNUSED = re.compile(r"unused|extra_id|reserved|placeholder", re.IGNORECASE)
+
+
+def ordinary_ids(tokenizer: Any) -> NDArray[np.int64]:
+    """Return the ids of a tokenizer's text tokens, ascending: no special, added or reserved tokens."""
+    left_out = {int(token_id) for token_id in tokenizer.all_special_ids}
+    left_out |= {int(token_id) for token_id in tokenizer.get_added_vocab().values()}
+    named = tokenizer.get_vocab().items()
+    ids = {int(number) for token, number in named if not _UNUSED.search(str(token))}
+    return np.array(sorted(ids - left_out), dtype=np.int64)
+
+
+def _segment_with_stretches(
+    frame: Frame, ids: NDArray[np.int64], *, document: str, index: int, **stretches: tuple[int, int]
+) -> Segment:
+    """Make an input of these tokens, and store stretches of them, `(first, stop)`, as positions in the input."""
+    offset = len(frame.before)
+    fields = {name: (first + offset, stop + offset) for name, (first, stop) in stretches.items()}
+    return frame.segment(ids, document=document, index=index, fields=fields)
+
+
+def repeated_tokens(
+    ids: NDArray[np.int64], frame: Frame, *, longest: int, seed: int, number: int = SEQUENCES
+) -> list[Segment]:
+    """Make sequences of random tokens, in which a stretch of 64 is repeated once; each is a document of its own.
+
+    The field `copy` has the position of the second stretch. Stretches are shorter where the model reads fewer tokens;
+    the list is empty where it reads too few, or if `ids` is empty.
+
+    Args:
+        ids: ids to draw from with equal probability.
+        frame: special tokens around the text.
+        longest: largest number of tokens that the model reads.
+        seed: seed of the random draws.
+        number: number of sequences.
+    """
+    stretch = min(STRETCH, (longest - len(frame)) // 2)
+    if stretch < _FEWEST or not len(ids):
+        return []
+    draws = np.random.default_rng([seed, 1])
+    segments = []
+    for index in range(number):
+        stretch_ids = draws.choice(ids, size=stretch)
+        twice = np.concatenate([stretch_ids, stretch_ids])
+        segments.append(
+            _segment_with_stretches(frame, twice, document=f"random {index}", index=0, copy=(stretch, 2 * stretch))
+        )
+    return segments
+
+
+def shuffled_words(document: Document, *, seed: int) -> Document:
+    """Shuffle the words of each line of a document; the order depends on the seed and the document's id."""
+    draws = Random(f"{seed} {document.id}")
+
+    def shuffled(words: Sequence[str]) -> list[str]:
+        return draws.sample(list(words), len(words))
+
+    if document.words is not None:
+        return replace(document, words=tuple(shuffled(document.words)))
+    if document.tokens is not None:  # cut already, with special tokens among them: first and last stay
+        first, *inner, last = document.tokens if len(document.tokens) > 2 else ("", "")
+        return replace(document, tokens=(first, *shuffled(inner), last)) if inner else document
+    return replace(document, lines=tuple(" ".join(shuffled(line.split())) for line in document.lines))
+
+
+def text_of(segments: Sequence[Segment], special: Sequence[int]) -> dict[str, NDArray[np.int64]]:
+    """Return the tokens of each document without special tokens, by the document's id, in the order of the inputs."""
+    by_document: dict[str, list[NDArray[np.int64]]] = {}
+    for segment in segments:
+        by_document.setdefault(segment.document, []).append(segment.ids[~np.isin(segment.ids, special)])
+    return {document: np.concatenate(parts) for document, parts in by_document.items()}
+
+
+def needles(
+    text: Mapping[str, NDArray[np.int64]], frame: Frame, *, longest: int, seed: int, number: int = NEEDLES
+) -> list[Segment]:
+    """Make haystacks with a needle in each, followed by the needle again.
+
+    A needle is a stretch of 16 tokens of a document; the haystack is text of the other documents, with the needle at
+    five depths, each in a haystack of one of three lengths in turn. A needle counts as a part of its document. The
+    fields `needle` and `copy` have the positions of the needle and its copy.
+
+    Args:
+        text: tokens of each document.
+        frame: special tokens around the text; those after it are left out, as the model is writing the copy.
+        longest: largest number of tokens that the model reads.
+        seed: seed of the random draws.
+        number: number of needles, taken from the documents in turn.
+
+    Returns:
+        The inputs; an empty list where the text is too short, or the model reads too few tokens.
+    """
+    draws = np.random.default_rng([seed, 2])
+    long_enough = [document for document, ids in text.items() if len(ids) >= NEEDLE]
+    most = min(longest, LONGEST) - len(frame.before)
+    if not long_enough or most < 4 * NEEDLE:
+        return []
+    order = [long_enough[index] for index in draws.permutation(len(long_enough))]
+    start = Frame(frame.before, ())
+    segments = []
+    for turn in range(number):
+        document = order[turn % len(order)]
+        ids_of_document = text[document]
+        first = int(draws.integers(len(ids_of_document) - NEEDLE + 1))
+        needle = ids_of_document[first : first + NEEDLE]
+        others = [ids for name, ids in text.items() if name != document]
+        hay = np.concatenate(others) if others else np.zeros(0, dtype=np.int64)
+        for index, depth in enumerate(DEPTHS):
+            length = most // (1, 2, 4)[(turn + index) % 3] - 2 * NEEDLE
+            if length < 1 or not len(hay):
+                continue
+            at = int(draws.integers(len(hay)))
+            around = np.resize(np.roll(hay, -at), length)
+            before = round(depth * length)
+            ids = np.concatenate([around[:before], needle, around[before:], needle])
+            number_of_hay = turn * len(DEPTHS) + index
+            places = {"needle": (before, before + NEEDLE), "copy": (length + NEEDLE, length + 2 * NEEDLE)}
+            segments.append(_segment_with_stretches(start, ids, document=document, index=number_of_hay, **places))
+    return segments
+
 
 SHUFFLED_INPUTS = 32
 CONTROL_DOCUMENTS = 12

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.distribution.row_tokens import PADDING
+from headscope.analyses.distribution.examples import PADDING
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.analyses.pca.sums import BEFORE, PcaAccumulator, PcaResult, SampledTokens
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE, SHARE_NAMES, TOKENS

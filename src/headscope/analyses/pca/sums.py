@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.distribution.row_tokens import ids_around
+from headscope.analyses.distribution.examples import ids_around
 from headscope.analyses.pca.directions import Moments, Principal, moment_of, principal_directions
 from headscope.attention.tile import AttentionTile, HeadVectors
 from headscope.encoding.batching import Batch

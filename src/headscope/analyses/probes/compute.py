@@ -14,8 +14,8 @@ from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeT
 from headscope.attention.word_rows import word_states
 from headscope.encoding.batching import length_buckets
 from headscope.prepare.input_sizes import auto_batch_size
-from headscope.prepare.overlap import overlap_facts, overlap_line
 from headscope.prepare.prepared_run import ModelRun
+from headscope.prepare.run_corpora import overlap_facts, overlap_line
 from headscope.scans.progress import Progress, Watcher
 from headscope.scans.scan_declaration import ScanSums
 from headscope.statistics.inference.confidence import too_few

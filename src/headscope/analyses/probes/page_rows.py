@@ -11,7 +11,7 @@ import pandas as pd
 
 from headscope.analyses.probes.parsers.learner import System
 from headscope.analyses.probes.tables import OVER_ATTENTION, SYSTEMS
-from headscope.prepare.overlap import overlap_line
+from headscope.prepare.run_corpora import overlap_line
 from headscope.present.blocks import Row
 from headscope.present.cells import Cell, cell_of, number, records
 from headscope.present.numbers import count_column, interval_columns, percent_column, words_column

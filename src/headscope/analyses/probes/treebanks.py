@@ -24,9 +24,9 @@ from headscope.encoding.sentence_packing import SentencePacker
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.prepare.annotated import AnnotatedCorpus
-from headscope.prepare.overlap import shared_files
 from headscope.prepare.prepared_run import ModelRun
-from headscope.scans.short_memory import collect
+from headscope.prepare.run_corpora import shared_files
+from headscope.scans.passes import collect
 from headscope.storage.sealed import signature_id
 
 USUAL_LENGTH = 32  # tokens in most sentences, used to choose batch sizes

@@ -15,8 +15,8 @@ from headscope.examples.example_tables import TOP_EXAMPLES, example_tokens
 from headscope.examples.excerpts import ExcerptCollector, inputs_to_read
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.prepare.prepared_run import Run
+from headscope.scans.passes import collect
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
-from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import difference_interval, ends_of
 from headscope.statistics.inference.derived import HeadMeans
 from headscope.statistics.roles import roles

@@ -17,8 +17,8 @@ from headscope.errors import InputError
 from headscope.examples.arc_examples import ArcExamples, ArcQuestion, Ask, WantedHead, wanted_heads
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.trees import Trees, TreesCorpus, trees_of
+from headscope.scans.passes import collect
 from headscope.scans.scan_declaration import Scan, ScanSums
-from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.kept import in_single_precision
 from headscope.visible import count

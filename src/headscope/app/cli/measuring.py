@@ -130,7 +130,7 @@ def run_several(
             several models need.
     """
     from headscope.app.api import open_study
-    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.app.cli.printing import ProgressPrinter
 
     out, quiet = values.pop("out"), values.pop("quiet")
     if out is None or any(values[name] is not None for name in command.models):
@@ -179,7 +179,7 @@ def run_command(
         shown: values of the display options.
     """
     from headscope.app.api import open_study
-    from headscope.app.cli.progress_lines import ProgressPrinter, demonstration_note
+    from headscope.app.cli.printing import ProgressPrinter, demonstration_note
 
     with ProgressPrinter(quiet=quiet, options=options) as watch:
         from headscope.prepare.prepared_run import prepare

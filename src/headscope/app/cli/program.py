@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import typer
 
-from headscope.app.cli import convert, explore, preprocess, prune, publish, report, view
+from headscope.app.cli import explore, file_commands, preprocess, report, view
 from headscope.app.cli.measuring import command_of
 from headscope.app.cli.printing import fit_output, say, say_beside
 from headscope.app.cli.program_commands import (
@@ -34,13 +34,13 @@ _OTHERS = (
     ProgramCommand(name="report", heading="Start", function=report.report),
     ProgramCommand(name="view", heading="Start", function=view.command),
     ProgramCommand(name="explore", heading="Start", function=explore.command),
-    ProgramCommand(name="prune", heading="Compare", function=prune.command),
+    ProgramCommand(name="prune", heading="Compare", function=file_commands.prune),
     ProgramCommand(name="merge", heading="Scale", function=report.merge),
     ProgramCommand(name="segments", heading="Scale", function=preprocess.segments),
     ProgramCommand(name="extract", heading="Scale", function=preprocess.extract),
-    ProgramCommand(name="convert", heading="Scale", function=convert.command),
-    ProgramCommand(name="export", heading="Publish", function=publish.export),
-    ProgramCommand(name="atlas", heading="Publish", function=publish.atlas),
+    ProgramCommand(name="convert", heading="Scale", function=file_commands.convert),
+    ProgramCommand(name="export", heading="Publish", function=file_commands.export),
+    ProgramCommand(name="atlas", heading="Publish", function=file_commands.atlas),
 )
 
 

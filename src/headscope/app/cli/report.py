@@ -68,7 +68,7 @@ def report(
     if shard is not None:
         _scan_part(options, shard, out=out, quiet=quiet)
         return
-    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.app.cli.printing import ProgressPrinter
 
     with ProgressPrinter(quiet=quiet, options=options) as watch, cluster as running:
         from headscope.reporting.atlas_files import run_report
@@ -107,7 +107,7 @@ def _cluster(
 
 def _say_cost(options: RunOptions, *, quiet: bool) -> None:
     """Print the expected cost of a run."""
-    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.app.cli.printing import ProgressPrinter
 
     if options.maps is not None:
         raise OptionError("--dry-run times a model; saved maps are read without one: leave one of the two out")
@@ -122,7 +122,7 @@ def _say_cost(options: RunOptions, *, quiet: bool) -> None:
 
 def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool) -> None:
     """Scan one part of a run."""
-    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.app.cli.printing import ProgressPrinter
     from headscope.prepare.prepared_run import prepare_model_run
     from headscope.running.parts import check_options, read_part_number, write_part
     from headscope.visible import count
@@ -154,7 +154,7 @@ def merge(
     Text and model must still be at the same place: the sums are joined, and the model reads only the sentences on which
     heads are shown. Probes are trained here.
     """
-    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.app.cli.printing import ProgressPrinter
     from headscope.running.parts import read_parts
 
     read = read_parts(parts)
