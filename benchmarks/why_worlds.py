@@ -15,7 +15,7 @@ from itertools import permutations
 import numpy as np
 
 import headscope as hs
-from headscope.analyses.why.corpus import PullText
+from headscope.analyses.why.compute import PullText
 from headscope.analyses.why.pulls import KEYS, NON_SINK, sources_of
 from headscope.analyses.why.rows import established, random_shares
 from headscope.analyses.why.sums import PullAccumulator, PullSums

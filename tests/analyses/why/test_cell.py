@@ -9,7 +9,7 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.analyses.why.cell_terminal import bars, position_of, text_sources
+from headscope.analyses.why.cell import bars, position_of, text_sources
 from headscope.app.one_text import read_text
 from headscope.errors import HeadscopeError
 

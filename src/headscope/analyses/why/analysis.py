@@ -41,7 +41,7 @@ ANALYSIS = Analysis(
             "and each source has a share in it. The strongest sources are replaced to see how the attention changes."
         ),
         shown=(_HEADS, _HEAD, _QUERY, _KEY),
-        on_text="cell_terminal:bars",
+        on_text="cell:bars",
         on_text_with="query",
     ),
     score="cell:score_json",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -10,16 +11,44 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
-from headscope.analyses.why.corpus import PullText
-from headscope.analyses.why.patching import Chosen
+from headscope.analyses.why.patching import Chosen, PatchSource
 from headscope.analyses.why.pulls import sources_of
 from headscope.analyses.why.rows import chosen_sources, pull_table, source_table, with_patches
+from headscope.analyses.why.source import PullSource
 from headscope.analyses.why.sums import PatchAccumulator, PatchSums, PullAccumulator
 from headscope.analyses.why.tables import PAIRS, PULLS, SOURCES
 from headscope.encoding.segment import Segment
+from headscope.encoding.shards import ShardedBatches, shards
+from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import too_few
+
+_SHARD_TOKENS = 1 << 12
+
+
+@dataclass(frozen=True)
+class PullText(DrawnInputs):
+    """A part of a run's text, whose scores are decomposed.
+
+    Attributes:
+        chosen: returns the sources that are replaced; None to replace none.
+        most: largest number of sources of a head on one side that are replaced.
+    """
+
+    chosen: Callable[[], Chosen] | None = None
+    most: int = 0
+
+    def source(self) -> PullSource:
+        """Return the stream of tiles over the inputs."""
+        inputs = self.draw()
+        known = self.run.over(inputs, control=self.control)
+        batches = ShardedBatches(shards(inputs, tokens=_SHARD_TOKENS), batch_size=1)
+        model = known.model, known.anatomy, known.vocabulary, batches
+        if self.chosen is None:
+            return PullSource(*model)
+        return PatchSource(*model, chosen=self.chosen, fitting=self.draw, most=self.most)
+
 
 CONTROL_INPUTS = 16
 """Number of inputs that a model with random weights reads."""

@@ -6,8 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.analyses.why.circuit import DrawnBy, Draws, card_facts, circuit, circuit_map
-from headscope.analyses.why.drawings import LEAST_SHARE, Drawing, drawings, source_label
+from headscope.analyses.why.circuit import (
+    LEAST_SHARE,
+    Drawing,
+    DrawnBy,
+    Draws,
+    card_facts,
+    circuit,
+    circuit_map,
+    drawings,
+    source_label,
+)
 from headscope.analyses.why.tables import OTHERS
 from headscope.attention.head_id import HeadId, named_heads
 from headscope.models.anatomy import KindLayout
