@@ -17,8 +17,8 @@ from headscope.analyses.distribution.sums import DistributionAccumulator
 from headscope.attention.host_copy import HostCopy
 from headscope.attention.output_norms import OutputNorms
 from headscope.attention.row_quantities import ROW_STATISTICS, RowQuantity
+from headscope.attention.row_statistics import Visibility
 from headscope.attention.tile import AttentionTile
-from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import KeyClass

@@ -11,9 +11,8 @@ import transformers as tf
 from headscope.analyses.stats.compute import stats_table
 from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.examination import examine
-from headscope.attention.model.learned_sink import attended
 from headscope.attention.model.model_source import ModelSource
-from headscope.attention.model.tap import Tap
+from headscope.attention.model.tap import Tap, attended
 from headscope.attention.model.trial_batch import TrialBatch
 from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.scan import scan

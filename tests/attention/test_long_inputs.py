@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from headscope.attention.visibility import visibility_of
+from headscope.attention.row_statistics import visibility_of
 from headscope.encoding.batching import collate
 from support.inputs import made_up_segments, vocabulary
 
@@ -76,7 +76,7 @@ def test_what_rows_see_is_counted_in_blocks(masked, rows, monkeypatch):
         )
 
     whole = made()
-    monkeypatch.setattr("headscope.attention.visibility._BLOCK", 4 * info.valid.numel())
+    monkeypatch.setattr("headscope.attention.row_statistics._BLOCK", 4 * info.valid.numel())
     assert len(made()._blocks()) > 2
     expected = info.valid[:, None, :].expand(-1, width, -1)
     if masked != "nothing":

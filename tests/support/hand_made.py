@@ -11,8 +11,8 @@ from headscope.analyses.why.pulls import HeadPulls, sources_of
 from headscope.analyses.why.source import PullTile
 from headscope.attention.interventions.outcome import HeadEffects
 from headscope.attention.output_norms import OutputNorms
+from headscope.attention.row_statistics import visibility_of
 from headscope.attention.tile import AttentionTile, HeadVectors
-from headscope.attention.visibility import visibility_of
 from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout

@@ -10,8 +10,8 @@ from headscope.attention.host_copy import HostCopy
 from headscope.attention.model.model_source import TileSource
 from headscope.attention.model.segment_source import SegmentSource
 from headscope.attention.row_checks import FiniteChecks
+from headscope.attention.row_statistics import Visibility
 from headscope.attention.tile import AttentionTile, join_rows
-from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout

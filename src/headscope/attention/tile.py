@@ -10,8 +10,7 @@ from torch import Tensor
 from headscope.attention.interventions.outcome import HeadEffects
 from headscope.attention.model.tap import AttentionCall
 from headscope.attention.output_norms import OutputNorms, join_output_norms, joined, norm_row_statistics
-from headscope.attention.row_statistics import row_statistics
-from headscope.attention.visibility import Visibility
+from headscope.attention.row_statistics import Visibility, row_statistics
 from headscope.encoding.segment import SegmentInfo
 
 

@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.attention.head_id import HeadId, head_label
-from headscope.attention.model.learned_sink import sink_weight
 from headscope.attention.model.model_pass import TILE_LIMIT, TileConsumer
+from headscope.attention.model.tap import sink_weight
 from headscope.attention.row_checks import wrong_row
+from headscope.attention.row_statistics import Visibility
 from headscope.attention.tile import AttentionTile
-from headscope.attention.visibility import Visibility
 from headscope.encoding.segment import SegmentInfo
 from headscope.errors import InputError
 from headscope.maps.index import MapEntry, MapsIndex, default_mask

@@ -27,11 +27,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.model.score_parts import NeuronLayer
 from headscope.errors import AttentionError
 from headscope.views.quantize import filled, largest_error, write_weights
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
-from headscope.views.snapshot.kept_layers import WrittenNorms
+from headscope.views.snapshot.kept_layers import NeuronLayer, WrittenNorms
 from headscope.visible import titled
 
 SCHEMA = "headscope.attention"

@@ -9,8 +9,7 @@ from torch import nn
 
 from headscope.attention.head_id import HeadId
 from headscope.attention.interventions.intervention import halves_of
-from headscope.attention.interventions.replacement import Mean, Sink, Uniform
-from headscope.attention.interventions.resampled import Resample, _draw
+from headscope.attention.interventions.replacement import Mean, Resample, Sink, Uniform, _draw
 from headscope.attention.model.tap import Tap, output_of
 from headscope.attention.scan import scan
 from headscope.encoding.batching import collate

@@ -12,8 +12,7 @@ from headscope.analyses.importance.sums import ImportanceAccumulator
 from headscope.attention.interventions.block_plan import without_graph
 from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.interventions.intervention import halves_of
-from headscope.attention.interventions.replacement import Mean, Uniform
-from headscope.attention.interventions.resampled import Resample
+from headscope.attention.interventions.replacement import Mean, Resample, Uniform
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.scan import scan

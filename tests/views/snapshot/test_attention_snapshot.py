@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from headscope.attention.model.score_parts import NeuronLayer
 from headscope.errors import AttentionError, InputError
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
+from headscope.views.snapshot.kept_layers import NeuronLayer
 from support.views import hand_made, hand_made_view, neuron_layer, rows
 
 THREE = Axis(tokens=("a", "b", "c"))

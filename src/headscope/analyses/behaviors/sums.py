@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
 from headscope.analyses.behaviors.key_sums import KeySets, UniformBaseline, key_sums
+from headscope.attention.row_statistics import Visibility
 from headscope.attention.tile import AttentionTile
-from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import sent
 from headscope.models.anatomy import KindLayout

@@ -11,8 +11,7 @@ from headscope.attention.interventions.direct_effect import LogitPath
 from headscope.attention.interventions.effect_source import EffectSource, Scope
 from headscope.attention.interventions.intervention import Fit, Heads
 from headscope.attention.interventions.outcome import MEASURES, HeadEffects
-from headscope.attention.interventions.replacement import Mean, Sink, Uniform, Zero
-from headscope.attention.interventions.resampled import Resample
+from headscope.attention.interventions.replacement import Mean, Resample, Sink, Uniform, Zero
 from headscope.attention.model.loss_source import LossCounts
 from headscope.encoding import shards
 from headscope.encoding.batching import length_buckets

@@ -26,7 +26,7 @@ from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.attention.interventions.changed_pass import LayerRows
 from headscope.attention.interventions.intervention import WeightIntervention
-from headscope.attention.model.learned_sink import EagerOutput
+from headscope.attention.model.tap import EagerOutput
 from headscope.encoding.loss_questions import Ask
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.models.anatomy import KindLayout

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.sums import NormBehaviorAccumulator
+from headscope.attention.row_statistics import Visibility
 from headscope.attention.tile import AttentionTile
-from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo, sent
 

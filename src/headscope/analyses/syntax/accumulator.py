@@ -14,8 +14,8 @@ from headscope.analyses.syntax.attending import ArcRuns, Attending, special_atte
 from headscope.analyses.syntax.gold_arcs import NOOP_CLASSES, OFFSETS, ArcTable, DependencyOptions, DependencySums
 from headscope.analyses.syntax.head_answers import Answers, BatchArcs, judge, reachable, read_answers
 from headscope.attention.host_copy import HostCopy, OnHost
+from headscope.attention.row_statistics import Visibility
 from headscope.attention.tile import AttentionTile
-from headscope.attention.visibility import Visibility
 from headscope.attention.word_attention import axis_of, between_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment

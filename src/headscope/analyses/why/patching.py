@@ -25,9 +25,8 @@ from headscope.analyses.why.parts import (
 from headscope.analyses.why.pulls import KEYS, NON_SINK, by_head, tilts
 from headscope.analyses.why.source import PullSource, named_fields
 from headscope.attention.interventions.intervention import NoTiles, halves_of
-from headscope.attention.model.learned_sink import sink_logits
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
-from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
+from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of, sink_logits
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass

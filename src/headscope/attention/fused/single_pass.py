@@ -17,8 +17,7 @@ from torch import Tensor
 from headscope.attention.fused.block_products import BlockScores, FusedLayer, FusedResult, WidenedParts, emptied, store
 from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, BlockSize, Reach, cut_in_blocks, reach_of
 from headscope.attention.fused.statistics_pass import StatisticsPass
-from headscope.attention.model.learned_sink import known_sink
-from headscope.attention.model.tap import AttentionCall
+from headscope.attention.model.tap import AttentionCall, known_sink
 from headscope.encoding.segment import SegmentInfo
 
 

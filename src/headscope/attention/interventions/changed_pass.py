@@ -10,11 +10,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headscope.attention.interventions.block_plan import BlockPlan, BlockReplay, Layer
-from headscope.attention.model.learned_sink import EagerOutput, attended
 from headscope.attention.model.model_pass import ModelPass
 from headscope.attention.model.projections import Projections
-from headscope.attention.model.tap import AttentionCall, Tap, values_by_head
-from headscope.attention.visibility import Visibility
+from headscope.attention.model.tap import AttentionCall, EagerOutput, Tap, attended, values_by_head
+from headscope.attention.row_statistics import Visibility
 from headscope.encoding.segment import SegmentInfo
 from headscope.errors import ModelError
 from headscope.models.temporary_changes import hooked

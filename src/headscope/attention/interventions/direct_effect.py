@@ -11,10 +11,10 @@ from torch.utils.hooks import RemovableHandle
 
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.changed_pass import Changes, LayerRows
-from headscope.attention.model.learned_sink import EagerOutput
 from headscope.attention.model.output_path import Projection
 from headscope.attention.model.ov_circuit import ov_copying
 from headscope.attention.model.projections import Projections
+from headscope.attention.model.tap import EagerOutput
 from headscope.attention.model.unembedding import Unembedding, find_unembedding
 from headscope.encoding.loss_questions import NO_TARGET
 from headscope.encoding.vocabulary import KeyClass, Vocabulary

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.changed_pass import ChangedPasses, Changes, LayerRows
-from headscope.attention.model.learned_sink import EagerOutput
 from headscope.attention.model.loss_source import lists_together, question_batch
+from headscope.attention.model.tap import EagerOutput
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.loss_questions import NO_TARGET, Ask, Question

@@ -11,10 +11,9 @@ from collections.abc import Callable, Set
 import torch
 from torch import Tensor
 
-from headscope.attention.model.learned_sink import attended
 from headscope.attention.model.loss_source import LossSource, question_batch
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
-from headscope.attention.model.tap import AttentionCall, output_of, values_by_head
+from headscope.attention.model.tap import AttentionCall, attended, output_of, values_by_head
 from headscope.encoding.loss_questions import NO_TARGET, Question
 from headscope.errors import ModelError
 from headscope.models.anatomy import CallSite

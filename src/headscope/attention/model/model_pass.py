@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from headscope.attention.fused.blocks import Reach, reach_of
 from headscope.attention.model.tap import AttentionCall, Tap
+from headscope.attention.row_statistics import Visibility, visibility_of
 from headscope.attention.tile import AttentionTile
-from headscope.attention.visibility import Visibility, visibility_of
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo, sent
 from headscope.encoding.vocabulary import Vocabulary

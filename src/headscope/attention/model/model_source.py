@@ -11,15 +11,13 @@ from torch import Tensor
 
 from headscope.attention.fused.block_products import FusedResult
 from headscope.attention.fused.single_pass import fused_attention, why_not_fusible
-from headscope.attention.model.learned_sink import attended, sink_logits, sink_weight
 from headscope.attention.model.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.model.output_path import Projection
 from headscope.attention.model.projections import find_projections
 from headscope.attention.model.segment_source import SegmentSource
-from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
-from headscope.attention.output_norms import key_norms
+from headscope.attention.model.tap import AttentionCall, attended, bias_of, scaling_of, sink_logits, sink_weight
+from headscope.attention.output_norms import Writing, key_norms
 from headscope.attention.tile import vectors_of
-from headscope.attention.writing import Writing
 from headscope.encoding.batching import ahead, of_one_length
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import CallSite, KindLayout

@@ -9,8 +9,16 @@ from torch import Tensor
 from headscope.attention.fused.block_products import FusedResult
 from headscope.attention.fused.blocks import BlockSize
 from headscope.attention.fused.single_pass import fused_attention, why_not_fusible
-from headscope.attention.model.learned_sink import EagerOutput, attended, sink_logits, sink_of
-from headscope.attention.model.tap import AttentionCall, Tap, bias_of, scaling_of
+from headscope.attention.model.tap import (
+    AttentionCall,
+    EagerOutput,
+    Tap,
+    attended,
+    bias_of,
+    scaling_of,
+    sink_logits,
+    sink_of,
+)
 from headscope.attention.model.trial_batch import DECODER_LENGTHS, LENGTHS, TrialBatch, compresses, in_a_line
 from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import CallSite

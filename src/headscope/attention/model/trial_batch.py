@@ -10,8 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.attention.model.learned_sink import sink_of
-from headscope.attention.model.tap import AttentionCall, Tap
+from headscope.attention.model.tap import AttentionCall, Tap, sink_of
 from headscope.encoding.batching import collate
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.attention.head_id import KINDS, head_label
-from headscope.attention.model.score_parts import NeuronLayer
 from headscope.attention.row_checks import wrong_row
 from headscope.errors import AttentionError, InputError
-from headscope.views.snapshot.kept_layers import WrittenNorms
+from headscope.views.snapshot.kept_layers import NeuronLayer, WrittenNorms
 
 SINK = "[sink]"
 """Label of a learned sink among the tokens."""

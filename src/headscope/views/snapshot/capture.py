@@ -12,10 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from headscope.attention.model.examination import examine
-from headscope.attention.model.learned_sink import attended, sink_weight
 from headscope.attention.model.projections import Projections, find_projections
-from headscope.attention.model.tap import AttentionCall, Tap
-from headscope.attention.writing import Writing
+from headscope.attention.model.tap import AttentionCall, Tap, attended, sink_weight
+from headscope.attention.output_norms import Writing
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.tokenizer.pieces import target_note, target_tokenizer
 from headscope.errors import InputError, OptionError
