@@ -4,7 +4,7 @@ import pytest
 
 import headscope as hs
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.text import fasta
+from headscope.corpora.text import plain
 from headscope.errors import InputError
 from support.slow_tokenizers import esm
 
@@ -41,7 +41,7 @@ def test_what_is_no_fasta_is_refused_in_words(tmp_path, monkeypatch):
     assert said(tmp_path, ">x\n>y\n\n") == (
         " has no sequence: expected FASTA: a header line that begins with >, then the sequence on one line or several"
     )
-    monkeypatch.setattr(fasta, "MAX_DOCUMENT", 7)
+    monkeypatch.setattr(plain, "MAX_DOCUMENT", 7)
     assert said(tmp_path, ">x\nLAGV\n>y\nLAGV\nSERT\n") == (
         ", line 3: a record of more than 64 million characters begins here; cut it in parts"
     )

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.corpora.text import json_stream as jsonstream
-from headscope.corpora.text.json_stream import line_values, list_values
+from headscope.corpora.text import features
+from headscope.corpora.text.features import line_values, list_values
 from headscope.errors import InputError
 
 strings = st.text(max_size=12)
@@ -176,7 +176,7 @@ def test_nesting_without_end(deep):
 
 
 def test_an_entry_that_is_never_closed_does_not_pull_in_the_file(monkeypatch):
-    monkeypatch.setattr(jsonstream, "MAX_ENTRY", 10_000)
+    monkeypatch.setattr(features, "MAX_ENTRY", 10_000)
     drawn = 0
 
     def pieces():
@@ -201,7 +201,7 @@ def test_a_long_entry_is_decoded_a_few_times_only(monkeypatch):
             tries.append(at)
             return super().raw_decode(text, at)
 
-    monkeypatch.setattr(jsonstream, "_DECODER", Counting())
+    monkeypatch.setattr(features, "_DECODER", Counting())
     assert list(list_values(in_pieces(json.dumps([entry]), 100), name="x")) == [entry]
     assert len(tries) < 16  # 1,600 pieces
 

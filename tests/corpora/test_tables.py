@@ -4,9 +4,9 @@ import gzip
 
 import pytest
 
+from headscope.corpora.files import KINDS
 from headscope.corpora.formats import TABLES, table_format
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.refused import KINDS
 from headscope.errors import InputError
 
 SENTENCES = ["The cat sat.", "It slept."]

@@ -21,7 +21,7 @@ TEXT: Mapping[str, str] = {
     ".txt": "text.plain:FORMAT",
     ".json": "text.features:LIST",
     ".jsonl": "text.features:LINES",
-    **dict.fromkeys((".fasta", ".fa", ".faa", ".fna"), "text.fasta:FORMAT"),
+    **dict.fromkeys((".fasta", ".fa", ".faa", ".fna"), "text.plain:FASTA"),
 }
 # One of their columns holds the text.
 TABLES: Mapping[str, str] = {".csv": "text.table:CSV", ".tsv": "text.table:TSV", ".parquet": "text.table:PARQUET"}

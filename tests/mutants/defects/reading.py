@@ -38,7 +38,7 @@ READING = [
         "corpora/test_tables.py::test_each_row_of_a_column_is_a_document"),
     defect("corpora/text/table.py", "if columns.count(column) != 1:", "if columns.count(column) < 1:",
         "corpora/test_tables.py::test_a_broken_table_is_refused"),
-    defect("corpora/text/fasta.py", 'elif text and not text.startswith(";"):', "elif text:",
+    defect("corpora/text/plain.py", 'elif text and not text.startswith(";"):', "elif text:",
         "corpora/test_fasta.py::test_each_record_is_a_document_of_its_own"),
     defect("corpora/mentions/gap_rows.py", "if first <= begin < last]", "if first < begin < last]",
         "corpora/test_gap_rows.py::test_a_row_in_words"),

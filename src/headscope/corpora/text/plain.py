@@ -1,4 +1,4 @@
-"""Plain text: one sentence or one paragraph per line, a blank line between documents."""
+"""Plain text: one sentence or one paragraph per line, a blank line between documents. FASTA: sequences of proteins."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -7,6 +7,7 @@ from headscope.corpora.document import Document
 from headscope.corpora.files import EXPECTED_TEXT, split_lines
 from headscope.corpora.formats import TextFormat
 from headscope.errors import InputError
+from headscope.visible import printable, shorten
 
 NumberedTexts = Iterable[tuple[int, str, Mapping[str, Any]]]
 """The number of each line or row, its text, and the fields of its document."""
@@ -95,4 +96,51 @@ def _by_line(pieces: Iterable[str], /, *, name: str) -> Iterator[Document]:
 
 FORMAT = TextFormat(
     expected=EXPECTED_TEXT, documents=_documents, example="The cat sat.\n\nIt slept.\n", by_line=_by_line
+)
+
+
+EXPECTED_FASTA = "FASTA: a header line that begins with >, then the sequence on one line or several"
+
+
+def fasta_documents(pieces: Iterable[str], /, *, name: str) -> Iterator[Document]:
+    """Yield each record as a document of one line, a whole input; its header is the field `header`.
+
+    The lines of a sequence are joined without spaces. Records without a sequence are left out, and so are lines that
+    begin with `;`.
+
+    Raises:
+        InputError: a sequence has no header, a record has more than 64 million characters, or there is no sequence.
+    """
+    nothing = f"{name} has no sequence: expected {EXPECTED_FASTA}"
+    yield from whole_documents(_records(pieces, name), origin=f"{name}, line", nothing=nothing)
+
+
+def _records(pieces: Iterable[str], name: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield the number of each header line, the sequence after it, and the header."""
+    header, first, size = "", 0, 0
+    lines: list[str] = []
+    for number, line in enumerate(split_lines(pieces, name=name), 1):
+        text = line.strip()
+        if text.startswith(">"):
+            if first:
+                yield first, "".join(lines), {"header": header}
+            header, first, size, lines = text[1:].strip(), number, 0, []
+        elif text and not text.startswith(";"):
+            if not first:
+                raise InputError(
+                    f"{name}, line {number}: expected a header line, which begins with >, found "
+                    f"{shorten(printable(text), 40)!r}; put one before each sequence, or name a file of text FILE.txt"
+                )
+            lines.append(text)
+            size += len(text)
+            if size > MAX_DOCUMENT:
+                raise InputError(
+                    f"{name}, line {first}: a record of more than 64 million characters begins here; cut it in parts"
+                )
+    if first:
+        yield first, "".join(lines), {"header": header}
+
+
+FASTA = TextFormat(
+    expected=EXPECTED_FASTA, documents=fasta_documents, example=">first\nThe cat s\nat.\n>second\nIt slept.\n"
 )
