@@ -21,8 +21,7 @@ from headscope.attention.scan import scan
 from headscope.attention.word_attention import word_level
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError, OutputError
-from headscope.maps.growing_folder import MapsFolder
-from headscope.maps.index import MapEntry, MapsIndex, Tokens
+from headscope.maps.index import MapEntry, MapsFolder, MapsIndex, Tokens
 from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.writer import MapsWriter
@@ -359,7 +358,7 @@ def test_an_error_leaves_nothing_and_the_old_maps_stay(tmp_path):
 SCRIPT = """
 import sys, time, numpy as np
 from headscope.models.anatomy import KindLayout
-from headscope.maps.growing_folder import MapsFolder
+from headscope.maps.index import MapsFolder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
 layout = (KindLayout("encoder", 1, 1),)
 index = MapsIndex(model={}, special={}, layout=layout, store="float16", word_level=None, signature={})

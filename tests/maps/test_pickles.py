@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.maps.growing_folder import MapsFolder
-from headscope.maps.index import MapEntry, MapsIndex, Tokens
+from headscope.maps.index import MapEntry, MapsFolder, MapsIndex, Tokens
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickle_conversion import maps_to_pickle, pickle_to_maps
 from headscope.maps.pickles import read_original_pickle, write_original_pickle

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm, t
 
-from headscope.statistics.inference.confidence import ratio_interval
+from headscope.statistics.inference.confidence import _reaches, positive_ends, ratio_interval, share_ends
 from headscope.statistics.inference.estimate import Estimate, difference, mean_of_ratios, ratio
-from headscope.statistics.inference.interval_ends import _reaches, positive_ends, share_ends
 
 Z = norm.ppf(0.975)
 

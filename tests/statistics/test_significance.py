@@ -5,9 +5,8 @@ import pytest
 from scipy.stats import kstest, ttest_1samp
 from scipy.stats import t as student_t
 
-from headscope.statistics.inference.confidence import difference_interval, doubted, ratio_interval
+from headscope.statistics.inference.confidence import UNSEEN_TAIL, difference_interval, doubted, ratio_interval
 from headscope.statistics.inference.estimate import difference, ratio
-from headscope.statistics.inference.interval_ends import UNSEEN_TAIL
 from headscope.statistics.inference.significance import (
     against_every,
     false_discovery,

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from headscope.maps.growing_folder import MapsFolder
-from headscope.maps.index import MapEntry, MapsIndex, Tokens
+from headscope.maps.index import MapEntry, MapsFolder, MapsIndex, Tokens
 from headscope.models.anatomy import KindLayout
 
 SHARD = "maps-00001.safetensors"

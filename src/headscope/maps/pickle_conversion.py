@@ -14,8 +14,7 @@ from headscope.encoding.segment import NO_WORD
 from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 from headscope.encoding.vocabulary import KeyClass, punctuation_class
 from headscope.errors import InputError, OptionError
-from headscope.maps.growing_folder import MapsFolder
-from headscope.maps.index import MapEntry, MapsIndex, Tokens
+from headscope.maps.index import MapEntry, MapsFolder, MapsIndex, Tokens
 from headscope.maps.map_shards import rows_of
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickles import read_original_pickle, write_original_pickle

@@ -14,8 +14,7 @@ from headscope.attention.tile import AttentionTile
 from headscope.attention.word_attention import axis_of, word_level
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment, SegmentInfo
-from headscope.maps.growing_folder import SHARD_BYTES, MapsFolder
-from headscope.maps.index import MapEntry, MapsIndex, Tokens
+from headscope.maps.index import SHARD_BYTES, MapEntry, MapsFolder, MapsIndex, Tokens
 
 _TORCH_DTYPES = {"float16": torch.float16, "float32": torch.float32}
 

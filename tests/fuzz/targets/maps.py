@@ -11,8 +11,7 @@ from fuzz.target import Check, Target
 from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.scan import scan
 from headscope.declarations.run_options import RunOptions
-from headscope.maps.growing_folder import MapsFolder
-from headscope.maps.index import MapEntry, MapsIndex, Tokens
+from headscope.maps.index import MapEntry, MapsFolder, MapsIndex, Tokens
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickle_conversion import maps_to_pickle
 from headscope.models.anatomy import KindLayout

@@ -17,10 +17,10 @@ from headscope.statistics.inference.confidence import (
     doubted,
     interval_of,
     mapped,
+    quantile_of,
     ratio_interval,
 )
 from headscope.statistics.inference.estimate import Estimate, difference, ratio
-from headscope.statistics.inference.interval_ends import quantile_of
 from headscope.statistics.sums.groups import with_layer_means
 
 _DISTANCE = 1.5

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, doubted
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, assumed_skew, doubted
 from headscope.statistics.inference.estimate import Estimate, ratio
-from headscope.statistics.inference.interval_ends import assumed_skew
 
 ORDERS = 20
 SIGNIFICANT = 0.05
