@@ -3,7 +3,7 @@
 import pytest
 
 from headscope.errors import did_you_mean, nearest
-from headscope.views.view_catalog import view_names
+from headscope.views.bundle import view_names
 
 COMMANDS = ("stats", "syntax", "norms", "behaviors", "experiments", "distances", "distribution")
 

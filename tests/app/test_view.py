@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from headscope.views.view_catalog import view_names
+from headscope.views.bundle import view_names
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.views import read_maps, read_neuron
 

@@ -3,8 +3,8 @@
 import pytest
 
 import headscope as hs
+from headscope.corpora import plain
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.text import plain
 from headscope.errors import InputError
 from support.slow_tokenizers import esm
 

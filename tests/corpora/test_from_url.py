@@ -10,9 +10,9 @@ import fsspec
 import pytest
 
 from headscope.corpora.by_name import resolve
-from headscope.corpora.from_url import SCHEMES, copied, is_address
 from headscope.corpora.given import given_text
 from headscope.corpora.reading import read_corpus
+from headscope.corpora.remote import SCHEMES, copied, is_address
 from headscope.errors import InputError
 from headscope.installing import how_to_install
 from headscope.prepare.annotated import AnnotatedCorpus

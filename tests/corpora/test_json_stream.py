@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.corpora.text import features
-from headscope.corpora.text.features import line_values, list_values
+from headscope.corpora import features
+from headscope.corpora.features import line_values, list_values
 from headscope.errors import InputError
 
 strings = st.text(max_size=12)

@@ -13,8 +13,8 @@ from huggingface_hub import constants, file_download
 
 from headscope.corpora import hub_parquet as parquet_corpora
 from headscope.corpora.by_name import fetch, is_remote, resolve
-from headscope.corpora.hub_names import trouble_of
 from headscope.corpora.reading import read_corpus
+from headscope.corpora.remote import trouble_of
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError
 from support.hub_server import COMMIT, HubServer

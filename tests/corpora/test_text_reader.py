@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headscope.corpora import plain as text
 from headscope.corpora.document import document_id
+from headscope.corpora.plain import text_documents
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.text import plain as text
-from headscope.corpora.text.plain import text_documents
 from headscope.errors import InputError
 
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff")

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.probes.word_vectors import read_vectors
-from headscope.corpora.hub_names import parse
 from headscope.corpora.hub_parquet import parquet_to_conllu, parquet_to_text
 from headscope.corpora.reading import read_corpus
+from headscope.corpora.remote import parse
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.maps.unpickling import read_plain_pickle
 from headscope.views.snapshot.given_arrays import raw_view

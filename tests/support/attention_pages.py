@@ -3,7 +3,7 @@
 import pytest
 
 from headscope.views.attention_page import attention_page
-from headscope.views.view_catalog import view_names
+from headscope.views.bundle import view_names
 from support import made_maps
 from support.views import three_kinds_view
 

@@ -11,8 +11,8 @@ import pytest
 
 import headscope as hs
 from headscope.views import bundle
-from headscope.views import view_catalog as catalog
-from headscope.views.view_catalog import View, needs_neuron, offered, view_names, views
+from headscope.views import bundle as catalog
+from headscope.views.bundle import View, needs_neuron, offered, view_names, views
 from support.attention_pages import ink, settled
 
 NODE = shutil.which("node")

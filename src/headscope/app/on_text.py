@@ -17,8 +17,8 @@ from headscope.attention.scan import ScanCounts
 from headscope.attention.word_attention import word_level
 from headscope.corpora.document import Document, distinct
 from headscope.corpora.files import text_lines
+from headscope.corpora.plain import text_documents
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.text.plain import text_documents
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import LOADING
 from headscope.encoding.line_packing import Packer
@@ -33,9 +33,9 @@ from headscope.present.values import LabeledArray
 from headscope.scans.passes import scan_in_place
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.views.attention_page import HEIGHT, StaticPage, attention_page
+from headscope.views.bundle import needs_neuron
 from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot
 from headscope.views.state import figure_call, opening
-from headscope.views.view_catalog import needs_neuron
 from headscope.visible import count, titled
 
 if TYPE_CHECKING:

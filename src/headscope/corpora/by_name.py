@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from headscope.corpora.from_url import copied, is_address
-from headscope.corpora.hub_names import FORM, LOOK, HubPlace, parse, trouble_of
+from headscope.corpora.remote import FORM, LOOK, HubPlace, copied, is_address, parse, trouble_of
 from headscope.errors import InputError
 
 # Part of the files' names: raise it when the conversion of a Parquet file changes.
@@ -47,7 +46,7 @@ def fetch(name: str, *, cache_dir: Path | None = None) -> Path:
     it cannot be reached, the earlier download is used.
 
     Args:
-        name: name that `is_remote` accepts; the development split if it names none, the commit in `hub_names.py` if it
+        name: name that `is_remote` accepts; the development split if it names none, the commit in `remote.py` if it
             names no revision.
         cache_dir: folder for the hub's files and the converted ones; the hub's own cache (`HF_HOME`) when None.
 

@@ -18,13 +18,13 @@ from headscope.installing import load
 _PACKAGE = "headscope.corpora"
 # Files with another ending are plain text.
 TEXT: Mapping[str, str] = {
-    ".txt": "text.plain:FORMAT",
-    ".json": "text.features:LIST",
-    ".jsonl": "text.features:LINES",
-    **dict.fromkeys((".fasta", ".fa", ".faa", ".fna"), "text.plain:FASTA"),
+    ".txt": "plain:FORMAT",
+    ".json": "features:LIST",
+    ".jsonl": "features:LINES",
+    **dict.fromkeys((".fasta", ".fa", ".faa", ".fna"), "plain:FASTA"),
 }
 # One of their columns holds the text.
-TABLES: Mapping[str, str] = {".csv": "text.table:CSV", ".tsv": "text.table:TSV", ".parquet": "text.table:PARQUET"}
+TABLES: Mapping[str, str] = {".csv": "table:CSV", ".tsv": "table:TSV", ".parquet": "table:PARQUET"}
 # Files with another ending have lines of a word and its head; a pipe without an ending is CoNLL-U.
 TREES: Mapping[str, str] = {
     ".conllu": "trees.conllu:FORMAT",

@@ -15,7 +15,7 @@ from headscope.corpora.by_name import is_remote
 from headscope.corpora.document import Document, check_label, distinct
 from headscope.corpora.files import text_lines
 from headscope.corpora.formats import TEXT
-from headscope.corpora.text.plain import text_documents, whole_documents
+from headscope.corpora.plain import text_documents, whole_documents
 from headscope.errors import InputError, OptionError
 from headscope.storage.places import exists
 

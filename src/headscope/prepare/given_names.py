@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from headscope.corpora.by_name import is_remote
-from headscope.corpora.from_url import is_address
 from headscope.corpora.reading import read_corpus
+from headscope.corpora.remote import is_address
 from headscope.corpora.trees.treebank import coreference_files, read_coreference, read_treebank
 from headscope.declarations.run_options import RunOptions
 from headscope.declarations.user_functions import check_vectors

@@ -6,8 +6,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from headscope.corpora.hub_names import FORM
 from headscope.corpora.opening import is_pipe
+from headscope.corpora.remote import FORM
 from headscope.declarations.analysis import Stage
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OutputError

@@ -8,10 +8,10 @@ from pathlib import Path
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
 from headscope.views.attention_page import attention_page
+from headscope.views.bundle import view_names
 from headscope.views.markup import el, json_script, json_text, text
 from headscope.views.snapshot.given_arrays import raw_view
 from headscope.views.state import figure_call, opening
-from headscope.views.view_catalog import view_names
 from headscope.visible import titled, visible
 from support.hostile import printable
 from support.made_maps import HOSTILE, sentence_pair

@@ -9,9 +9,9 @@ import pandas as pd
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
 from headscope.analyses.probes.word_vectors import read_vectors
-from headscope.corpora.hub_names import parse
 from headscope.corpora.hub_parquet import parquet_to_conllu, parquet_to_text
 from headscope.corpora.reading import read_corpus
+from headscope.corpora.remote import parse
 from headscope.corpora.trees.treebank import read_treebank
 from support.demo_treebank import demo_documents
 

@@ -20,7 +20,7 @@ from headscope.declarations.option import Option, choose, switch
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError, nearest
 from headscope.storage.files import check_file_place
-from headscope.views.view_catalog import needs_neuron, view_names
+from headscope.views.bundle import needs_neuron, view_names
 from headscope.visible import shorten
 
 _LONGEST_NAME = 4096

@@ -8,9 +8,9 @@ from typing import Any
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.corpora.document import Document
+from headscope.corpora.features import feature_documents
 from headscope.corpora.files import split_lines
 from headscope.corpora.formats import TreeFormat
-from headscope.corpora.text.features import feature_documents
 from headscope.corpora.trees.tree import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
 from headscope.errors import InputError
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from headscope.corpora.hub_names import Trouble, trouble_of
+from headscope.corpora.remote import Trouble, trouble_of
 from headscope.errors import ModelError
 from headscope.installing import EMBEDDED, EMBEDDED_MODELS, embedded_package, how_to_install, how_to_install_companion
 from headscope.models.folder.check import check_folder

@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import nn
 
-from headscope.corpora.hub_names import trouble_of
+from headscope.corpora.remote import trouble_of
 from headscope.errors import ModelError
 from headscope.installing import how_to_install_packages
 from headscope.models.folder.own_code import nothing_fetched, own_code

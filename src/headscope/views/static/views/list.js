@@ -16,7 +16,7 @@
 //           `element` is a section with the label in its name, in which something takes the tab key; it draws on a
 //           canvas, or has an element with `data-place` for each token. `scene` is what is saved as a picture
 //
-// Strings stand on lines of their own: Python reads them too (views/view_catalog.py).
+// Strings stand on lines of their own: Python reads them too (views/bundle.py).
 import { VIEW as all } from "./all/all_views.js";
 import { VIEW as head } from "./head/head_view.js";
 import { VIEW as model } from "./model/model_view.js";

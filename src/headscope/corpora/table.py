@@ -11,7 +11,7 @@ from headscope.corpora.document import Document
 from headscope.corpora.files import MAX_LINE, open_text, split_lines
 from headscope.corpora.formats import TableFormat
 from headscope.corpora.opening import is_pipe, other_than_file, source_name, unreadable
-from headscope.corpora.text.plain import NumberedTexts, whole_documents
+from headscope.corpora.plain import NumberedTexts, whole_documents
 from headscope.errors import InputError
 from headscope.visible import printable, shorten
 

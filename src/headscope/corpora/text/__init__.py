@@ -1,1 +1,0 @@
-"""Text without annotation: plain lines, and the original's features files."""
