@@ -13,7 +13,7 @@ from pathlib import Path
 from headscope.installing import demo_text
 from headscope.models.loading.load_model import load_model
 from headscope.views.attention_page import attention_page
-from headscope.views.snapshot.capture import AttentionReader
+from headscope.views.capture import AttentionReader
 
 TOKENS = (64, 128, 256, 512)
 ROUNDS = 5

@@ -12,7 +12,7 @@ from headscope.app.explorer.model_shelf import NamedModel
 from headscope.app.explorer.request import Limits
 from headscope.app.explorer.served_snapshot import Recent
 from headscope.views.quantize import write_weights
-from headscope.views.snapshot.snapshot_of import reader_of
+from headscope.views.snapshot_of import reader_of
 from headscope.views.view_payload import neuron_bytes, payload
 from support.explorer import eager_weights, running, until
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
@@ -117,7 +117,7 @@ def test_a_model_without_queries_and_keys_says_why(tmp_path):
 
     loaded_tokenizer = AutoTokenizer.from_pretrained(bert)
     from headscope.models.loading.load_model import LoadedModel
-    from headscope.views.snapshot.capture import AttentionReader
+    from headscope.views.capture import AttentionReader
 
     model = tiny_model("mpnet")
     model.resize_token_embeddings(30522)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from headscope.app.explorer.request import Limits
-from headscope.views.snapshot.snapshot_of import reader_of
+from headscope.views.snapshot_of import reader_of
 from support.attention_pages import ink
 from support.axe import violations
 from support.explorer import running

@@ -70,7 +70,7 @@ def free(port):
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-NEVER = "import time, headscope.views.snapshot.snapshot_of as look\nlook.reader_of = lambda *_, **__: time.sleep(600)"
+NEVER = "import time, headscope.views.snapshot_of as look\nlook.reader_of = lambda *_, **__: time.sleep(600)"
 
 
 def test_stop_while_a_model_loads(folder):
@@ -93,7 +93,7 @@ def test_stop_while_torch_is_imported(folder):
 
 def test_stop_with_connections_open_and_a_look_on_its_way(folder):
     slow = (
-        "import time, headscope.views.snapshot.capture as capture\n"
+        "import time, headscope.views.capture as capture\n"
         "capture.AttentionReader.view = lambda *_, **__: time.sleep(600)"
     )
     run = Running("--model", folder, before=slow)

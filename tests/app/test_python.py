@@ -255,9 +255,9 @@ def test_views_offer_what_they_take():
     from headscope.app.on_text import view_of
     from headscope.encoding.choices import LOADING
     from headscope.models.loading.load_model import load_model
-    from headscope.views.snapshot.given_arrays import raw_view
-    from headscope.views.snapshot.model_input import ReadingRequest
-    from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot
+    from headscope.views.given_arrays import raw_view
+    from headscope.views.model_input import ReadingRequest
+    from headscope.views.snapshot_of import reader_of, take_snapshot
 
     taken = {
         name: each.default

@@ -11,7 +11,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.tokenizer.slow_backend import SlowBackend
 from headscope.errors import InputError
 from headscope.running.extraction import MapOptions, extract
-from headscope.views.snapshot.text_input import text_input
+from headscope.views.text_input import text_input
 from support.slow_tokenizers import byt5, esm
 
 TEXTS = ["LAG VS, E.", "GAL.\nSV EE, L.", "VAS L."]

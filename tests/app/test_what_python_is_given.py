@@ -13,7 +13,7 @@ from headscope.errors import AttentionError, HeadscopeError, InputError, OptionE
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.views import view_payload
 from headscope.views.attention_page import StaticPage, save_page
-from headscope.views.snapshot.given_arrays import raw_view
+from headscope.views.given_arrays import raw_view
 from headscope.views.view_payload import payload
 from support.hostile import printable
 from support.slow_tokenizers import byt5

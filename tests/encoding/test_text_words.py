@@ -13,7 +13,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.tokenizer.text_words import ACROSS, LONG, UNTRACED, piece_words, text_words
-from headscope.views.snapshot.snapshot_of import take_snapshot
+from headscope.views.snapshot_of import take_snapshot
 from headscope.views.view_payload import payload
 from support.slow_tokenizers import byt5, esm, sentence_piece
 from support.tiny_models import shared_tiny_model

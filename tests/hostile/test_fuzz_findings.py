@@ -13,7 +13,7 @@ from headscope.corpora.reading import read_corpus
 from headscope.corpora.remote import parse
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.maps.unpickling import read_plain_pickle
-from headscope.views.snapshot.given_arrays import raw_view
+from headscope.views.given_arrays import raw_view
 from headscope.views.state import opening
 from support.hostile import printable
 from support.made_maps import sentence_pair

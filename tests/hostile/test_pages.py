@@ -13,7 +13,7 @@ from headscope.figures import line_diagram
 from headscope.reporting.atlas_page import atlas_page
 from headscope.reporting.report_page import render_report
 from headscope.views.attention_page import attention_page
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
+from headscope.views.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 from support import mock_inputs
 from support.hostile_tokens import HARMLESS, Markup, check_page, tokens
 from support.measured import with_parts

@@ -5,7 +5,7 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.views.snapshot.capture import AttentionReader
+from headscope.views.capture import AttentionReader
 from support.tiny_models import CONFIGS
 from support.tiny_tokenizers import tiny_loaded
 

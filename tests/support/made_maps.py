@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
-from headscope.views.snapshot.kept_layers import NeuronLayer
+from headscope.views.attention_snapshot import AttentionSnapshot, Axis, KindMaps
+from headscope.views.kept_layers import NeuronLayer
 
 FIRST = ["[CLS]", "the", "committ", "##ee", "quietly", "approved", "the", "new", "budget", ".", "[SEP]"]
 SECOND = ["she", "still", "had", "her", "doubts", "about", "it", ".", "[SEP]"]

@@ -5,8 +5,8 @@ import zlib
 
 import numpy as np
 
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
-from headscope.views.snapshot.kept_layers import NeuronLayer
+from headscope.views.attention_snapshot import AttentionSnapshot, Axis, KindMaps
+from headscope.views.kept_layers import NeuronLayer
 
 
 def rows(rng, *shape, causal=False):

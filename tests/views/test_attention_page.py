@@ -67,7 +67,7 @@ def test_bytes_a_weight_on_the_embedded_model(tokens):
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
     from headscope.installing import demo_text
     from headscope.models.loading.load_model import load_model
-    from headscope.views.snapshot.capture import AttentionReader
+    from headscope.views.capture import AttentionReader
 
     text = " ".join(demo_text().read_text(encoding="utf-8").split("\n")[:60])
     view = AttentionReader(load_model()).view(text, max_length=tokens, too_long="truncate")

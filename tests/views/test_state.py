@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from headscope.errors import OptionError
+from headscope.views.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 from headscope.views.bundle import view_names
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 from headscope.views.state import opening
 from support.views import hand_made_view, pair_view, three_kinds_view
 

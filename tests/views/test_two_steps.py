@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from headscope.views.attention_page import attention_page
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
-from headscope.views.snapshot.kept_layers import WrittenNorms
+from headscope.views.attention_snapshot import AttentionSnapshot, Axis, KindMaps
+from headscope.views.kept_layers import WrittenNorms
 from support.attention_pages import settled
 from support.axe import violations
 from support.views import rows

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.errors import AttentionError
+from headscope.views.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 from headscope.views.markup import json_text
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 from headscope.views.view_payload import neuron_bytes, payload
 from support.views import (
     hand_made,

@@ -34,12 +34,12 @@ from headscope.scans.passes import scan_in_place
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.views.attention_page import HEIGHT, StaticPage, attention_page
 from headscope.views.bundle import needs_neuron
-from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot
+from headscope.views.snapshot_of import reader_of, take_snapshot
 from headscope.views.state import figure_call, opening
 from headscope.visible import count, titled
 
 if TYPE_CHECKING:
-    from headscope.views.snapshot.attention_snapshot import Axis, KindMaps
+    from headscope.views.attention_snapshot import Axis, KindMaps
 
 
 def attention_array(

@@ -9,9 +9,9 @@ from headscope.encoding.choices import LOADING
 
 if TYPE_CHECKING:
     from headscope.encoding.segment import Segment
-    from headscope.views.snapshot.attention_snapshot import Axis
-    from headscope.views.snapshot.capture import AttentionReader
-    from headscope.views.snapshot.model_input import Reading
+    from headscope.views.attention_snapshot import Axis
+    from headscope.views.capture import AttentionReader
+    from headscope.views.model_input import Reading
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def read_text(text: str, *, model: Any = None, **more: Any) -> OneText:
     Raises:
         HeadscopeError: the model cannot be loaded, or the text is too long for it.
     """
-    from headscope.views.snapshot.snapshot_of import reader_of
+    from headscope.views.snapshot_of import reader_of
 
     return read_by(reader_of(model, **{name: value for name, value in more.items() if name in LOADING}), text)
 
@@ -62,7 +62,7 @@ def read_by(reader: AttentionReader, text: str, text_b: str | None = None, *, ge
         text_b: second text of a pair.
         generate: number of tokens that the model adds.
     """
-    from headscope.views.snapshot.model_input import ReadingRequest, read
+    from headscope.views.model_input import ReadingRequest, read
 
     request = ReadingRequest(text=text, text_b=text_b, generate=generate)
     reading = read(reader.loaded, reader.encoder, reader.anatomy, request, target_encoder=reader.target_encoder)

@@ -10,9 +10,9 @@ import anywidget
 import traitlets
 
 from headscope.views.attention_page import ATTENTION_STYLE, HEIGHT, attention_page, frame, save_page
+from headscope.views.attention_snapshot import AttentionSnapshot
 from headscope.views.bundle import script, source
 from headscope.views.markup import json_text
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
 from headscope.views.view_payload import payload
 
 MOST_FALLBACK = 8_000_000

@@ -34,7 +34,7 @@ def show(
     Raises:
         HeadscopeError: the model's queries and keys cannot be read, or a number or text is invalid.
     """
-    from headscope.views.snapshot.snapshot_of import take_snapshot
+    from headscope.views.snapshot_of import take_snapshot
 
     scheme = scheme_of(display_mode)
     view = take_snapshot(model, sentence_a, sentence_b, tokenizer=tokenizer, neuron=True)

@@ -9,7 +9,7 @@ from headscope.errors import OptionError
 from headscope.palette import SCHEMES
 
 if TYPE_CHECKING:
-    from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
+    from headscope.views.attention_snapshot import AttentionSnapshot
 
 
 ACTIONS = ("view", "return")
@@ -125,7 +125,7 @@ def head_view(
     Raises:
         HeadscopeError: the attention, the tokens or a number is invalid.
     """
-    from headscope.views.snapshot.given_arrays import raw_view
+    from headscope.views.given_arrays import raw_view
 
     view = raw_view(
         attention=attention,
@@ -180,7 +180,7 @@ def model_view(
     Raises:
         HeadscopeError: the attention, the tokens or a number is invalid.
     """
-    from headscope.views.snapshot.given_arrays import raw_view
+    from headscope.views.given_arrays import raw_view
 
     scheme = scheme_of(display_mode)
     view = raw_view(

@@ -9,8 +9,8 @@ from typing import Any
 
 from headscope.errors import OptionError, OutputError
 from headscope.storage.files import in_words, place_text
+from headscope.views.attention_snapshot import AttentionSnapshot
 from headscope.views.markup import Page, assemble, el
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
 from headscope.views.view_payload import payload
 from headscope.visible import titled
 

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import numpy as np
 
 from headscope.errors import OptionError
+from headscope.views.attention_snapshot import AttentionSnapshot, KindMaps
 from headscope.views.bundle import offered, view_names
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
 from headscope.visible import titled
 
 _NEAR = 1

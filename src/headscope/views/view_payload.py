@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.errors import AttentionError
+from headscope.views.attention_snapshot import AttentionSnapshot, Axis, KindMaps
+from headscope.views.kept_layers import NeuronLayer, WrittenNorms
 from headscope.views.quantize import filled, largest_error, write_weights
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
-from headscope.views.snapshot.kept_layers import NeuronLayer, WrittenNorms
 from headscope.visible import titled
 
 SCHEMA = "headscope.attention"

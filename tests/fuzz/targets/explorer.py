@@ -19,7 +19,7 @@ from headscope.app.explorer.model_shelf import NamedModel, Shelf
 from headscope.app.explorer.request import Limits, LookRequest
 from headscope.app.explorer.web_app import Explorer
 from headscope.errors import InputError
-from headscope.views.snapshot.snapshot_of import reader_of
+from headscope.views.snapshot_of import reader_of
 from support.hostile import printable
 from support.tiny_tokenizers import tiny_loaded
 

@@ -9,8 +9,8 @@ from fuzz.sample import Sample
 from fuzz.target import Check, Target
 from headscope.views.attention_page import attention_page
 from headscope.views.bundle import view_names
+from headscope.views.given_arrays import raw_view
 from headscope.views.markup import el, json_script, json_text, text
-from headscope.views.snapshot.given_arrays import raw_view
 from headscope.views.state import figure_call, opening
 from headscope.visible import titled, visible
 from support.hostile import printable

@@ -56,7 +56,7 @@ MODELS = [
         "attention/test_ov_circuit.py::test_scores_are_those_of_the_matrix_of_all_tokens[gpt2]"),
     defect("attention/word_attention.py", 'if pooling == "mean":\n', 'if pooling == "max":\n',
         "attention/test_word_attention.py::test_what_a_sink_takes_of_a_row_is_not_given_to_words[mean]"),
-    defect("views/snapshot/kept_layers.py", "np.float32(self.softcap) * np.tanh(", "np.tanh(",
+    defect("views/kept_layers.py", "np.float32(self.softcap) * np.tanh(", "np.tanh(",
         "views/snapshot/test_attention_snapshot.py::test_scores_by_hand"),
     defect("attention/word_rows.py", "means = owner / count.clamp(min=1)[..., None]", "means = owner.float()",
         "attention/test_word_rows.py::test_words_have_the_mean_of_their_pieces_in_every_layer[bert]"),

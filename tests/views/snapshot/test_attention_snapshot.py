@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from headscope.errors import AttentionError, InputError
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
-from headscope.views.snapshot.kept_layers import NeuronLayer
+from headscope.views.attention_snapshot import AttentionSnapshot, Axis, KindMaps
+from headscope.views.kept_layers import NeuronLayer
 from support.views import hand_made, hand_made_view, neuron_layer, rows
 
 THREE = Axis(tokens=("a", "b", "c"))

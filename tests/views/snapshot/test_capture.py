@@ -6,7 +6,7 @@ import torch
 
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.loading.load_model import LoadedModel
-from headscope.views.snapshot.capture import AttentionReader, heading
+from headscope.views.capture import AttentionReader, heading
 from support.inputs import eager_maps
 from support.task_models import tiny_task_model
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
@@ -116,7 +116,7 @@ def test_families_outside_the_interface_have_no_neuron_parts(family):
 
 
 def test_scores_that_do_not_give_the_weights_are_not_shown(monkeypatch):
-    from headscope.views.snapshot import kept_layers
+    from headscope.views import kept_layers
 
     monkeypatch.setattr(kept_layers, "scaling_of", lambda call: 1.0)
     (kind,) = AttentionReader(tiny_loaded("bert")).view(TEXT, neuron=True).kinds
@@ -245,7 +245,7 @@ def test_wrong_options_are_named():
 
 
 def test_more_weights_than_a_page_can_hold(monkeypatch):
-    from headscope.views.snapshot import capture
+    from headscope.views import capture
 
     monkeypatch.setattr(capture, "MOST_WEIGHTS", 100)
     reader = AttentionReader(tiny_loaded("bert"))

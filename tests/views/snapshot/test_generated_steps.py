@@ -8,7 +8,7 @@ import transformers as tf
 import headscope as hs
 from headscope import bertviz
 from headscope.errors import AttentionError, InputError
-from headscope.views.snapshot.given_arrays import raw_view
+from headscope.views.given_arrays import raw_view
 from support.inputs import eager_maps
 from support.tiny_models import CONFIGS
 from support.translators import SOURCE, translator

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from headscope.errors import AttentionError, InputError, OptionError
-from headscope.views.snapshot.given_arrays import raw_maps, raw_view
+from headscope.views.given_arrays import raw_maps, raw_view
 from support.views import hand_made, rows
 
 TOKENS = ["[CLS]", "play", "##ing"]

@@ -8,8 +8,8 @@ import transformers as tf
 import headscope as hs
 from headscope.errors import InputError
 from headscope.models.loading.load_model import LoadedModel
-from headscope.views.snapshot.attention_snapshot import SINK, Axis
-from headscope.views.snapshot.capture import AttentionReader
+from headscope.views.attention_snapshot import SINK, Axis
+from headscope.views.capture import AttentionReader
 from headscope.views.view_payload import payload
 from support.inputs import PAD
 from support.tiny_models import VOCABULARY

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from headscope.attention.output_norms import OutputNorms
-from headscope.views.snapshot.capture import AttentionReader
-from headscope.views.snapshot.kept_layers import WrittenNorms
+from headscope.views.capture import AttentionReader
+from headscope.views.kept_layers import WrittenNorms
 from headscope.views.view_payload import payload, written_bytes
 from support.tiny_tokenizers import tiny_loaded
 from support.views import read_bytes

@@ -150,7 +150,7 @@ def command(
     check_names(model=model)
     from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page
-    from headscope.views.snapshot.snapshot_of import take_snapshot
+    from headscope.views.snapshot_of import take_snapshot
     from headscope.views.state import figure_call, opening
 
     view = take_snapshot(model, read, text_b, neuron=needs_neuron(which) or None, **reading)

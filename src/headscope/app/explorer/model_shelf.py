@@ -16,7 +16,7 @@ from headscope.visible import titled
 
 if TYPE_CHECKING:
     from headscope.present.study import Study
-    from headscope.views.snapshot.capture import AttentionReader
+    from headscope.views.capture import AttentionReader
 
 WAITING, LOADING, READY, FAILED = "waiting", "loading", "ready", "failed"
 
@@ -130,7 +130,7 @@ class Shelf:
         if named.refused:
             raise ModelError(named.refused)
         # torch and transformers are imported here, in the thread, so that the page is served at once.
-        from headscope.views.snapshot.snapshot_of import reader_of
+        from headscope.views.snapshot_of import reader_of
 
         load = self._load or reader_of
         return load(named.source, revision=named.revision, writes=writes, **self.options)

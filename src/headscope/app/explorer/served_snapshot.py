@@ -16,8 +16,8 @@ from headscope.errors import HeadscopeError
 
 if TYPE_CHECKING:
     from headscope.app.explorer.model_shelf import NamedModel, Shelf
-    from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
-    from headscope.views.snapshot.capture import AttentionReader
+    from headscope.views.attention_snapshot import AttentionSnapshot
+    from headscope.views.capture import AttentionReader
 
 
 @runtime_checkable
@@ -201,7 +201,7 @@ def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> N
         HeadscopeError: a text has no tokens.
     """
     from headscope.models.loading.load_model import longest_input
-    from headscope.views.snapshot.text_input import text_input
+    from headscope.views.text_input import text_input
 
     anatomy, name = reader.anatomy, request.model
     decoder = anatomy.encoder_decoder

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from headscope.attention.head_id import KINDS, head_label
 from headscope.attention.row_checks import wrong_row
 from headscope.errors import AttentionError, InputError
-from headscope.views.snapshot.kept_layers import NeuronLayer, WrittenNorms
+from headscope.views.kept_layers import NeuronLayer, WrittenNorms
 
 SINK = "[sink]"
 """Label of a learned sink among the tokens."""

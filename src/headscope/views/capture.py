@@ -24,9 +24,9 @@ from headscope.models.loading.in_memory import without_head
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.placement import device_of
 from headscope.models.temporary_changes import eager_evaluation
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
-from headscope.views.snapshot.kept_layers import DIFFERENT, WITH_SINK, KeptLayers, WrittenNorms
-from headscope.views.snapshot.model_input import Reading, ReadingRequest, read
+from headscope.views.attention_snapshot import AttentionSnapshot, KindMaps
+from headscope.views.kept_layers import DIFFERENT, WITH_SINK, KeptLayers, WrittenNorms
+from headscope.views.model_input import Reading, ReadingRequest, read
 from headscope.visible import cells, shorten
 
 MOST_WEIGHTS = 1 << 28

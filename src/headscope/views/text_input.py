@@ -16,7 +16,7 @@ from headscope.encoding.tokenizer.text_words import PieceWords, special_ids
 from headscope.encoding.tokenizer.token_names import readable_tokens
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
-from headscope.views.snapshot.attention_snapshot import Axis
+from headscope.views.attention_snapshot import Axis
 
 TOO_LONG = ("error", "truncate")
 MARKS = "words are the tokenizer's: the generated text is cut into other tokens when it is read again"

@@ -11,8 +11,8 @@ from headscope.errors import ModelError, OptionError
 from headscope.visible import short_name
 
 if TYPE_CHECKING:
-    from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
-    from headscope.views.snapshot.capture import AttentionReader
+    from headscope.views.attention_snapshot import AttentionSnapshot
+    from headscope.views.capture import AttentionReader
 
 
 _ATTENTION = ("attention", "encoder_attention", "decoder_attention", "cross_attention")
@@ -35,7 +35,7 @@ def reader_of(model: Any = None, *, tokenizer: Any = None, writes: bool = False,
     """
     from headscope.models.loading.load_model import LoadedModel, load_model
     from headscope.models.loading.task_heads import load_writer
-    from headscope.views.snapshot.capture import AttentionReader
+    from headscope.views.capture import AttentionReader
 
     if isinstance(model, AttentionReader):
         return model
@@ -91,7 +91,7 @@ def take_snapshot(
             raise OptionError(
                 "the neuron view needs queries and keys, which weights alone do not tell; give a model and a text"
             )
-        from headscope.views.snapshot.given_arrays import raw_view
+        from headscope.views.given_arrays import raw_view
 
         return raw_view(**raw, include_layers=include_layers)
     if text is None:

@@ -17,7 +17,7 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading.load_model import LoadedModel, longest_input
 from headscope.models.temporary_changes import eager_evaluation, quiet_libraries
-from headscope.views.snapshot.text_input import (
+from headscope.views.text_input import (
     TOO_LONG,
     TextInput,
     after_start,

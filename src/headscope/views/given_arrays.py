@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from headscope.encoding.tokenizer.token_names import named_tokens
 from headscope.errors import AttentionError, InputError, OptionError
-from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
-from headscope.views.snapshot.generated_steps import are_steps, join_steps
+from headscope.views.attention_snapshot import AttentionSnapshot, Axis, KindMaps
+from headscope.views.generated_steps import are_steps, join_steps
 from headscope.visible import titled
 
 _NOT_KEPT = (
