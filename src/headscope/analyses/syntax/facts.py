@@ -8,8 +8,8 @@ from math import isnan
 
 import pandas as pd
 
+from headscope.analyses.syntax.attending import Noop, NoopUntested, noop_facts, noop_tokens
 from headscope.analyses.syntax.figures import BY_DISTANCE, BY_LAYER, distance_panels
-from headscope.analyses.syntax.noop import Noop, NoopUntested, noop_facts, noop_tokens
 from headscope.analyses.syntax.page_rows import (
     distance_rows,
     has_control,

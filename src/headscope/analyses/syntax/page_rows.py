@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.syntax.noop import established_rows, token_name
+from headscope.analyses.syntax.attending import established_rows, token_name
 from headscope.analyses.syntax.relations import Best, Relation, curve_relations, relations_of
 from headscope.attention.head_id import head_label
 from headscope.present.blocks import Row
