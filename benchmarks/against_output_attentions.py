@@ -22,7 +22,7 @@ def segments_of(text: Path, number: int):
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.line_packing import Packer
-    from headscope.models.loading.load_model import load_model
+    from headscope.models.load_model import load_model
 
     loaded = load_model()
     encoder = Encoder(loaded.tokenizer)

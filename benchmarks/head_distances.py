@@ -19,7 +19,7 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.installing import demo_text
 from headscope.models.forward_inputs import model_inputs
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from rounds import alternate, median_ratio
 from scan_overhead import SHAPES, made_up
 

@@ -16,7 +16,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 import headscope as hs
-from headscope.models.loading.load_model import load_tokenizer
+from headscope.models.load_model import load_tokenizer
 
 TEXT = "The old man sat on the bank of the river, and did not know what to do. She said that she would come, and came. "
 

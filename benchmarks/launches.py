@@ -119,8 +119,8 @@ def bert_run(folder: Path, *, layers: int, batch_size: int = 8, device: str = "c
         **shape: further settings of the model's configuration.
     """
     from headscope.declarations.run_options import RunOptions
-    from headscope.models.loading.in_memory import model_in_memory
-    from headscope.models.loading.load_model import load_tokenizer
+    from headscope.models.in_memory import model_in_memory
+    from headscope.models.load_model import load_tokenizer
     from headscope.prepare.prepared_run import prepare
 
     path = folder / "text.txt"

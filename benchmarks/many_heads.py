@@ -24,7 +24,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.installing import demo_text
 from headscope.models.forward_inputs import model_inputs, no_cache
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from rounds import alternate, median_ratio
 from scan_overhead import made_up
 

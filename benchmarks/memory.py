@@ -31,7 +31,7 @@ def measure(path: Path) -> None:
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.line_packing import Packer
     from headscope.examples.example_tables import SentenceKeeper
-    from headscope.models.loading.locating import embedded_folder
+    from headscope.models.locating import embedded_folder
 
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
     model = BertModel(config).eval()

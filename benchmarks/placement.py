@@ -27,7 +27,7 @@ from headscope.attention.model.projections import find_projections
 from headscope.encoding.encoder import Encoder
 from headscope.errors import HeadscopeError
 from headscope.models.identity import is_adapted
-from headscope.models.loading.in_memory import model_in_memory
+from headscope.models.in_memory import model_in_memory
 
 DTYPES = ("float32", "bfloat16", "float16")
 PLACEMENTS = ("device", "compiled", "cpu offload", "disk offload", "device map")

@@ -15,7 +15,7 @@ from headscope.encoding.choices import DTYPES
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
 from headscope.installing import demo_text
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from headscope.statistics.statistic_catalog import NAMES
 from rounds import alternate, median_ratio
 

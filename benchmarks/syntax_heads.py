@@ -21,7 +21,7 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.sentence_packing import SentencePacker
 from headscope.installing import demo_treebank
 from headscope.models.forward_inputs import model_inputs
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from rounds import alternate, median_ratio
 
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from headscope.installing import demo_text
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from headscope.views.attention_page import attention_page
 from headscope.views.capture import AttentionReader
 

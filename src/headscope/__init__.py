@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from headscope.corpora.reading import read_corpus
     from headscope.declarations.user_functions import TextFeature
     from headscope.errors import HeadscopeError
-    from headscope.models.loading.load_model import load_model
+    from headscope.models.load_model import load_model
     from headscope.present.study import Study
     from headscope.statistics.sums.accumulator import Accumulator
 
@@ -43,7 +43,7 @@ _ELSEWHERE = {
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.present.study",
     "TextFeature": "headscope.declarations.user_functions",
-    "load_model": "headscope.models.loading.load_model",
+    "load_model": "headscope.models.load_model",
     "read_corpus": "headscope.corpora.reading",
 }
 __all__ = [

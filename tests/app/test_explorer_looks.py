@@ -116,7 +116,7 @@ def test_a_model_without_queries_and_keys_says_why(tmp_path):
     from transformers import AutoTokenizer
 
     loaded_tokenizer = AutoTokenizer.from_pretrained(bert)
-    from headscope.models.loading.load_model import LoadedModel
+    from headscope.models.load_model import LoadedModel
     from headscope.views.capture import AttentionReader
 
     model = tiny_model("mpnet")

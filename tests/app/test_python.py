@@ -254,7 +254,7 @@ def test_a_report_offers_every_option():
 def test_views_offer_what_they_take():
     from headscope.app.on_text import view_of
     from headscope.encoding.choices import LOADING
-    from headscope.models.loading.load_model import load_model
+    from headscope.models.load_model import load_model
     from headscope.views.given_arrays import raw_view
     from headscope.views.model_input import ReadingRequest
     from headscope.views.snapshot_of import reader_of, take_snapshot

@@ -189,7 +189,7 @@ def test_single_weights_moved_through_the_tap(family):
 def test_single_weights_of_the_embedded_model():
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
     from headscope.encoding.encoder import Encoder
-    from headscope.models.loading.task_heads import load_task_model
+    from headscope.models.task_heads import load_task_model
 
     loaded = load_task_model(None, loss="mlm", dtype="float64", device="cpu")
     encoder = Encoder(loaded.tokenizer)

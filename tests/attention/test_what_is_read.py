@@ -9,7 +9,7 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.model.trial_batch import TrialBatch
 from headscope.errors import ModelError
-from headscope.models.loading.in_memory import model_in_memory
+from headscope.models.in_memory import model_in_memory
 from support.inputs import PAD, eager_maps, made_up_segments, vocabulary
 from support.kept_tiles import KeptTiles
 from support.tiny_models import VOCABULARY, shared_tiny_model, tiny_model

@@ -10,7 +10,7 @@ from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
 from headscope.encoding.max_inputs import draw_documents, draw_inputs
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 
 SIZES = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1, 6), max_size=12)
 

@@ -11,7 +11,7 @@ from headscope.encoding.line_packing import Packer
 from headscope.encoding.paired_encoder import PairedEncoder
 from headscope.encoding.segment import NO_WORD
 from headscope.errors import InputError
-from headscope.models.loading.load_model import load_tokenizer
+from headscope.models.load_model import load_tokenizer
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ def test_sentence_pieces_go_to_the_word_that_they_are_cut_from(sentence_pieces, 
 def test_words_are_those_of_the_same_tokenizer_in_rust(name, tmp_path):
     """WordPiece with 30,522 pieces, in Python and in Rust, on sentences of a treebank."""
     from headscope.corpora.trees.treebank import read_treebank
-    from headscope.models.loading.load_model import load_tokenizer
+    from headscope.models.load_model import load_tokenizer
 
     fast, _ = load_tokenizer()
     vocabulary = sorted(fast.get_vocab(), key=fast.get_vocab().get)

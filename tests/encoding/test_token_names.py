@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens, readable_tokens
-from headscope.models.loading.load_model import load_tokenizer
+from headscope.models.load_model import load_tokenizer
 from support.slow_tokenizers import byt5
 
 

@@ -46,7 +46,7 @@ def unigram() -> Encoder:
 
 @cache
 def word_piece() -> Encoder:
-    from headscope.models.loading.load_model import load_tokenizer
+    from headscope.models.load_model import load_tokenizer
 
     return Encoder(load_tokenizer()[0])
 

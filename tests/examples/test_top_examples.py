@@ -16,7 +16,7 @@ from headscope.examples import example_tables
 from headscope.examples.example_tables import TOP_EXAMPLES
 from headscope.examples.excerpts import ExcerptCollector, best_stretch, highest, inputs_to_read, statistic_by_key
 from headscope.examples.top_examples import TOP_EXAMPLE_STATISTICS, TopExampleAccumulator
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource

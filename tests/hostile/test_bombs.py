@@ -20,7 +20,7 @@ from headscope.encoding.sentence_packing import SentencePacker
 from headscope.encoding.tokenizer import bounds
 from headscope.encoding.tokenizer.pieces import FastBackend
 from headscope.errors import InputError, ModelError
-from headscope.models.loading.load_model import load_model, load_tokenizer
+from headscope.models.load_model import load_model, load_tokenizer
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.prepare.text_corpus import TextCorpus
 from support.commands import run_command

@@ -179,7 +179,7 @@ def test_a_weight_file_whose_type_is_a_family_of_emoji(tmp_path):
 def test_a_decoder_that_starts_with_two_tokens(tmp_path):
     from headscope.attention.model.examination import examine
     from headscope.encoding.encoder import Encoder
-    from headscope.models.loading.load_model import load_model
+    from headscope.models.load_model import load_model
 
     folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)
     config = json.loads((folder / "config.json").read_text())
@@ -197,7 +197,7 @@ def test_a_decoder_that_starts_with_two_tokens(tmp_path):
 
 def test_a_tokenizer_that_writes_a_text_twice(tmp_path):
     from headscope.encoding.encoder import Encoder
-    from headscope.models.loading.load_model import load_tokenizer
+    from headscope.models.load_model import load_tokenizer
 
     folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)
     content = json.loads((folder / "tokenizer.json").read_text())
@@ -216,7 +216,7 @@ def test_a_tokenizer_that_writes_a_text_twice(tmp_path):
 
 def test_a_tokenizer_whose_library_gives_up_when_it_is_used(tmp_path):
     """Its file is taken; only the first text shows that its template names a token that it lacks."""
-    from headscope.models.loading.load_model import load_tokenizer
+    from headscope.models.load_model import load_tokenizer
 
     folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)
     content = json.loads((folder / "tokenizer.json").read_text())
@@ -241,7 +241,7 @@ def test_a_tokenizer_whose_library_gives_up_when_it_is_used(tmp_path):
     ],
 )
 def test_a_tokenizer_that_writes_what_the_model_has_no_embedding_for(change, says, tmp_path):
-    from headscope.models.loading.load_model import load_model
+    from headscope.models.load_model import load_model
 
     tiny_model("bert").save_pretrained(tmp_path)
     tiny_tokenizer("bert").save_pretrained(tmp_path)

@@ -9,7 +9,7 @@ import pytest
 
 from headscope.app.cli import program
 from headscope.errors import OutputError
-from headscope.models.loading.task_heads import load_checkpoint, save_folder
+from headscope.models.task_heads import load_checkpoint, save_folder
 from headscope.running.writing import write_run
 from headscope.storage import atomic
 from headscope.storage.atomic import whole_or_absent, write_bytes

@@ -14,8 +14,8 @@ from headscope import installing
 from headscope.app.cli.program_commands import GroupedCommand, commands_of_packages
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.installing import demo_text, demo_treebank
-from headscope.models.loading.load_model import load_model
-from headscope.models.loading.locating import embedded_folder
+from headscope.models.load_model import load_model
+from headscope.models.locating import embedded_folder
 
 ROOT = Path(headscope.__file__).resolve().parents[2]
 

@@ -11,7 +11,7 @@ import pytest
 
 import headscope
 from headscope.errors import ModelError
-from headscope.models.loading.load_model import load_model, load_tokenizer
+from headscope.models.load_model import load_model, load_tokenizer
 from support import hostile_model_folders as folders
 from support.commands import run_command
 from support.hostile import each, printable

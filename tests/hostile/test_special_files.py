@@ -14,7 +14,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError, ModelError, OutputError
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.unpickling import read_plain_pickle
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.present.study import open_study
 from headscope.reporting.atlas_files import run_report

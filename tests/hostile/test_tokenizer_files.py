@@ -12,7 +12,7 @@ import transformers
 
 from headscope.errors import ModelError
 from headscope.models.folder.files import READ
-from headscope.models.loading.load_model import load_model, load_tokenizer
+from headscope.models.load_model import load_model, load_tokenizer
 from support import hostile_tokenizers as tokenizers
 from support.commands import run_command
 from support.hostile import each, printable

@@ -10,7 +10,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
 from headscope.encoding.tokenizer.unknown import EARLY, KnownPieces
 from headscope.errors import InputError
-from headscope.models.loading.load_model import load_tokenizer
+from headscope.models.load_model import load_tokenizer
 from support import hostile_model_folders as folders
 from support.commands import run_command
 from support.hostile import printable

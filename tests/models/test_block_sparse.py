@@ -7,7 +7,7 @@ import transformers as tf
 
 import headscope as hs
 from headscope.errors import ModelError
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from support.inputs import eager_maps
 from support.tiny_models import BART_SIZES, TEXT_SIZES, VOCABULARY
 from support.tiny_tokenizers import tiny_tokenizer

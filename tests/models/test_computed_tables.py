@@ -9,8 +9,8 @@ from safetensors.torch import load_file, save_file
 import headscope as hs
 from headscope.errors import ModelError
 from headscope.models.identity import weights_hash
-from headscope.models.loading.load_model import load_model
-from headscope.models.loading.task_heads import load_writer
+from headscope.models.load_model import load_model
+from headscope.models.task_heads import load_writer
 from support.inputs import eager_maps
 from support.tiny_models import BART_SIZES, TEXT_SIZES, VOCABULARY
 from support.tiny_tokenizers import tiny_tokenizer

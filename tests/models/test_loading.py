@@ -16,8 +16,8 @@ from headscope.attention.model.examination import examine
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
 from headscope.models.identity import weights_hash
-from headscope.models.loading.load_model import LoadedModel, load_model, longest_input
-from headscope.models.loading.refusals import WORKING_FAMILIES, in_words
+from headscope.models.load_model import LoadedModel, load_model, longest_input
+from headscope.models.refusals import WORKING_FAMILIES, in_words
 from support.hub_server import HubServer
 from support.inputs import PAD, eager_maps, vocabulary
 from support.model_folders import save_tiny_bert
@@ -28,7 +28,7 @@ LOAD = (
     "import sys\n"
     "from headscope.errors import ModelError\n"
     "from headscope.models.identity import weights_hash\n"
-    "from headscope.models.loading.load_model import load_model\n"
+    "from headscope.models.load_model import load_model\n"
     "try:\n"
     "    loaded = load_model(sys.argv[1], revision=sys.argv[2] if len(sys.argv) > 2 else None)\n"
     "    print(loaded.name, loaded.family, weights_hash(loaded))\n"
@@ -261,7 +261,7 @@ CONFIGS = (
     "import json, sys\n"
     "from pathlib import Path\n"
     "from headscope.errors import ModelError\n"
-    "from headscope.models.loading.load_model import load_model\n"
+    "from headscope.models.load_model import load_model\n"
     "folder, words = Path(sys.argv[1]), {}\n"
     "config = json.loads((folder / 'config.json').read_text())\n"
     "for family in sys.argv[2:]:\n"

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from headscope.errors import ModelError
-from headscope.models.loading.lora import add_lora, is_adapter
+from headscope.models.lora import add_lora, is_adapter
 
 
 class Net(nn.Module):

@@ -13,8 +13,8 @@ from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
 from headscope.installing import how_to_install
 from headscope.models.identity import adaptation_facts, weights_hash
-from headscope.models.loading.in_memory import model_in_memory, with_random_weights
-from headscope.models.loading.load_model import load_model
+from headscope.models.in_memory import model_in_memory, with_random_weights
+from headscope.models.load_model import load_model
 from headscope.models.placement import check_placement, device_of
 from headscope.prepare.reading_model import model_facts
 from support.benchmarks import benchmark

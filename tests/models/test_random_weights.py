@@ -7,7 +7,7 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.models.loading.in_memory import is_embedding, with_random_weights
+from headscope.models.in_memory import is_embedding, with_random_weights
 from support.tiny_models import CONFIGS, tiny_model
 
 # What is copied: tables of tokens, positions and types, and the norm beside them; written out family by family.

@@ -5,8 +5,8 @@ import torch
 import transformers as tf
 
 from headscope.errors import ModelError
-from headscope.models.loading.load_model import load_model
-from headscope.models.loading.task_heads import load_task_model
+from headscope.models.load_model import load_model
+from headscope.models.task_heads import load_task_model
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.tiny_models import CONFIGS
 

@@ -8,8 +8,8 @@ import transformers as tf
 
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError
-from headscope.models.loading import refusals
-from headscope.models.loading.load_model import load_model
+from headscope.models import refusals
+from headscope.models.load_model import load_model
 from support.slow_tokenizers import byt5, esm, sentence_piece_model
 
 SIZE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 90}
@@ -123,7 +123,7 @@ found = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name.split(".")[0] == "sentencepiece" else found(name, *rest)
 sys.modules["sentencepiece"] = None
 from headscope.errors import ModelError
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 try:
     load_model(sys.argv[1])
 except ModelError as error:

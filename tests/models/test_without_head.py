@@ -7,7 +7,7 @@ import transformers as tf
 
 import headscope as hs
 from headscope.analyses.norms.compute import NormAccumulator
-from headscope.models.loading.in_memory import model_in_memory, without_head
+from headscope.models.in_memory import model_in_memory, without_head
 from support.tiny_models import CONFIGS
 from support.tiny_tokenizers import tiny_tokenizer
 

@@ -6,7 +6,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig
 from headscope.app.cli.printing import ProgressPrinter
 from headscope.corpora.given import given_text
 from headscope.declarations.run_options import RunOptions
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from headscope.prepare.input_sizes import SINGLE_LINES, with_packing
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import measure

@@ -19,7 +19,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.installing import demo_text
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.present.manifest import MANIFEST
 from headscope.present.paper_table import is_bert_base, paper_numbers

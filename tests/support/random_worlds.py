@@ -10,7 +10,7 @@ import transformers as tf
 
 import headscope as hs
 from headscope.installing import demo_text
-from headscope.models.loading.load_model import load_tokenizer
+from headscope.models.load_model import load_tokenizer
 
 LAYERS, HEADS, LENGTH = 2, 4, 64
 DOCUMENTS = 40

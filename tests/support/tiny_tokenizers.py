@@ -37,7 +37,7 @@ def tiny_tokenizer(family: str = "bert"):
 
 def tiny_loaded(family: str, model=None):
     """A tiny model with a tokenizer that fits it."""
-    from headscope.models.loading.load_model import LoadedModel
+    from headscope.models.load_model import LoadedModel
 
     return LoadedModel(
         model=shared_tiny_model(family) if model is None else model,

@@ -66,7 +66,7 @@ def test_bytes_a_weight_on_the_embedded_model(tokens):
     """Without compression 1.4 bytes of HTML a weight, base64 included; with it 1."""
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
     from headscope.installing import demo_text
-    from headscope.models.loading.load_model import load_model
+    from headscope.models.load_model import load_model
     from headscope.views.capture import AttentionReader
 
     text = " ".join(demo_text().read_text(encoding="utf-8").split("\n")[:60])

@@ -16,8 +16,8 @@ from headscope.declarations.option import choose
 from headscope.encoding.choices import REMOVALS
 from headscope.errors import InputError, OptionError, did_you_mean
 from headscope.models.anatomy import KindLayout
-from headscope.models.loading.load_model import LoadedModel
-from headscope.models.loading.task_heads import load_checkpoint
+from headscope.models.load_model import LoadedModel
+from headscope.models.task_heads import load_checkpoint
 from headscope.present.study import Study, open_study
 from headscope.running.pruning import HeadChoice, Pruned, write_pruned
 from headscope.storage.bounded import UnreadableFileError, read_regular

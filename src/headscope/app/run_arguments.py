@@ -18,7 +18,7 @@ from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.models.loading.load_model import LoadedModel
+    from headscope.models.load_model import LoadedModel
 
 
 def run_options_of(
@@ -58,7 +58,7 @@ def run_options_of(
     if loaded is None:
         named = None if model is None else str(model)
     else:
-        from headscope.models.loading.in_memory import dtype_of
+        from headscope.models.in_memory import dtype_of
 
         named, values["dtype"] = None, dtype_of(loaded)
     texts: Any = given_text(values.pop("text", None), column=values.get("column"), labels=values.get("labels"))
@@ -107,8 +107,8 @@ def loaded_model(model: Any, values: dict[str, Any], *, arguments: Mapping[str, 
             f"{moved[0]} was given with a model in memory, which is taken as it is; leave {moved[0]} out, or give the "
             "model the way you want it"
         )
-    from headscope.models.loading.in_memory import model_in_memory
-    from headscope.models.loading.load_model import LoadedModel
+    from headscope.models.in_memory import model_in_memory
+    from headscope.models.load_model import LoadedModel
 
     if isinstance(model, LoadedModel):
         return model

@@ -26,7 +26,7 @@ from headscope.encoding.choices import (
 
 if TYPE_CHECKING:
     from headscope.corpora.document import Document
-    from headscope.models.loading.load_model import LoadedModel
+    from headscope.models.load_model import LoadedModel
 
 
 @dataclass(frozen=True, kw_only=True)

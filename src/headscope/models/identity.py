@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from headscope.errors import ModelError
-from headscope.models.loading.load_model import LoadedModel
+from headscope.models.load_model import LoadedModel
 from headscope.models.placement import named_weights
 
 _AT_ONCE = 8  # tensors; those of a large model take some 100 MB each

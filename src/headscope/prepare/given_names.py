@@ -16,7 +16,7 @@ from headscope.maps.index import INDEX
 from headscope.maps.index_reader import read_index
 from headscope.models.folder.check import ADAPTER, check_folder
 from headscope.models.folder.files import MOST_TOKENIZER, read_object
-from headscope.models.loading.locating import local_folder
+from headscope.models.locating import local_folder
 
 _NAMES = ("text", "treebank", "treebank_train", "coref", "column", "maps", "vectors", "model", "other")
 

@@ -15,7 +15,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import NO_PAIR
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading.load_model import LoadedModel, longest_input
+from headscope.models.load_model import LoadedModel, longest_input
 from headscope.models.placement import device_of
 from headscope.prepare.given_names import check_longest
 

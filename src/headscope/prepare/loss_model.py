@@ -7,9 +7,9 @@ from headscope.encoding.choices import LABELS
 from headscope.encoding.loss_questions import Ask, ClassOfText
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading.load_model import LoadedModel
-from headscope.models.loading.task_heads import given_task_model, load_task_model
+from headscope.models.load_model import LoadedModel
 from headscope.models.losses import ask_of, choose_loss, classes_of
+from headscope.models.task_heads import given_task_model, load_task_model
 from headscope.prepare.prepared_run import ModelRun
 
 

@@ -15,7 +15,7 @@ from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tok
 from headscope.examples.collector import ExampleMaps, MapTokens
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import GUIDED, KindLayout, guided_heads
-from headscope.models.loading.in_memory import dtype_of
+from headscope.models.in_memory import dtype_of
 from headscope.prepare.input_sizes import BY_WORD, SINGLE_LINES, controls_of, read_alone, with_packing
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.reading_model import (

@@ -23,9 +23,9 @@ from headscope.errors import OptionError
 from headscope.installing import __version__
 from headscope.models.anatomy import Anatomy
 from headscope.models.identity import adaptation_facts, configuration_hash, weights_hash
-from headscope.models.loading.in_memory import dtype_of, with_random_weights, without_head
-from headscope.models.loading.load_model import LoadedModel, load_model
-from headscope.models.loading.lora import add_lora, is_adapter
+from headscope.models.in_memory import dtype_of, with_random_weights, without_head
+from headscope.models.load_model import LoadedModel, load_model
+from headscope.models.lora import add_lora, is_adapter
 from headscope.models.placement import device_of, weight_bytes
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.storage.sealed import signature_id

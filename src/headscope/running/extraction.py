@@ -25,8 +25,8 @@ from headscope.maps.index_reader import read_index
 from headscope.maps.pickle_conversion import NO_PLACE_FOR_SINKS, maps_to_pickle
 from headscope.maps.writer import MapsWriter
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading.in_memory import dtype_of, load_debug_model
-from headscope.models.loading.load_model import LoadedModel, load_model
+from headscope.models.in_memory import dtype_of, load_debug_model
+from headscope.models.load_model import LoadedModel, load_model
 from headscope.prepare.input_sizes import auto_batch_size, check_length, with_packing
 from headscope.prepare.reading_model import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import TextCorpus

@@ -23,10 +23,10 @@ from headscope.encoding.segment import Segment
 from headscope.errors import InputError, ModelError
 from headscope.installing import __version__
 from headscope.models.anatomy import Anatomy, KindLayout
-from headscope.models.loading.in_memory import without_head
-from headscope.models.loading.load_model import LoadedModel, longest_input
-from headscope.models.loading.task_heads import save_folder
+from headscope.models.in_memory import without_head
+from headscope.models.load_model import LoadedModel, longest_input
 from headscope.models.losses import ask_of, loss_of
+from headscope.models.task_heads import save_folder
 from headscope.prepare.input_sizes import auto_batch_size, packing_of
 from headscope.statistics.inference.confidence import difference_interval
 from headscope.statistics.sums.groups import group_numbers

@@ -20,8 +20,8 @@ from headscope.encoding.tokenizer.pieces import target_note, target_tokenizer
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy, KindLayout
 from headscope.models.forward_inputs import fallback_weights, no_cache
-from headscope.models.loading.in_memory import without_head
-from headscope.models.loading.load_model import LoadedModel
+from headscope.models.in_memory import without_head
+from headscope.models.load_model import LoadedModel
 from headscope.models.placement import device_of
 from headscope.models.temporary_changes import eager_evaluation
 from headscope.views.attention_snapshot import AttentionSnapshot, KindMaps

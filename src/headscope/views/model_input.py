@@ -15,7 +15,7 @@ from headscope.encoding.segment import Segment
 from headscope.errors import ModelError, OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import model_inputs
-from headscope.models.loading.load_model import LoadedModel, longest_input
+from headscope.models.load_model import LoadedModel, longest_input
 from headscope.models.temporary_changes import eager_evaluation, quiet_libraries
 from headscope.views.text_input import (
     TOO_LONG,

@@ -33,8 +33,8 @@ def reader_of(model: Any = None, *, tokenizer: Any = None, writes: bool = False,
     Raises:
         HeadscopeError: the model cannot be loaded or examined.
     """
-    from headscope.models.loading.load_model import LoadedModel, load_model
-    from headscope.models.loading.task_heads import load_writer
+    from headscope.models.load_model import LoadedModel, load_model
+    from headscope.models.task_heads import load_writer
     from headscope.views.capture import AttentionReader
 
     if isinstance(model, AttentionReader):

@@ -11,7 +11,7 @@ from headscope.analyses.behaviors.catalog import (
     delimiters_of_tokenizer,
 )
 from headscope.declarations.run_options import RunOptions
-from headscope.models.loading.load_model import load_tokenizer
+from headscope.models.load_model import load_tokenizer
 from headscope.prepare.prepared_run import prepare_model_run
 from support.model_folders import save_tiny_bert
 

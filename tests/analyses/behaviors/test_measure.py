@@ -13,7 +13,7 @@ from headscope.analyses.behaviors.facts import PARTS
 from headscope.analyses.behaviors.sums import BehaviorAccumulator
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
-from headscope.models.loading.in_memory import with_random_weights
+from headscope.models.in_memory import with_random_weights
 from headscope.prepare import prepared_run
 from headscope.prepare.prepared_run import prepare
 from headscope.present.head_columns import head_columns

@@ -28,7 +28,7 @@ def studies(tmp_path_factory):
     """Comparisons of two changed copies of the embedded model with the model itself, by the command."""
     import torch
 
-    from headscope.models.loading.load_model import load_model
+    from headscope.models.load_model import load_model
     from headscope.present.study import open_study
     from headscope.reporting.study_words import STUDY_WORDS
 

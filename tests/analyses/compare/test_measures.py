@@ -9,7 +9,7 @@ import torch
 import headscope as hs
 from headscope.analyses.compare.measures import joined_rows
 from headscope.analyses.explanation.sums import KeptSegment, SampledRows
-from headscope.models.loading.load_model import LoadedModel, load_model
+from headscope.models.load_model import LoadedModel, load_model
 from support.random_lines import save_random_lines
 
 MEASURES = ["norms", "behaviors", "explanation"]

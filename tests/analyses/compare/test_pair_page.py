@@ -10,7 +10,7 @@ import torch
 
 from headscope.analyses.compare.pair_page import render_comparison, write_page
 from headscope.declarations.run_options import RunOptions
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.reporting.study_words import STUDY_WORDS

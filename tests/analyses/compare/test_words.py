@@ -7,7 +7,7 @@ from headscope.analyses.compare.divergence import common_rows, with_keys_permute
 from headscope.encoding.batching import collate
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 
 
 def info_of(word_ids):

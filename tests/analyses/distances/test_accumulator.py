@@ -19,7 +19,7 @@ from headscope.encoding.line_packing import Packer
 from headscope.installing import demo_text
 from headscope.models.anatomy import KindLayout
 from headscope.models.forward_inputs import model_inputs
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model

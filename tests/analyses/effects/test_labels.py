@@ -16,7 +16,7 @@ from headscope.attention.model.examination import examine
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
-from headscope.models.loading.load_model import LoadedModel
+from headscope.models.load_model import LoadedModel
 from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.running.stages import measure

@@ -22,8 +22,8 @@ from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import INTERVENTIONS
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
-from headscope.models.loading.task_heads import load_task_model
 from headscope.models.losses import ask_of
+from headscope.models.task_heads import load_task_model
 from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.running.stages import check_maps

@@ -13,7 +13,7 @@ from headscope.analyses.experiments.compute import (
 )
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Frame
-from headscope.models.loading.load_model import load_tokenizer
+from headscope.models.load_model import load_tokenizer
 from support.inputs import CLS, SEP, made_up_segments
 
 FRAME = Frame((7,), (8,))

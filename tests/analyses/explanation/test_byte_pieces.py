@@ -11,7 +11,7 @@ from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.encoding.vocabulary import KeyClass, read_vocabulary
-from headscope.models.loading.load_model import load_tokenizer
+from headscope.models.load_model import load_tokenizer
 
 TEXT = "Äpfel öl čaj Ōtsu Ünal naïve São 日本 Łódź 😀x ٣ 7 Ελλάδα… «ja» Été\nA"
 

@@ -257,7 +257,7 @@ def embedded():
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.line_packing import Packer
-    from headscope.models.loading.task_heads import load_task_model
+    from headscope.models.task_heads import load_task_model
 
     path = data("wiki-sample") / "wiki_sample.txt"
     loaded = load_task_model(None, loss="mlm", device="cpu")

@@ -19,8 +19,8 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
-from headscope.models.loading.task_heads import load_task_model
 from headscope.models.losses import ask_of
+from headscope.models.task_heads import load_task_model
 from headscope.prepare.input_sizes import gradient_batch_size, gradient_fits
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import check_maps

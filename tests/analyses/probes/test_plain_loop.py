@@ -23,7 +23,7 @@ from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.sentence_packing import SentencePacker
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from support.plain_probe import PlainProbe, plain_heads, train_plainly
 from support.shared_data import data
 

@@ -9,7 +9,7 @@ import torch
 from headscope.analyses.probes.word_vectors import WordVectors, input_embeddings, read_vectors
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError
-from headscope.models.loading.load_model import load_model
+from headscope.models.load_model import load_model
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
 GLOVE = "the 0.5 -1 2e-1\n. . . 1 2 3\nat name@domain.com 4 5 6\n\xa0x 7 8 9\nThe 0 0 1\n1 -1 -2 -3\n"

@@ -19,8 +19,8 @@ from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.sentence_packing import SentencePacker
-from headscope.models.loading.load_model import load_model
-from headscope.models.loading.locating import embedded_folder
+from headscope.models.load_model import load_model
+from headscope.models.locating import embedded_folder
 from headscope.prepare.annotated import all_apart
 from headscope.statistics.tables.frames import DISTANCES
 from support.shared_data import data

@@ -10,8 +10,8 @@ from headscope.attention.interventions.replacement import Zero
 from headscope.attention.model.examination import examine
 from headscope.attention.scan import scan
 from headscope.encoding.encoder import Encoder
-from headscope.models.loading.task_heads import load_task_model
 from headscope.models.losses import ask_of
+from headscope.models.task_heads import load_task_model
 from support.by_hook import effect_of, hooked, logs_of
 from support.effects import KeepEffects
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
-from headscope.models.loading.load_model import load_tokenizer
+from headscope.models.load_model import load_tokenizer
 from headscope.views.snapshot_of import reader_of
 from support.tiny_models import tiny_model
 from support.tiny_tokenizers import tiny_tokenizer

@@ -53,7 +53,7 @@ ANALYSES_A_TO_E = [
         "analyses/compare/test_words.py::test_keys_are_permuted_alike_in_all_heads_and_only_where_they_are_visible"),
     defect("encoding/paired_encoder.py", "if is_cut:", "if not is_cut:",
         "encoding/test_paired_encoder.py::test_words_of_one_number_are_the_same_text"),
-    defect("models/loading/lora.py", 'rank**0.5 if config.get("use_rslora") else rank', "rank",
+    defect("models/lora.py", 'rank**0.5 if config.get("use_rslora") else rank', "rank",
         "models/test_lora.py::test_a_hand_made_adapter_is_added"),
     # coref
     defect("analyses/coref/mentions.py", "min(leftmost.get(entity, head), head)",

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from headscope.errors import InputError, ModelError, OptionError
-from headscope.models.loading.load_model import LoadedModel
+from headscope.models.load_model import LoadedModel
 from headscope.views.capture import AttentionReader, heading
 from support.inputs import eager_maps
 from support.task_models import tiny_task_model

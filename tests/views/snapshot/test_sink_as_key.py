@@ -7,7 +7,7 @@ import transformers as tf
 
 import headscope as hs
 from headscope.errors import InputError
-from headscope.models.loading.load_model import LoadedModel
+from headscope.models.load_model import LoadedModel
 from headscope.views.attention_snapshot import SINK, Axis
 from headscope.views.capture import AttentionReader
 from headscope.views.view_payload import payload

@@ -9,7 +9,7 @@ from headscope.attention.model.examination import examine
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError
 from headscope.models.forward_inputs import model_inputs
-from headscope.models.loading.load_model import LoadedModel
+from headscope.models.load_model import LoadedModel
 from headscope.views.capture import AttentionReader
 from support.inputs import eager_maps
 from support.translators import FAMILIES, SOURCE, TARGET, translator

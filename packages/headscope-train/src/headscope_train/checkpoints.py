@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headscope.errors import InputError
 from headscope.models.identity import tensors_hash
-from headscope.models.loading.task_heads import save_folder
+from headscope.models.task_heads import save_folder
 from headscope.storage.atomic import whole_or_absent, write_bytes
 from headscope.storage.bounded import UnreadableFileError, check_regular
 

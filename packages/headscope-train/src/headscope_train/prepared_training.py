@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.models.identity import weights_hash
-from headscope.models.loading.load_model import LoadedModel, load_tokenizer
+from headscope.models.load_model import LoadedModel, load_tokenizer
 from headscope.prepare.reading_model import tokenizer_hash
 from headscope_train.guided_heads import check_two_layers, name_guided
 from headscope_train.objectives.objective import Objective, Question, objective_of

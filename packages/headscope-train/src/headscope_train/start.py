@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from headscope.errors import ModelError, OptionError
-from headscope.models.loading.load_model import LoadedModel, positions_of, read_model
+from headscope.models.load_model import LoadedModel, positions_of, read_model
 from headscope_train.size import Size
 
 

@@ -17,7 +17,7 @@ from headscope.encoding import shards
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading.load_model import LoadedModel
+from headscope.models.load_model import LoadedModel
 from headscope.prepare.input_sizes import auto_batch_size, gradient_batch_size, gradient_fits
 from headscope.prepare.loss_model import ask_of_run, loss_model
 from headscope.prepare.prepared_run import ModelRun

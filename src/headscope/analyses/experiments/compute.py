@@ -21,7 +21,7 @@ from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Frame
 from headscope.encoding.segment import Segment
-from headscope.models.loading.load_model import longest_input
+from headscope.models.load_model import longest_input
 from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums

@@ -15,7 +15,7 @@ from headscope.corpora.opening import source_name
 from headscope.corpora.trees.tree import shown
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError
-from headscope.models.loading.load_model import LoadedModel
+from headscope.models.load_model import LoadedModel
 
 EXPECTED_VECTORS = "a word and its numbers on each line (the 0.418 0.24968 ...), as GloVe and word2vec write text"
 _MOST_NUMBERS = 100_000  # numbers in a line; a file with more is not a file of word vectors

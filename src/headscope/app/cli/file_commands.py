@@ -205,7 +205,7 @@ def _to_pickle(folder: Path, out: Path, *, replace: bool) -> None:
 def _to_maps(file: Path, out: Path, *, model: str | None, revision: str | None, replace: bool) -> None:
     from headscope.encoding.encoder import Encoder
     from headscope.maps.pickle_conversion import pickle_to_maps
-    from headscope.models.loading.load_model import load_tokenizer
+    from headscope.models.load_model import load_tokenizer
     from headscope.storage.lock import place_held
 
     encoder, name = None, None

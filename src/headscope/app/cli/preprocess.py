@@ -80,7 +80,7 @@ def segments(*, out: Path | None, num_docs: int, cased: bool, force: bool, **val
     from headscope.encoding.max_inputs import first_documents
     from headscope.encoding.tokenizer.spelling import keep_case
     from headscope.encoding.tokenizer.unknown import KnownPieces
-    from headscope.models.loading.load_model import load_tokenizer
+    from headscope.models.load_model import load_tokenizer
     from headscope.storage.lock import placed
 
     by_line = options.documents == "lines"

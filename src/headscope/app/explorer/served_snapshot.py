@@ -200,7 +200,7 @@ def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> N
         Refusal: 413 if there are too many tokens or weights, 422 if this kind of model does not support the request.
         HeadscopeError: a text has no tokens.
     """
-    from headscope.models.loading.load_model import longest_input
+    from headscope.models.load_model import longest_input
     from headscope.views.text_input import text_input
 
     anatomy, name = reader.anatomy, request.model

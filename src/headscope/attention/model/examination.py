@@ -15,7 +15,7 @@ from headscope.attention.model.trial_batch import DECODER_LENGTHS, LENGTHS, ROW_
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout, Path, Together
-from headscope.models.loading.refusals import WORKING_FAMILIES, check_reads_text
+from headscope.models.refusals import WORKING_FAMILIES, check_reads_text
 from headscope.models.temporary_changes import eager_evaluation
 from headscope.visible import shown
 

@@ -17,8 +17,8 @@ from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import made_up_segment
-from headscope.models.loading.refusals import WORKING_FAMILIES
 from headscope.models.placement import device_of
+from headscope.models.refusals import WORKING_FAMILIES
 from headscope.models.temporary_changes import eager_evaluation
 from headscope.visible import shown
 

@@ -13,9 +13,9 @@ from torch import nn
 
 from headscope.errors import ModelError, OptionError
 from headscope.models.identity import without_wrappers
-from headscope.models.loading.load_model import LoadedModel, load_tokenizer
-from headscope.models.loading.refusals import check_ids, check_reads_text
+from headscope.models.load_model import LoadedModel, load_tokenizer
 from headscope.models.placement import choose_device, device_of, named_weights, precision_of
+from headscope.models.refusals import check_ids, check_reads_text
 from headscope.visible import short_name
 
 ORIGIN = "memory"

@@ -15,9 +15,9 @@ from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.folder.files import without_paths
 from headscope.models.folder.weight_files import check_implied, read_config
-from headscope.models.loading.locating import locate, origin_of
-from headscope.models.loading.refusals import check_complete, check_ids, check_reads_text, in_words, missing_package
+from headscope.models.locating import locate, origin_of
 from headscope.models.placement import Offloading, choose_device
+from headscope.models.refusals import check_complete, check_ids, check_reads_text, in_words, missing_package
 from headscope.models.temporary_changes import environment, quiet_libraries
 
 _NO_CACHE = {

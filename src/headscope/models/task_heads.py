@@ -10,9 +10,9 @@ from typing import Any
 from headscope.encoding.choices import DTYPES, LABELS
 from headscope.errors import ModelError
 from headscope.models.folder.weight_files import read_config
-from headscope.models.loading.load_model import LoadedModel, read_model
-from headscope.models.loading.locating import locate
-from headscope.models.loading.refusals import check_complete, in_words
+from headscope.models.load_model import LoadedModel, read_model
+from headscope.models.locating import locate
+from headscope.models.refusals import check_complete, in_words
 from headscope.models.temporary_changes import quiet_libraries
 from headscope.visible import shown
 

@@ -1,1 +1,0 @@
-"""Locating, fetching and loading models, with their tokenizer, device and precision; the hash of their weights."""
