@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from headscope.attention.host_copy import SegmentSums, segment_means
 from headscope.attention.scan import scan
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import counted, summed
-from headscope.statistics.sums.segment_means import SegmentSums, segment_means
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments
 

@@ -55,7 +55,7 @@ STATISTIC = [
     defect("statistics/roles.py", "value = value / even if even > 0 else np.nan",
         "value = value * even if even > 0 else np.nan",
         "statistics/test_roles.py::test_broad_is_relative_to_what_is_visible"),
-    defect("statistics/sums/segment_means.py", "return sums / np.maximum(rows, 1), (rows > 0)",
+    defect("attention/host_copy.py", "return sums / np.maximum(rows, 1), (rows > 0)",
         "return sums, (rows > 0)",
         "statistics/test_segment_means.py::test_a_mean_without_rows_is_0_and_counts_nothing"),
     defect("statistics/inference/confidence.py", "np.full(groups, 1 / groups), size=resamples)",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
 from headscope.analyses.behaviors.key_sums import KeySets, UniformBaseline, key_sums
+from headscope.attention.host_copy import SegmentSums
 from headscope.attention.row_statistics import Visibility
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
@@ -18,7 +19,6 @@ from headscope.statistics.inference.confidence import Scale
 from headscope.statistics.inference.derived import HeadMeans
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed, total
-from headscope.statistics.sums.segment_means import SegmentSums
 from headscope.statistics.tables.frames import NORM, WEIGHT
 
 _SCALES: list[Scale] = ["share" if behavior.unit == "share" else "positive" for behavior in BEHAVIORS.values()]

@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Float64, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.attention.host_copy import segment_means
 from headscope.attention.row_statistics import class_indicators
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
@@ -22,7 +23,6 @@ from headscope.statistics.inference.confidence import Interval, difference_inter
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.groups import with_layer_means
 from headscope.statistics.sums.kept import Declared, counted, summed
-from headscope.statistics.sums.segment_means import segment_means
 
 MEASURES = ("gradient", "weight_times_gradient")
 GATE = "gate"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, INACTIVE_BELOW, KEY_CLASSES, NORMS, OUTPUT, VALUE
+from headscope.attention.host_copy import segment_means
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
@@ -22,7 +23,6 @@ from headscope.statistics.inference.significance import passing
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.groups import with_layer_means
 from headscope.statistics.sums.kept import Declared, counted, summed
-from headscope.statistics.sums.segment_means import segment_means
 from headscope.statistics.tables.frames import head_table, interval_arrays
 
 _OF_ROWS = ("output", "in_stream")

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Float64, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.attention.host_copy import segment_means
 from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
@@ -22,7 +23,6 @@ from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS, is_share
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed, total
-from headscope.statistics.sums.segment_means import segment_means
 from headscope.statistics.tables.frames import NORM, WEIGHT
 
 _SCALES: list[Scale] = ["share" if is_share(name) else "positive" for name in STATISTICS]

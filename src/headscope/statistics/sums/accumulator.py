@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.host_copy import HostCopy
+from headscope.attention.host_copy import HostCopy, SegmentSums
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.groups import GROUPS, GroupedSums
 from headscope.statistics.sums.kept import Declared, Kept, State, Store, layout_state, read_layout, within
-from headscope.statistics.sums.segment_means import SegmentSums
 
 Span = Literal["rows", "layer", "stack"]
 _SUMS = "sums."
