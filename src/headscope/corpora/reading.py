@@ -169,7 +169,7 @@ def read_corpus(
     """Return the documents of files, directories and `-`, in order, with ids that are unique over all of them.
 
     `.json` and `.jsonl` files (gzipped or not) are read as features (`text.features`), `.csv`, `.tsv` and `.parquet` as
-    tables with one document per row, and others as text (`text.plain`). Standard input, and a pipe whose name has no
+    tables with one document per row, and others as text (`plain`). Standard input, and a pipe whose name has no
     known ending (`<(...)`), is text unless its first character other than white space is `[` (a JSON list) or `{` (JSON
     Lines). Files are opened one after another as the documents are drawn.
 
