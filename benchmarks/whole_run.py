@@ -7,6 +7,7 @@ this is the first report of the demonstration; --demo measures both reports of `
 """
 
 import argparse
+import gc
 import json
 import platform
 import tempfile
@@ -23,6 +24,7 @@ from unittest.mock import patch
 import torch
 from torch import Tensor, nn
 
+from headscope.app.entry import COLLECTION
 from headscope.attention.model.model_pass import ModelPass
 from headscope.declarations.run_options import RunOptions
 from headscope.reporting import atlas_files
@@ -131,6 +133,7 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--demo", action="store_true", help="both reports of make demo, and nothing else")
     given = parser.parse_args()
+    gc.set_threshold(*COLLECTION)  # as the command does
     imports = time.process_time()  # since the process began; each command of a user takes as long
     with tempfile.TemporaryDirectory() as folder:
         if given.demo:

@@ -54,7 +54,7 @@ ANALYSIS = Analysis(
             # 8: one fit of all features; kinds of words.
             # 9: the coefficients of columns that vary with the attending token have another order.
             # 10: fewer rows of the text.
-            # 11: random weights read at most 32 inputs.
+            # 11: random weights read at most 32 inputs; 2,000 rows of the text again.
             version=11,
             order=8,
             refusal=(

@@ -24,9 +24,9 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 ORDERED = (WEIGHT, NON_SINK)
 """Measures whose groups are put in order."""
 _FEWER_ROWS = 300
-"""Most rows of each half to which measures other than the weights are fitted, starting from the fit to the weights; the
-fit to the weights begins with the same number of rows."""
-_FIRST_STEPS, _LAST_STEPS, _NEXT_STEPS = 8, 5, 5
+"""Most rows of each half to which positions alone are fitted, and measures other than the weights, which start from the
+fit to the weights; that fit begins with as many rows."""
+_FIRST_STEPS, _LAST_STEPS, _NEXT_STEPS = 8, 6, 4
 """Steps of the fit of the weights to fewer rows, of their subsequent fit to all rows, and of the fits of other measures
 that start from it."""
 _CHOOSING_ROWS, _ORDERING_ROWS = 96, 128
@@ -128,9 +128,8 @@ def _explain_part(
                 coefficients = _fit_in_two(problem, fewer, RIDGE)
             _append(results, "coefficients", coefficients)
             if positions:
-                places = sample.columns.positions
-                only, few_only = (replace(each, columns=places) for each in (problem, fewer))
-                _append(results, "positions", _fit_in_two(only, few_only, 1e-3))
+                of_positions = replace(fewer, columns=sample.columns.positions)
+                _append(results, "positions", fit(of_positions, 1e-3))
             if products is not None:
                 few = _spread_rows(sample.part(parity, False, counted), _ORDERING_ROWS)
                 choosing = _spread_rows(sample.part(parity, True, counted), _CHOOSING_ROWS)

@@ -20,7 +20,7 @@ LEAST_GAIN = 0.01
 MOST_GROUPS = 4
 _CANDIDATES = 3
 """Number of groups that are fitted in each step, chosen by the gain estimated from slope and curvature."""
-_STEPS, _NEWTON = 5, 4
+_STEPS, _NEWTON = 5, 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -23,7 +23,7 @@ from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, State
 from headscope.statistics.sums.row_selection import row_hashes, segment_keys
 
-MOST_ROWS = 1500
+MOST_ROWS = 2000
 MOST_BYTES = 128 << 20
 """Most bytes of attention that are kept for a kind: with many heads or long rows, fewer rows are kept."""
 _MEASURES = 2
