@@ -16,6 +16,7 @@ from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.columns import Columns
 from headscope.analyses.explanation.divergences import HeadExplanation
 from headscope.analyses.explanation.explain import explain
+from headscope.analyses.explanation.row_block import RowBlock
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.sample import RowSample, row_sample
 from headscope.analyses.explanation.sums import KeptSegment, SampledRows
@@ -75,13 +76,25 @@ class Unread:
     """
 
     def __init__(self, samples: Sequence[SampledRows], columns: Columns) -> None:
-        values, attention = [], []
+        blocks, attention = [], []
         for sample in samples:
             cells = np.ones((len(sample.rows), KEYS + 1), dtype=bool)
             cells[:, -1] = False
-            values.append(columns.compute(context_of(sample, cells[:, :-1]), cells))
+            features, facts = columns.compute(context_of(sample, cells[:, :-1]), cells)
+            visible = cells[:, :-1]
+            numbers = np.arange(visible.size).reshape(visible.shape)
+            blocks.append(
+                RowBlock(
+                    features=features,
+                    visible=visible,
+                    rows=sample.rows,
+                    cells=numbers,
+                    facts=facts,
+                    products=columns.products,
+                )
+            )
             attention.append(sample.attention[0, 0, :, :, :-1])
-        self.columns = np.concatenate(values)
+        self.rows = RowBlock.joined(blocks)
         self.attention = np.concatenate(attention, axis=1).astype(np.float64)
         self.whole = (self.attention * np.log(self.attention * KEYS)).sum((1, 2))
 
@@ -91,7 +104,7 @@ class Unread:
         Args:
             coefficients: coefficients of the fit, `[column, head]`.
         """
-        logits = (self.columns @ coefficients).T.reshape(self.attention.shape).astype(np.float64)
+        logits = self.rows.logits(coefficients).T.reshape(self.attention.shape).astype(np.float64)
         logs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
         left = (self.attention * (np.log(self.attention) - logs)).sum((1, 2))
         return np.asarray(1 - left / self.whole)

@@ -38,10 +38,8 @@ def export(study: StudyFolder, *, form: str | None, figures: str | None, style: 
     were measured. CSV and Excel contain every other table of the run, too. With --figures and no --format, only the
     figures are written.
     """
-    from headscope.errors import OptionError
     from headscope.present.study import open_study
     from headscope.reporting.export import export as write_tables
-    from headscope.visible import count
 
     if style is not None and figures is None:
         raise OptionError("--style is of figures; give --figures one or two with it")
