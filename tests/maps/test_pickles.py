@@ -152,11 +152,11 @@ HOSTILE = {
     "codecs": (lambda mark: named("_codecs", "decode"), "asks for _codecs.decode"),
     "encode as rot13": (
         lambda mark: named("_codecs", "encode", b"X\x01\x00\x00\x00aX\x05\x00\x00\x00rot13\x86"),
-        "calls _codecs.encode for something else than bytes",
+        "calls _codecs.encode with arguments that do not encode bytes",
     ),
     "bytes of a size": (
         lambda mark: named("builtins", "bytes", b"J\xff\xff\xff\x7f\x85"),
-        "calls bytes for something else than none",
+        "calls bytes with arguments",
     ),
     "ndarray itself": (lambda mark: named("numpy", "ndarray", b"J\xff\xff\xff\x7f\x85\x85"), "calls numpy.ndarray"),
     "another array class": (

@@ -121,7 +121,7 @@ class OptionList:
         5,
         group="machine",
         least=0,
-        help="Minutes of a scan that may be lost if the run is killed; 0 saves every shard of the text.",
+        help="Minutes of a scan that may be lost if the run is killed; 0 saves after every shard of the text.",
     )
     # The requests to measure (`REQUESTS`). If empty, the given corpora decide; without any, those of the demonstration.
     # Commands set it.

@@ -7,7 +7,7 @@ from itertools import accumulate
 from headscope.corpora.document import Document
 from headscope.encoding.segment import Segment
 from headscope.statistics.roles import ROLES
-from headscope.statistics.tables.columns import FROM_ONE, IN_SEGMENT, PLACE, POSITIVE, SHARE, share, text
+from headscope.statistics.tables.columns import FROM_ONE, IN_SEGMENT, NOT_NEGATIVE, PLACE, SHARE, share, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _SHARE = 10
@@ -125,7 +125,7 @@ TOP_EXAMPLES = TableSchema(
         Column("rank", "1 for the clearest", "int64", bounds=FROM_ONE),
         _clear("the mean over all rows of the input"),
         *IN_SEGMENT,
-        Column("start", "position in the input at which the stretch begins", "int64", bounds=POSITIVE),
+        Column("start", "position in the input at which the stretch begins", "int64", bounds=NOT_NEGATIVE),
         *_TOKENS,
         _WEIGHTS,
         text("text", "the stretch as text"),

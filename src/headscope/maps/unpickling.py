@@ -184,7 +184,7 @@ class _Encode:
 
     def __call__(self, text: Any, encoding: Any) -> bytes:
         if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
-            raise _RefusedPickle("calls _codecs.encode for something else than bytes")
+            raise _RefusedPickle("calls _codecs.encode with arguments that do not encode bytes")
         self.left -= len(text)
         if self.left < 0:
             raise _RefusedPickle("makes more bytes than it has")
@@ -194,7 +194,7 @@ class _Encode:
 def _no_bytes(*arguments: Any) -> bytes:
     """Return empty bytes, which Python 3 writes as this call in protocol 2."""
     if arguments:
-        raise _RefusedPickle("calls bytes for something else than none")
+        raise _RefusedPickle("calls bytes with arguments")
     return b""
 
 

@@ -39,7 +39,7 @@ class ScanCorpus(ABC):
 
     @property
     def shared(self) -> str | None:
-        """A name for scans that read the same inputs with the same model: one pass serves them all. None if none do."""
+        """A name for scans that share a pass because they read the same inputs with the same model; None for none."""
         return None
 
 
@@ -114,7 +114,7 @@ class Scan:
         label: label in the progress line; the name of the stage when empty.
         local: whether the scan must run where the tables are computed, because it needs results of earlier stages,
             which a worker of a cluster or a part of a run does not have.
-        until: share of the time of all the stage's scans that is over when this one ends; None if that is unknown.
+        until: fraction of the stage's scan time that has passed when this scan ends; None if it is unknown.
     """
 
     corpus: ScanCorpus
@@ -141,7 +141,7 @@ class ScanSums(dict[str, Sequence[Accumulator]]):
         for accumulator in self[scan]:
             if isinstance(accumulator, kind):
                 return accumulator
-        raise KeyError(f"the scan {scan} sums nothing up in a {kind.__name__}")
+        raise KeyError(f"scan {scan} has no {kind.__name__}")
 
 
 @dataclass(frozen=True)

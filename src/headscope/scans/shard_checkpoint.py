@@ -12,7 +12,7 @@ from headscope.storage.places import remove
 from headscope.storage.sealed import read_checked, signature_id, write_checked
 
 SHARDS = "shards"
-# At the end of a scan, sums are kept if it took this share of the time: a stage has fewer scans than this.
+# At the end of a scan its sums are written if 1/8 of `minutes` has passed: a stage has fewer than 8 scans.
 _SCANS = 8
 
 
@@ -49,7 +49,7 @@ class Part:
 
 @dataclass(eq=False, repr=False)
 class ShardCheckpoint:
-    """The shards of one stage, in the folder `shards` of a run.
+    """The saved sums of one stage's shards, in the folder `shards` of a run.
 
     One file holds the sums of a scan's first shards and is overwritten every `minutes` minutes: its size does not grow
     with the text. A part of a run keeps each of its shards in a separate file, for the later merge.
@@ -59,7 +59,7 @@ class ShardCheckpoint:
         stage: name of the stage.
         signature: signature of all that the stage's numbers depend on; shards of another stage or version are ignored.
         versions: versions of the software.
-        minutes: maximum minutes of work that may be lost; 0 keeps every shard.
+        minutes: maximum minutes of work that may be lost; 0 saves after every shard.
         opened: function that is called before anything is written.
         beside: folders of other parts of the run, read only.
         part: part that this run is, if it is one of several; else None.

@@ -1,4 +1,4 @@
-"""The sums of one stage in a scan by shards: computed, merged in the order of the shards, kept on disk."""
+"""Sums of one stage in a scan by shards: resumed from a killed run, computed, merged in order, kept on disk."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -94,7 +94,7 @@ class StageSums:
         self.part = None if checkpoint is None else checkpoint.part
 
     def begin(self, source: TileSource, scan_name: str) -> None:
-        """Begin a scan with the sums that a stopped run has kept.
+        """Begin a scan, resuming from the sums that a killed run has kept.
 
         Args:
             source: source of the tiles.

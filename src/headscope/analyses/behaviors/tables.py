@@ -9,8 +9,8 @@ from headscope.statistics.tables.columns import (
     IN_SEGMENT,
     KIND,
     LAYER,
+    NOT_NEGATIVE,
     PLACE,
-    POSITIVE,
     SHARE,
     count,
     estimate,
@@ -23,8 +23,8 @@ from headscope.statistics.tables.frames import MEASURES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 RULE = (
-    "above a quarter, and above twice what uniform attention gives in the same rows, the whole interval, at a false "
-    "discovery rate of 5% over the heads"
+    "the whole interval lies above 0.25 and above twice the value of uniform attention in the same rows; the false "
+    "discovery rate over heads is 5%"
 )
 """The rule that decides if a head shows a behavior."""
 MODELS = ("trained", "control")
@@ -32,7 +32,7 @@ _TOKENS = tuple(behavior.name for behavior in BEHAVIORS.values() if behavior.uni
 _MOSTLY_SHARES: Any = {"unit": "share, or tokens where distance", "bounds": SHARE, "unless": ("behavior", _TOKENS)}
 _NEVER = "it cannot occur"
 MODEL = text("model", "trained, or control: random weights, embeddings kept", choices=MODELS)
-SEED = Column("seed", "which control", "Int64", missing="the trained model", bounds=POSITIVE)
+SEED = Column("seed", "which control", "Int64", missing="the trained model", bounds=NOT_NEGATIVE)
 SHOWS = Column("shows", f"whether the head shows it: {RULE}", "boolean", missing="not tested, or a layer's mean")
 
 MEASURE = text(
@@ -65,13 +65,13 @@ def best_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
         share("share", "how often halves of the documents choose it", missing="nothing could be held out"),
         *shares(
             "value",
-            "the named head's weight on documents that did not choose it (cross-fitted); on all where nothing could be "
-            "held out",
+            "the named head's weight on documents that were not used to choose it (cross-fitted), or on all documents "
+            "if nothing could be held out",
         ),
         *on_all_documents(missing="nothing could be held out"),
         share("uniform", "what uniform attention gives in the same rows"),
         *shares(
-            "held_out", "what the choice is worth on documents that did not choose", prefix="held_out_",
+            "held_out", "held-out value of the selection", prefix="held_out_",
             missing="nothing could be held out",
         ),
         count("n_rows", "rows"),
@@ -99,13 +99,14 @@ BEHAVIORS_BEST = TableSchema(
 COPY_EXAMPLES = TableSchema(
     name="copy_examples",
     meaning="For each head the stretch of text in which it puts the most weight on earlier copies of a token, and the "
-    "one in which on what came after them; of a few inputs that repeat much.",
+    "stretch in which it puts the most weight on the tokens after these copies; chosen from a few inputs with many "
+    "repetitions.",
     columns=(
         *PLACE,
         text("behavior", "what is shown", choices=("duplicate", "induction")),
         share("value", "mean weight on these keys, over the rows of the stretch that have one in it"),
         *IN_SEGMENT,
-        Column("start", "position in the input at which the stretch begins", "int64", bounds=POSITIVE),
+        Column("start", "position in the input at which the stretch begins", "int64", bounds=NOT_NEGATIVE),
         Column("tokens", "readable tokens of the stretch", "list of text"),
         Column("weights", "attention weights, row by row", "list of float64", unit="share"),
         Column("queries", "places, from 0, of the rows with the largest such weights", "list of int64"),

@@ -152,8 +152,6 @@ def same_lineage(run: ModelRun, *, least: float = 0.5) -> bool:
     Fine-tuning changes embeddings little, while those of two seeds are unrelated. The mean cosine similarity of the
     tokens' embeddings must exceed `least`.
     """
-    import torch
-
     assert run.second is not None
     if run.by_word or run.layout != run.second.anatomy.layout:
         return False

@@ -10,7 +10,7 @@ from headscope.statistics.tables.columns import (
     IN_SEGMENT,
     KIND,
     LAYER,
-    POSITIVE,
+    NOT_NEGATIVE,
     Q_VALUE,
     count,
     difference,
@@ -37,7 +37,7 @@ HEAD_CHANGES = TableSchema(
             "Jensen-Shannon divergence between the two heads, mean over rows; for matched heads on one half of the "
             "documents, with the partner chosen on the other",
             unit="nats",
-            bounds=POSITIVE,
+            bounds=NOT_NEGATIVE,
         ),
         text(
             "verdict",
@@ -51,7 +51,7 @@ HEAD_CHANGES = TableSchema(
             "divergence against random weights",
             unit="nats",
             missing="no controls",
-            bounds=POSITIVE,
+            bounds=NOT_NEGATIVE,
         ),
         Column(
             "match",

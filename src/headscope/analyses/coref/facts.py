@@ -1,6 +1,6 @@
 """Coreference: the head that finds antecedents, against systems without attention and random weights; GAP by gender.
 
-Two accuracies differ if the interval of their difference excludes zero.
+Two accuracies differ if the interval of their difference excludes zero and the difference is at least `LEAST_SHARE`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Untested(CoreferenceFact):
 
 @dataclass(frozen=True)
 class Against:
-    """The selected head against a system: the system's accuracy, and the verdict on their difference."""
+    """A system without attention: its accuracy, and the verdict on the difference from the selected head."""
 
     system: str
     accuracy: float
@@ -54,11 +54,11 @@ class Against:
 
 @dataclass(frozen=True, kw_only=True)
 class Selected(CoreferenceFact):
-    """The selected head's accuracy, and if it is shown to lie above or not tested against random weights."""
+    """The selected head's accuracy; `may_claim` is False if it is tested and not shown to beat random weights."""
 
     head: HeadRef
     accuracy: Cell
-    above_control: bool
+    may_claim: bool
     systems: Sequence[Against]
 
 
@@ -102,10 +102,10 @@ def coreference_facts(about: Context) -> Iterator[Fact]:
     head, accuracy = about.kind(best.kind).head(best.layer, best.head), best.cells["all"]
     of_seeds = [gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")]
     beside_control = set(verdicts(of_seeds, least=LEAST_SHARE))
-    is_above = beside_control <= {"more", "untested"}
+    may_claim = beside_control <= {"more", "untested"}
     systems = {name: cells["all"] for name, cells in table.systems.items() if cells.get("all", NO_NUMBER).exists}
     yield Selected(
-        head=head, accuracy=accuracy, above_control=is_above, figure=None if is_above else Shades(),
+        head=head, accuracy=accuracy, may_claim=may_claim, figure=None if may_claim else Shades(),
         systems=_against(systems, gaps),
     )  # fmt: skip
     yield from _best_type(best, head, gaps)
@@ -186,7 +186,7 @@ def _head_row(best: SelectedHead, selection: str, about: Context) -> Row:
     if not isnan(best.share):
         details.append(f"chosen in {percent(best.share, 0)} of halves")
     if best.held_out.exists:
-        details.append(f"the choice is worth {accuracy_words(best.held_out)}")
+        details.append(f"held-out accuracy of the selection {accuracy_words(best.held_out)}")
         details.append(f"on all documents {accuracy_words(best.all_documents)}")
     head = _named(about, best.kind, best.layer, best.head, _SELECTIONS[selection])
     q = {"q": "not tested" if isnan(best.q) else best.q} if is_held_out else {}

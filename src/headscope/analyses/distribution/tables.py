@@ -13,7 +13,7 @@ from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.segment import sent
-from headscope.statistics.tables.columns import FROM_ONE, PLACE, POSITIVE, count, estimate, excerpt, text
+from headscope.statistics.tables.columns import FROM_ONE, NOT_NEGATIVE, PLACE, count, estimate, excerpt, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 BINS = 128
@@ -165,7 +165,7 @@ DISTRIBUTION = TableSchema(
         *PLACE,
         text("measure", "what is measured of every row", choices=NAMES),
         Column("decile", "how many tenths of the rows lie below the value", "int64", bounds=(1.0, 9.0)),
-        *estimate("value", "where they end, by interpolation in bins", unit=_UNIT, missing=_NEVER, bounds=POSITIVE),
+        *estimate("value", "where they end, by interpolation in bins", unit=_UNIT, missing=_NEVER, bounds=NOT_NEGATIVE),
         count("n_rows", "rows"),
     ),
     key=("kind", "layer", "head", "measure", "decile"),
@@ -184,7 +184,7 @@ EXAMPLES = TableSchema(
         ),
         Column("decile", "which tenth of the rows, 1 for the weakest", "int64", bounds=(1.0, 10.0)),
         Column("rank", "which of the decile's, from 1", "int64", bounds=FROM_ONE),
-        Column("value", "how strong the row is", unit="length of a vector of the stream, or share", bounds=POSITIVE),
+        Column("value", "how strong the row is", unit="length of a vector of the stream, or share", bounds=NOT_NEGATIVE),
         *excerpt("token", missing=_SINK),
     ),
     key=("kind", "layer", "head", "decile", "rank"),

@@ -109,7 +109,7 @@ GROUPS = (
     Group("period_comma", "class of key", "periods and commas"),
     Group("punctuation", "class of key", "other punctuation"),
     Group("newline", "class of key", "line breaks"),
-    Group("hidden", "class of key", "hidden words"),
+    Group("hidden", "class of key", "masked words"),
 )
 OFFSETS = ("previous", "next", "current", "distance", "side", "place")
 """The groups that depend on positions alone, not on the tokens."""
@@ -213,5 +213,5 @@ FEATURES = (
     Feature("bracket", "punctuation", "brackets", _delimiter(Delimiter.BRACKET)),
     Feature("newline", "newline", "line breaks", _delimiter(Delimiter.NEWLINE)),
     Feature("blank", "newline", "blanks", _delimiter(Delimiter.BLANK)),
-    Feature("hidden", "hidden", "hidden words", lambda rows: rows.keys.ids == rows.vocabulary.hidden),
+    Feature("hidden", "hidden", "masked words", lambda rows: rows.keys.ids == rows.vocabulary.hidden),
 )  # fmt: skip

@@ -5,8 +5,9 @@ of the cell (i, j). With the attention a_ij and its sum m_i over the keys that c
 
     1/M [ sum_i (m_i ln sum_j exp(x_ij . b_h) - sum_j a_ij x_ij . b_h) + ridge_h / 2 |b_h|^2 ],   M = sum_i m_i,
 
-which is the mean divergence KL(a || p) up to a constant. Method: L-BFGS (Liu and Nocedal 1989) with a step length for
-each head, preconditioned by the curvature at the mean attention of all heads. A step takes two matrix products.
+which is the mean divergence KL(a || p) up to a constant, plus the penalty. Method: L-BFGS (Liu and Nocedal 1989) with a
+step length for each head, preconditioned by the curvature at the mean attention of all heads. A step takes two matrix
+products.
 """
 
 from collections.abc import Sequence
@@ -20,10 +21,10 @@ from headscope.analyses.explanation.row_block import Floats, RowBlock, key_sums
 RIDGE = 1.0
 """Penalty on squared coefficients, in rows."""
 STEPS = 12
-"""Most steps; beyond 12 steps the explained share of the median head changes by less than 0.0005."""
+"""Maximum number of steps; beyond 12 the explained share of the median head changes by less than 0.0005."""
 _MEMORY, _HALVINGS, _ARMIJO = 8, 10, 1e-4
 Pair = tuple[Floats, Floats, Floats]
-"""A step, the change of the gradient over it, and 1 over their product, for each head; see `_pair`."""
+"""Memory of L-BFGS for each head: a step s, the change y of the gradient over it, and 1 / (s . y); see `_pair`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,7 +67,7 @@ class Problem:
         return np.asarray(sum(parts[1:], start=parts[0]))
 
     def mass(self) -> NDArray[np.float64]:
-        """Return the sum of the attention of each head, at least the smallest number above 0, `[head]`."""
+        """Return the sum of the attention of each head, at least 1e-12, `[head]`."""
         totals = sum(target.sum((0, 1), dtype=np.float64) for target in self.targets)
         return np.asarray(np.maximum(totals, 1e-12))
 

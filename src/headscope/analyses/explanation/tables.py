@@ -6,8 +6,8 @@ from headscope.statistics.tables.columns import (
     FEW,
     FROM_ONE,
     IN_SEGMENT,
+    NOT_NEGATIVE,
     PLACE,
-    POSITIVE,
     count,
     ends,
     estimate,
@@ -42,7 +42,7 @@ _NOT = f"{FEW}, or nothing to explain"
 
 
 def _mean(name: str, meaning: str, unit: str, missing: str = "no row") -> Column:
-    return Column(name, meaning, unit=unit, missing=missing, bounds=POSITIVE)
+    return Column(name, meaning, unit=unit, missing=missing, bounds=NOT_NEGATIVE)
 
 
 EXPLANATION = TableSchema(
@@ -105,7 +105,7 @@ EXPLANATION_EXAMPLES = TableSchema(
             "to_explain", "divergence of the row's attention from uniform attention over the visible keys", "nats", ""
         ),
         *IN_SEGMENT,
-        Column("row", "position of the token that attends, in the input", "int64", bounds=POSITIVE),
+        Column("row", "position of the token that attends, in the input", "int64", bounds=NOT_NEGATIVE),
         text("row_token", "readable token that attends"),
         Column("positions", "of the keys in `tokens`, ascending; the learned sink has -1 and is last", "list of int64"),
         Column("tokens", "readable keys", "list of text"),

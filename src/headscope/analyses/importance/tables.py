@@ -4,7 +4,16 @@ from collections.abc import Mapping
 
 from headscope.analyses.importance.sums import GATE, KEY_CLASSES, MEASURES
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.tables.columns import HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, difference, estimate, text
+from headscope.statistics.tables.columns import (
+    HEAD_OR_MEAN,
+    KIND,
+    LAYER,
+    NOT_NEGATIVE,
+    count,
+    difference,
+    estimate,
+    text,
+)
 from headscope.statistics.tables.table_schema import TableSchema
 
 GATE_TITLE = "Gate estimate"
@@ -33,7 +42,7 @@ IMPORTANCE = TableSchema(
         text("key_class", _CLASS, choices=KEY_CLASSES, missing=f"`{GATE}`, which is of all tokens"),
         *estimate(
             "value", "mean over pairs of query and key, then over inputs; of `gate` over inputs",
-            unit=_UNIT, missing=_NEVER, bounds=POSITIVE,
+            unit=_UNIT, missing=_NEVER, bounds=NOT_NEGATIVE,
         ),
         count("n_inputs", "inputs"),
     ),

@@ -4,7 +4,7 @@ import pandas as pd
 
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.vocabulary import KeyClass
-from headscope.statistics.tables.columns import HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, estimate, text
+from headscope.statistics.tables.columns import HEAD_OR_MEAN, KIND, LAYER, NOT_NEGATIVE, count, estimate, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 INACTIVE_BELOW = 0.25
@@ -32,7 +32,7 @@ NORMS = TableSchema(
         *estimate(
             "value",
             "mean over rows of an input (each key once for `value_norm`), then over inputs",
-            unit=_UNIT, missing=_NEVER, bounds=POSITIVE,
+            unit=_UNIT, missing=_NEVER, bounds=NOT_NEGATIVE,
         ),
         count("n_inputs", "inputs"),
         Column(

@@ -18,7 +18,7 @@ from headscope.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.tables.frames import head_table
 
-UNKNOWN = "the model hands out its weights alone, so that queries, keys and outputs are not known"
+UNKNOWN = "the model exposes only its attention weights, not queries, keys and outputs"
 
 
 class PcaMeasurement(Measurement[ModelRun]):
@@ -53,8 +53,7 @@ def _lacking(results: Sequence[PcaResult], layout: Sequence[KindLayout]) -> Iter
         if 0 < len(layers) < part.layers:
             yield (
                 f"with this number of heads, only some layers were measured: {', '.join(map(str, layers))} of the "
-                f"{part.layers} "
-                f"({part.kind})"
+                f"{part.layers} ({part.kind})"
             )
 
 
@@ -117,5 +116,5 @@ def _tokens(run: ModelRun, sample: SampledTokens) -> Iterator[dict[str, object]]
 
 
 def _by_head(values: NDArray[np.float64], heads: int) -> NDArray[np.float64]:
-    """Return values of groups of heads, `[group, ...]`, once for each head, `[1, head, ...]`."""
+    """Repeat the values of heads that share keys, `[group, ...]`, for each head, `[1, head, ...]`."""
     return np.repeat(values, heads // len(values), axis=0)[None]

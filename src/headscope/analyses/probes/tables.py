@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from headscope.analyses.probes.parsers.attention_probes import DIRECTIONS, AttentionProbe, AttentionWordsProbe
 from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
 from headscope.analyses.probes.parsers.learner import ArcProbe, System
-from headscope.statistics.tables.columns import PLACE, POSITIVE, count, difference, number, share, shares, text
+from headscope.statistics.tables.columns import NOT_NEGATIVE, PLACE, count, difference, number, share, shares, text
 from headscope.statistics.tables.frames import DISTANCES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
@@ -105,7 +105,7 @@ PROBE_LAYERS = TableSchema(
     name="probe_layers",
     meaning="The structural probe on every layer, with the first seed.",
     columns=(
-        Column("layer", "layer whose vectors it sees; 0 for the embeddings", "int64", bounds=POSITIVE),
+        Column("layer", "layer whose vectors it sees; 0 for the embeddings", "int64", bounds=NOT_NEGATIVE),
         text("measure", "what is counted", choices=("UUAS", "Spearman")),
         *shares("value", "the measure", missing=_NONE, unless=_CORRELATION),
         count("n_cases", f"{_WORDS}, sentences for Spearman"),

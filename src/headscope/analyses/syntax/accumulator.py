@@ -1,4 +1,7 @@
-"""Dependency accuracy: how often the word that a head attends to most is the gold head (section 4.2)."""
+"""Counts for dependency accuracy: how often the word that a head attends to most is the gold head (section 4.2).
+
+`head_answers` finds that word, `result_tables` divides the counts.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -3,7 +3,7 @@
 from headscope.analyses.why.pulls import KEYS, SIDES
 from headscope.attention.head_id import KINDS
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.tables.columns import FROM_ONE, HEAD, KIND, LAYER, POSITIVE, SHARE, count, estimate, text
+from headscope.statistics.tables.columns import FROM_ONE, HEAD, KIND, LAYER, NOT_NEGATIVE, SHARE, count, estimate, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 LEAST_PULL = 0.1
@@ -88,7 +88,7 @@ SOURCES = TableSchema(
             "boolean",
             missing=f"{_NOT_REPLACED}; or fewer than 10 documents",
         ),
-        Column("n_replaced", "inputs in which it was replaced", "Int64", missing=_NOT_REPLACED, bounds=POSITIVE),
+        Column("n_replaced", "inputs in which it was replaced", "Int64", missing=_NOT_REPLACED, bounds=NOT_NEGATIVE),
         count("n_inputs", "inputs"),
     ),
     key=("kind", "layer", "head", "keys", "side", "source_part", "source_kind", "source_layer", "source_head"),

@@ -1,4 +1,4 @@
-"""Passes of a model with changed heads: changed outputs, or changed attention weights."""
+"""Passes of a model with changed heads (ablation): changed outputs, or changed attention weights."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,9 +1,9 @@
 """Sampling error of an estimate over documents: its standard error, and the degrees of freedom of that error.
 
-The influence of each document on a ratio (the linearized jackknife, with the HC2 correction) gives its error whatever
-the documents' sizes. The degrees of freedom say how
-well the error itself is known: their number less one with documents of equal size, few where a few large documents
-dominate the sum. Intervals and tests use Student's t with these degrees of freedom (Bell and McCaffrey 2002).
+The influence of each document on a ratio, with the HC2 correction (close to the jackknife), gives its error whatever
+the documents' sizes. The degrees of freedom say how well the error itself is known: the number of documents less one if
+they have equal sizes, few if a few large documents dominate the sum. Intervals and tests use Student's t with these
+degrees of freedom (Bell and McCaffrey 2002).
 """
 
 from collections.abc import Iterator

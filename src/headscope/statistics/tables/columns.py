@@ -8,7 +8,7 @@ from headscope.statistics.tables.table_schema import Column
 
 FEW = f"fewer than {FEWEST_DOCUMENTS} documents"
 SHARE = (0.0, 1.0)
-POSITIVE = (0.0, inf)
+NOT_NEGATIVE = (0.0, inf)
 FROM_ONE = (1.0, inf)
 COUNTS = "n_"  # prefix of the columns that count the items behind a row
 OF_LAYER = "the mean over the layer's heads"
@@ -38,12 +38,12 @@ def number(name: str, meaning: str, *, unit: str, missing: str = "") -> Column:
 
 def count(name: str, of: str, *, meaning: str = "how many it is measured on") -> Column:
     """Return a column that counts something; if it counts the items behind a row, its name is `n_...`."""
-    return Column(name, meaning, "int64", unit=of, bounds=POSITIVE)
+    return Column(name, meaning, "int64", unit=of, bounds=NOT_NEGATIVE)
 
 
 IN_SEGMENT = (
     text("document", "id of the document"),
-    Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
+    Column("segment", "which input of the document it is, from 0", "int64", bounds=NOT_NEGATIVE),
 )
 """The columns that identify an input of a document."""
 
@@ -51,7 +51,7 @@ IN_SEGMENT = (
 def words_around(what: str) -> tuple[Column, ...]:
     """Return the columns of the tokens around something, and of the position of the first."""
     return (
-        Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
+        Column("start", "position of the first of `tokens`", "int64", bounds=NOT_NEGATIVE),
         Column("tokens", f"readable tokens around {what}", "list of text"),
         Column("continues_word", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
     )  # fmt: skip
@@ -67,8 +67,8 @@ def excerpt(key: str, *, missing: str = "") -> tuple[Column, ...]:
     most = f"{key} that it attends to most"
     return (
         *IN_SEGMENT,
-        Column("row", "position of the token that attends, in the input", "int64", bounds=POSITIVE),
-        Column("key", f"position of the {most}", "Int64" if missing else "int64", missing=missing, bounds=POSITIVE),
+        Column("row", "position of the token that attends, in the input", "int64", bounds=NOT_NEGATIVE),
+        Column("key", f"position of the {most}", "Int64" if missing else "int64", missing=missing, bounds=NOT_NEGATIVE),
         share("weight", "weight on it"),
         *words_around("the row"),
         text("key_token", f"readable {most}", missing=missing),

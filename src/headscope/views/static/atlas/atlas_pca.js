@@ -233,7 +233,7 @@ function lacking(kind, sides) {
   if (sides) return "With this number of heads, only some layers were measured; this one was not.";
   if (atlas.missing.pca) return `This run found no directions: ${atlas.missing.pca}.`;
   if (kind.roles.length > MANY) return `Of ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads the page has no maps of tokens; tables/directions_map.parquet has them.`;
-  return "The model hands out its weights alone, so that its vectors are not known.";
+  return "The model exposes only its attention weights, not queries, keys and outputs.";
 }
 
 export function pcaPart(kind, index) {
