@@ -184,7 +184,7 @@ EXAMPLES = TableSchema(
         ),
         Column("decile", "which tenth of the rows, 1 for the weakest", "int64", bounds=(1.0, 10.0)),
         Column("rank", "which of the decile's, from 1", "int64", bounds=FROM_ONE),
-        Column("value", "how strong the row is", unit="length of a vector of the stream, or share", bounds=NOT_NEGATIVE),
+        Column("value", "how strong the row is", unit="norm of a stream vector, or share", bounds=NOT_NEGATIVE),
         *excerpt("token", missing=_SINK),
     ),
     key=("kind", "layer", "head", "decile", "rank"),
