@@ -26,7 +26,7 @@ ORDERED = (WEIGHT, NON_SINK)
 _FEWER_ROWS = 300
 """Most rows of each half to which positions alone are fitted, and measures other than the weights, which start from the
 fit to the weights; that fit begins with as many rows."""
-_FIRST_STEPS, _LAST_STEPS, _NEXT_STEPS = 8, 6, 4
+_FIRST_STEPS, _LAST_STEPS, _NEXT_STEPS = 8, 5, 4
 """Steps of the fit of the weights to fewer rows, of their subsequent fit to all rows, and of the fits of other measures
 that start from it."""
 _CHOOSING_ROWS, _ORDERING_ROWS = 96, 128
