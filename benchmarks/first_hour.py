@@ -7,6 +7,7 @@ most 4 commands for either, installation included, and at most 3 lines of Python
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -87,7 +88,7 @@ def main() -> int:
         for what, beginning in (("a report", "study = hs.report("), ("a head view", "hs.head_view(text=")):
             lines = [imported, first(written, beginning).split("  #")[0]]
             script = "; ".join(lines)
-            seconds = run(f"{shutil.which('python', path=path)} -c {subprocess.list2cmdline([script])}", folder, path)
+            seconds = run(f"python -c {shlex.quote(script)}", folder, path)
             fits.append(told(f"lines of Python to {what}", [(lines[0], 0.0), (lines[1], seconds)], MOST_LINES))
     return 0 if all(fits) else 1
 
