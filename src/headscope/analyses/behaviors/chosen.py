@@ -103,7 +103,7 @@ def chosen_heads(run: Study, kind: str, experiment: str = "") -> list[BehaviorHe
 
 @once_a_study
 def _known(_: Study) -> dict[tuple[str, str], list[BehaviorHead]]:
-    """Return the chosen heads of a study so far, by kind of attention and experiment."""
+    """Return the chosen heads of a study so far, by kind of attention and experiment; `chosen_heads` adds to them."""
     return {}
 
 
