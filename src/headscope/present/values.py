@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from html import escape
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, TypeVarTuple, Unpack
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -188,22 +188,24 @@ class StudyWords:
 
 Run = TypeVar("Run")
 Made = TypeVar("Made")
+Others = TypeVarTuple("Others")
 
 
-def once_a_study(make: Callable[[Run], Made]) -> Callable[[Run], Made]:
-    """Cache a function of a study: it is called once per study, and its result is reused and must not be changed.
+def once_a_study(make: Callable[[Run, *Others], Made]) -> Callable[[Run, *Others], Made]:
+    """Cache a function of a study: it is called once per study and other arguments, and its result must not be changed.
 
     The result must not refer to the study itself, which would then never be freed.
 
     Args:
-        make: the function.
+        make: the function; its other arguments are hashable.
     """
-    results: WeakKeyDictionary[Run, Made] = WeakKeyDictionary()
+    results: WeakKeyDictionary[Run, dict[tuple[Any, ...], Made]] = WeakKeyDictionary()
 
     @wraps(make)
-    def result_of(run: Run) -> Made:
-        if run not in results:
-            results[run] = make(run)
-        return results[run]
+    def result_of(run: Run, *others: Unpack[Others]) -> Made:  # noqa: UP044 (beartype cannot resolve "*Others")
+        of_run = results.setdefault(run, {})
+        if others not in of_run:
+            of_run[others] = make(run, *others)
+        return of_run[others]
 
     return result_of

@@ -33,7 +33,7 @@ def run():
 
 
 def test_heads_are_chosen_by_weight_with_their_norm_weighted_attention_beside(run):
-    by_name = {each.behavior.name: each for each in chosen_heads(run, "encoder")}
+    by_name = {each.behavior.name: each for each in chosen_heads(run, "encoder", "")}
     for name, each in by_name.items():
         assert each.heads == (place_of(name, 4, 8),)
         assert each.estimate.value == 0.62

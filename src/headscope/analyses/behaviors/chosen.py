@@ -93,21 +93,15 @@ def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT
     return rows if kind is None else rows[rows["kind"] == kind]
 
 
-def chosen_heads(run: Study, kind: str, experiment: str = "") -> list[BehaviorHead]:
-    """Return the head chosen for each behavior that can occur in a kind of attention, in text or in an experiment."""
-    known = _known(run)
-    if (kind, experiment) not in known:
-        known[kind, experiment] = _choose(run, kind, experiment)
-    return known[kind, experiment]
-
-
 @once_a_study
-def _known(_: Study) -> dict[tuple[str, str], list[BehaviorHead]]:
-    """Return the chosen heads of a study so far, by kind of attention and experiment; `chosen_heads` adds to them."""
-    return {}
+def chosen_heads(run: Study, kind: str, experiment: str) -> list[BehaviorHead]:
+    """Return the head chosen for each behavior that can occur in a kind of attention, in text or in an experiment.
 
-
-def _choose(run: Study, kind: str, experiment: str) -> list[BehaviorHead]:
+    Args:
+        run: the run.
+        kind: kind of attention.
+        experiment: name of the experiment; empty for text.
+    """
     tables = tables_of(run, experiment)
     if tables is None:
         return []
@@ -198,7 +192,7 @@ def paper_table(run: Study) -> PaperTable | None:
             "n_showing": len(chosen.heads) if chosen.tested else None,
         }
         for kind in kinds_of(run)
-        for chosen in chosen_heads(run, kind.name)
+        for chosen in chosen_heads(run, kind.name, "")
     ]
     if not rows:
         return None
