@@ -16,11 +16,11 @@ from headscope.analyses.effects.sums import EffectsAccumulator
 from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.model.loss_source import lists_together
 from headscope.attention.scan import scan
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.loss_questions import Question
 from headscope.encoding.segment import Segment
 from headscope.models.forward_inputs import model_inputs
-from headscope.prepare.prepared_run import prepare
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 
 MOST = 1.15
 """Largest ratio of passes made to passes of the formula."""

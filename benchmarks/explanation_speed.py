@@ -15,10 +15,10 @@ from transformers import BertConfig, BertForMaskedLM
 from headscope.analyses.explanation.compute import ExplanationMeasurement
 from headscope.analyses.explanation.sums import MOST_ROWS, RowSampleAccumulator
 from headscope.analyses.explanation.tables import WEIGHT
-from headscope.declarations.run_options import RunOptions
 from headscope.installing import demo_text
 from headscope.models.load_model import load_model
-from headscope.prepare.prepared_run import prepare_model_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare_model_run
 from headscope.scans.scan_declaration import TRAINED, RunText, Scan, ScanSums
 from headscope.scans.scan_runner import ScanRunner
 

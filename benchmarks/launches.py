@@ -118,10 +118,10 @@ def bert_run(folder: Path, *, layers: int, batch_size: int = 8, device: str = "c
         device: device of the model.
         **shape: further settings of the model's configuration.
     """
-    from headscope.declarations.run_options import RunOptions
     from headscope.models.in_memory import model_in_memory
     from headscope.models.load_model import load_tokenizer
-    from headscope.prepare.prepared_run import prepare
+    from headscope.scans.declarations.run_options import RunOptions
+    from headscope.scans.prepare.prepared_run import prepare
 
     path = folder / "text.txt"
     path.write_text("The old man sat on the bank, and did not know.\nShe came, saw the dog, and left again.\n\n" * 64)

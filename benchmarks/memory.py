@@ -30,8 +30,8 @@ def measure(path: Path) -> None:
     from headscope.encoding.batching import length_buckets
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.line_packing import Packer
-    from headscope.examples.example_tables import SentenceKeeper
     from headscope.models.locating import embedded_folder
+    from headscope.scans.examples.example_tables import SentenceKeeper
 
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
     model = BertModel(config).eval()

@@ -17,9 +17,9 @@ from headscope.analyses.probes.map_cache import MapCache
 from headscope.analyses.probes.parsers.attention_probes import AttentionWordsProbe
 from headscope.analyses.probes.parsers.probe_training import TrainingOptions, hold_out, train
 from headscope.analyses.probes.treebanks import ProbeBench
-from headscope.declarations.run_options import RunOptions
 from headscope.installing import demo_treebank
-from headscope.prepare.prepared_run import prepare_model_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare_model_run
 
 TARGET = 180.0  # seconds
 

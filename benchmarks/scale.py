@@ -59,10 +59,10 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
 
     from headscope.analyses.stats.sums import StatsAccumulator
     from headscope.attention.scan import scan
-    from headscope.declarations.run_options import RunOptions
     from headscope.encoding.shards import SHARD_TOKENS, ShardedBatches
-    from headscope.examples.top_examples import TopExampleAccumulator
-    from headscope.prepare.prepared_run import prepare_model_run
+    from headscope.scans.declarations.run_options import RunOptions
+    from headscope.scans.examples.top_examples import TopExampleAccumulator
+    from headscope.scans.prepare.prepared_run import prepare_model_run
     from headscope.scans.stage_sums import ShardSums
 
     torch.set_num_threads(1)

@@ -26,9 +26,9 @@ from torch import Tensor, nn
 
 from headscope.app.entry import COLLECTION
 from headscope.attention.model.model_pass import ModelPass
-from headscope.declarations.run_options import RunOptions
 from headscope.reporting import atlas_files
 from headscope.running import writing
+from headscope.scans.declarations.run_options import RunOptions
 
 TARGET = 1.25
 # The reports of `make demo`, and the processor seconds that both may take in total.

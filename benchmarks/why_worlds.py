@@ -21,8 +21,8 @@ from headscope.analyses.why.rows import established, random_shares
 from headscope.analyses.why.sums import PullAccumulator, PullSums
 from headscope.analyses.why.tables import ABOVE_RANDOM, LEAST_ABOVE, LEAST_PULL
 from headscope.attention.scan import scan
-from headscope.declarations.run_options import RunOptions
-from headscope.prepare.prepared_run import prepare
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 
 SOURCES = 40
 DOCUMENTS = (10, 20, 50, 200)

@@ -19,11 +19,11 @@ ORDER = [
     ("attention",),
     ("maps",),
     ("statistics",),
-    ("examples",),
-    ("declarations",),
+    ("scans.examples",),
+    ("scans.declarations",),
     ("scans",),
-    ("prepare",),
-    ("figures", "views"),
+    ("scans.prepare",),
+    ("present.figures", "views"),
     ("present",),
     ("analyses",),
     ("running",),
@@ -137,7 +137,7 @@ def test_what_is_called_is_defined_in_one_place_which_loads_nothing_heavy():
 def test_reading_a_run_and_its_head_measures_loads_neither_torch_nor_figures():
     code = (
         "import sys; from headscope.present.study import open_study; "
-        "from headscope.declarations.analysis_list import ANALYSES; "
+        "from headscope.scans.declarations.analysis_list import ANALYSES; "
         "print(sum(len(analysis.head_measures) for analysis in ANALYSES)); "
         "print(sorted({'torch', 'transformers', 'matplotlib', 'typer', 'rich'} & set(sys.modules)))"
     )

@@ -7,9 +7,9 @@ import argparse
 import time
 from pathlib import Path
 
-from headscope.declarations.run_options import RunOptions
-from headscope.figures.saving import png_bytes
-from headscope.prepare.prepared_run import prepare
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.present.figures.saving import png_bytes
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.present.study import Study, open_study
 from headscope.running.writing import write_run
 from headscope.storage.atomic import write_bytes

@@ -3,7 +3,7 @@
 from math import inf
 from pathlib import Path
 
-from headscope.declarations.analysis_list import ANALYSES
+from headscope.scans.declarations.analysis_list import ANALYSES
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 PAGE = Path(__file__).parents[1] / "reference" / "tables.md"

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     )
     from headscope.attention.head_id import HeadId
     from headscope.corpora.reading import read_corpus
-    from headscope.declarations.user_functions import TextFeature
     from headscope.errors import HeadscopeError
     from headscope.models.load_model import load_model
     from headscope.present.study import Study
+    from headscope.scans.declarations.user_functions import TextFeature
     from headscope.statistics.sums.accumulator import Accumulator
 
 # Modules of public names, which are imported when a name is used; all other names are in `_API`.
@@ -42,7 +42,7 @@ _ELSEWHERE = {
     "HeadId": "headscope.attention.head_id",
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.present.study",
-    "TextFeature": "headscope.declarations.user_functions",
+    "TextFeature": "headscope.scans.declarations.user_functions",
     "load_model": "headscope.models.load_model",
     "read_corpus": "headscope.corpora.reading",
 }
@@ -71,7 +71,7 @@ __all__ = [
 
 def _commands() -> list[str]:
     """Return the names of the analyses' commands, which are functions too: `hs.syntax`, `hs.probes` ..."""
-    from headscope.declarations.analysis_list import ANALYSES
+    from headscope.scans.declarations.analysis_list import ANALYSES
 
     return [each.command.name.replace("-", "_") for each in ANALYSES if each.command is not None]
 

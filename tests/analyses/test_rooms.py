@@ -7,9 +7,9 @@ import pytest
 
 import headscope
 from headscope.analyses.for_report import every_part, functions_of
-from headscope.declarations.analysis_list import ANALYSES, STAGES, of_table
 from headscope.present.head_functions import DIRECTIONS
 from headscope.reporting.export import export_figures
+from headscope.scans.declarations.analysis_list import ANALYSES, STAGES, of_table
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_behaviors import with_behaviors
@@ -39,8 +39,8 @@ MAY_NAME = {
     "present/study.py": {"stats": ROLES, "examples": CARDS},
     "reporting/atlas_page.py": {"examples": CARDS},
     "reporting/card_sentences.py": {"top_examples": CARDS},
-    "examples/example_tables.py": {"examples": CARDS, "top_examples": CARDS},
-    "examples/top_examples.py": {"top_examples": "the accumulator of these sentences, by the name of its state"},
+    "scans/examples/example_tables.py": {"examples": CARDS, "top_examples": CARDS},
+    "scans/examples/top_examples.py": {"top_examples": "the accumulator of these sentences, by the name of its state"},
 }
 
 
@@ -129,7 +129,7 @@ def test_nobody_names_what_is_in_a_room():
         ("from headscope.analyses.probes.facts import PAGE", ({"probes"}, set())),
         ("def f():\n    import headscope.analyses.stats.tables", ({"stats"}, set())),
         ("load('headscope.analyses.distances.facts')", ({"distances"}, set())),
-        ("from headscope.declarations.analysis_list import ANALYSES", (set(), set())),
+        ("from headscope.scans.declarations.analysis_list import ANALYSES", (set(), set())),
         ("run.tables.get('coref')", (set(), {"coref"})),
         ("result.tables['gap']", (set(), {"gap"})),
         ("study.tables.get('probes')", (set(), {"probes"})),

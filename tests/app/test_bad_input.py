@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from headscope.declarations.analysis_list import BY_NAME
 from headscope.present.study import open_study
 from headscope.reporting import atlas_files
+from headscope.scans.declarations.analysis_list import BY_NAME
 from support.model_folders import save_tiny_bert
 from support.undrawn import leave_drawing_out
 

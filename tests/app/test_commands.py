@@ -15,10 +15,10 @@ from headscope.app.cli import measuring, printing
 from headscope.app.cli.program import app
 from headscope.app.cli.program_commands import HEADINGS
 from headscope.app.run_arguments import stages_measured
-from headscope.declarations.analysis import Analysis, Command, OutputFile, Stage
-from headscope.declarations.analysis_list import ANALYSES, STAGES
-from headscope.declarations.option import GROUPS, Option, option, options_of
-from headscope.declarations.run_options import RunOptions
+from headscope.scans.declarations.analysis import Analysis, Command, OutputFile, Stage
+from headscope.scans.declarations.analysis_list import ANALYSES, STAGES
+from headscope.scans.declarations.option import GROUPS, Option, option, options_of
+from headscope.scans.declarations.run_options import RunOptions
 
 OF_ANALYSES = {each.command.name: each for each in ANALYSES if each.command is not None}
 OPTIONS = options_of(RunOptions)
@@ -174,7 +174,7 @@ class Watched:
 
     def __init__(self, monkeypatch):
         self.asked = []
-        monkeypatch.setattr("headscope.prepare.prepared_run.prepare", self.prepare)
+        monkeypatch.setattr("headscope.scans.prepare.prepared_run.prepare", self.prepare)
         monkeypatch.setattr("headscope.running.stages.measure", lambda run, watch: run.results)
         monkeypatch.setattr("headscope.analyses.stats.output.render_results", lambda result: [f"{result.name} shown"])
 

@@ -21,8 +21,8 @@ import json, os, signal, sys
 from pathlib import Path
 from headscope.encoding import shards
 from headscope.scans import passes
-from headscope.declarations.run_options import RunOptions
-from headscope.prepare.prepared_run import prepare
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.running.parts import read_parts, write_part
 from headscope.present.study import open_study

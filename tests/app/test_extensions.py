@@ -9,9 +9,9 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from headscope import installing
-from headscope.declarations.analysis import Analysis
 from headscope.errors import ExtensionError
 from headscope.installing import installed
+from headscope.scans.declarations.analysis import Analysis
 from support.model_folders import save_tiny_bert
 from support.own_packages import install_example
 
@@ -22,9 +22,9 @@ import json, sys
 import pandas as pd
 from headscope.encoding import shards
 shards.SHARD_TOKENS = 150
-from headscope.prepare.prepared_run import prepare_model_run
-from headscope.declarations.run_options import RunOptions
-from headscope.prepare.prepared_run import prepare
+from headscope.scans.prepare.prepared_run import prepare_model_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.reporting.report_page import render_report
 from headscope.running.parts import read_parts, write_part

@@ -4,11 +4,11 @@ import pytest
 
 from headscope.app.cli import printing
 from headscope.app.cli.printing import ProgressPrinter, describe, stage_done
-from headscope.declarations.analysis_list import SKIPPABLE, STAGES
-from headscope.declarations.run_options import RunOptions
-from headscope.prepare.prepared_run import prepare
 from headscope.reporting.atlas_files import run_report
 from headscope.running.stages import watched_stages
+from headscope.scans.declarations.analysis_list import SKIPPABLE, STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.scans.progress import Progress, TimeLeft
 from headscope.visible import duration
 from support.undrawn import leave_drawing_out

@@ -15,9 +15,9 @@ import torch
 import headscope as hs
 from headscope.app.analysis_functions import name_of
 from headscope.app.beside_run import FUNCTIONS, VIEW
-from headscope.declarations.analysis_list import ANALYSES
-from headscope.declarations.option import options_of
-from headscope.declarations.run_options import RunOptions
+from headscope.scans.declarations.analysis_list import ANALYSES
+from headscope.scans.declarations.option import options_of
+from headscope.scans.declarations.run_options import RunOptions
 from support.demo_treebank import demo_conllu
 from support.tiny_models import CONFIGS, VOCABULARY
 from support.tiny_tokenizers import tiny_tokenizer

@@ -3,7 +3,7 @@
 import pytest
 
 import headscope as hs
-from headscope.declarations.analysis_list import SKIPPABLE
+from headscope.scans.declarations.analysis_list import SKIPPABLE
 from support.model_folders import save_tiny_bert
 
 pytestmark = pytest.mark.slow

@@ -6,11 +6,11 @@ import torch
 import transformers as tf
 
 import headscope as hs
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.tokenizer.slow_backend import SlowBackend
 from headscope.errors import InputError
 from headscope.running.extraction import MapOptions, extract
+from headscope.scans.declarations.run_options import RunOptions
 from headscope.views.text_input import text_input
 from support.slow_tokenizers import byt5, esm
 
@@ -105,7 +105,7 @@ def test_maps_by_word_of_text_whose_words_are_not_known_are_refused(tmp_path, mo
 
 
 def test_the_signature_tells_tokenizers_apart(proteins, tmp_path):
-    from headscope.prepare.reading_model import tokenizer_hash
+    from headscope.scans.prepare.reading_model import tokenizer_hash
 
     _, tokenizer = proteins
     again = tmp_path / "again"

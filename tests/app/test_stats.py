@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.stats.compute import StatsMeasurement
-from headscope.declarations.run_options import RunOptions
-from headscope.prepare.prepared_run import prepare
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS, is_share

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from headscope.corpora.trees.treebank import read_treebank
-from headscope.prepare.annotated import AnnotatedCorpus
 from headscope.present.words import short
+from headscope.scans.prepare.annotated import AnnotatedCorpus
 from support.commands import run_command
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5

@@ -17,10 +17,10 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.models.losses import NextToken
-from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import stages_of, text_scan
+from headscope.scans.examples.top_examples import TopExampleAccumulator
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.statistics.sums import row_selection
 from support.coreference import with_mentions
 from support.inputs import made_up_segments, vocabulary

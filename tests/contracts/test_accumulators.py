@@ -38,7 +38,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.trees.tree import TAGS
 from headscope.encoding.segment import Segment
-from headscope.examples.top_examples import TopExampleAccumulator
+from headscope.scans.examples.top_examples import TopExampleAccumulator
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.groups import GROUPS
 from headscope.statistics.sums.kept import counted, largest, summed, total

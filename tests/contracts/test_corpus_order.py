@@ -12,10 +12,10 @@ from random import Random
 import pandas as pd
 import pytest
 
-from headscope.declarations.run_options import RunOptions
 from headscope.installing import demo_treebank
-from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure, stages_of
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from support.model_folders import save_tiny_masked_lm
 
 pytestmark = pytest.mark.slow

@@ -4,10 +4,10 @@ import pytest
 
 from headscope.analyses.for_report import every_part
 from headscope.app.run_arguments import stages_measured
-from headscope.declarations.analysis_list import ANALYSES, OF_STAGE
 from headscope.errors import OptionError
-from headscope.figures.style import WIDTHS
+from headscope.present.figures.style import WIDTHS
 from headscope.reporting.export import SCREEN, export, export_figures
+from headscope.scans.declarations.analysis_list import ANALYSES, OF_STAGE
 from support import mock_inputs
 from support.measured import study_in_memory
 from support.mock_study import write_study

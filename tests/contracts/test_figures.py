@@ -9,8 +9,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from headscope.analyses.for_report import every_part
-from headscope.figures.settling import settle
-from headscope.figures.style import PAGE_INCHES, STYLES, house_style, on_paper
+from headscope.present.figures.settling import settle
+from headscope.present.figures.style import PAGE_INCHES, STYLES, house_style, on_paper
 from headscope.present.report_parts import Context
 from support import mock_inputs
 from support.mock_behaviors import with_behaviors

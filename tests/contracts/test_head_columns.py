@@ -10,8 +10,8 @@ import pytest
 
 from headscope.analyses.stats.norm_roles import norm_roles
 from headscope.analyses.syntax.relations import best_relations
-from headscope.declarations.analysis_list import ANALYSES
 from headscope.present.head_columns import head_columns, verdicts_by_head
+from headscope.scans.declarations.analysis_list import ANALYSES
 from headscope.statistics.statistic_catalog import NAMES
 from headscope.statistics.tables.columns import COUNTS
 from headscope.statistics.tables.frames import is_true

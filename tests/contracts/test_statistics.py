@@ -15,8 +15,8 @@ from headscope.analyses.stats.output import render_results as in_terminal
 from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.row_quantities import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.scan import scan
-from headscope.figures import entropy_by_layer, stats_points
 from headscope.palette import palette
+from headscope.present.figures import entropy_by_layer, stats_points
 from headscope.present.values import labeled_array
 from headscope.present.words import capital, words_for
 from headscope.reporting.functions import vocabulary as search_words

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.measurement import StageResult
-from headscope.declarations.analysis_list import OF_STAGE, STAGES
-from headscope.declarations.run_options import RunOptions
-from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.running import writing
 from headscope.running.stages import check_tables, measure_stage
 from headscope.running.writing import write_run
+from headscope.scans.declarations.analysis_list import OF_STAGE, STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.statistics.tables.frames import check_table
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
@@ -192,7 +192,7 @@ def test_a_stand_in_cannot_drift_from_its_schema():
 
 def test_listing_the_analyses_loads_nothing_heavy():
     code = (
-        "import sys; from headscope.declarations.analysis_list import ANALYSES; "
+        "import sys; from headscope.scans.declarations.analysis_list import ANALYSES; "
         "print(sorted({'torch', 'pandas', 'numpy', 'matplotlib'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import headscope_minilm
 import pytest
 
-from headscope.prepare.annotated import DEMO_NAME, AnnotatedCorpus
+from headscope.scans.prepare.annotated import DEMO_NAME, AnnotatedCorpus
 
 CHECKOUT = Path(__file__).parents[2] / "packages" / "headscope-minilm" / "src" / "headscope_minilm"
 

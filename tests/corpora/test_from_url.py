@@ -15,8 +15,8 @@ from headscope.corpora.reading import read_corpus
 from headscope.corpora.remote import SCHEMES, copied, is_address
 from headscope.errors import InputError
 from headscope.installing import how_to_install
-from headscope.prepare.annotated import AnnotatedCorpus
-from headscope.prepare.text_corpus import TextCorpus
+from headscope.scans.prepare.annotated import AnnotatedCorpus
+from headscope.scans.prepare.text_corpus import TextCorpus
 
 TEXT = "The cat sat on the mat.\nIt slept.\n\nA dog came by.\n"
 

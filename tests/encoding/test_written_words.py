@@ -189,7 +189,7 @@ def test_words_apart_or_in_a_random_order_are_the_syntactic_ones():
     from random import Random
 
     from headscope.encoding.sentence_packing import shuffled
-    from headscope.prepare.annotated import all_apart
+    from headscope.scans.prepare.annotated import all_apart
 
     document = AnnotatedDocument(sentences=(DU,))
     (apart,) = all_apart([document])

@@ -11,7 +11,6 @@ from tokenizers import Tokenizer
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.corpora.document import Document
 from headscope.corpora.reading import read_corpus
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding import encoder, max_inputs
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
@@ -21,8 +20,9 @@ from headscope.encoding.tokenizer import bounds
 from headscope.encoding.tokenizer.pieces import FastBackend
 from headscope.errors import InputError, ModelError
 from headscope.models.load_model import load_model, load_tokenizer
-from headscope.prepare.prepared_run import prepare_model_run
-from headscope.prepare.text_corpus import TextCorpus
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare_model_run
+from headscope.scans.prepare.text_corpus import TextCorpus
 from support.commands import run_command
 from support.hostile import printable
 from support.hostile_model_folders import copied

@@ -11,10 +11,10 @@ from transformers import AutoModelForMaskedLM
 
 from headscope.analyses.probes.word_vectors import read_vectors
 from headscope.corpora.reading import Passes
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError
-from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus
-from headscope.prepare.text_corpus import TextCorpus
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus
+from headscope.scans.prepare.text_corpus import TextCorpus
 from headscope_train.text import TrainingText
 from support.hostile import printable
 from support.hostile_changes import CHANGES

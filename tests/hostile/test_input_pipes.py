@@ -11,10 +11,10 @@ import pytest
 from headscope.corpora.files import expand
 from headscope.corpora.opening import GIVE, is_pipe
 from headscope.corpora.trees.treebank import coreference_files, form_of, read_treebank
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError, OptionError
-from headscope.prepare.annotated import AnnotatedCorpus, mention_corpora
-from headscope.prepare.text_corpus import TextCorpus
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.annotated import AnnotatedCorpus, mention_corpora
+from headscope.scans.prepare.text_corpus import TextCorpus
 from headscope_train.text import TrainingText
 from support.hostile import printable
 from support.hostile_inputs import READERS

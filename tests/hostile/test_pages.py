@@ -9,7 +9,7 @@ import pytest
 
 from headscope.app.explorer.page import explorer_page
 from headscope.app.explorer.request import Limits
-from headscope.figures import line_diagram
+from headscope.present.figures import line_diagram
 from headscope.reporting.atlas_page import atlas_page
 from headscope.reporting.report_page import render_report
 from headscope.views.attention_page import attention_page

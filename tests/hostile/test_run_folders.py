@@ -10,11 +10,11 @@ import pytest
 import headscope as hs
 from headscope.app.api import head_atlas
 from headscope.errors import HeadscopeError, InputError, OutputError
-from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.running import writing
 from headscope.running.run_folder import FOLDERS
 from headscope.running.writing import write_run
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.storage.places import aside_of, lock_of, part_of
 from support import hostile_run_folders as folders
 from support.hostile import printable

@@ -11,13 +11,13 @@ import torch
 import headscope as hs
 from headscope.analyses.syntax.measure import SyntaxMeasurement
 from headscope.attention.row_checks import sum_tolerance, wrong_row
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import AttentionError, HeadscopeError, InputError
 from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickle_conversion import maps_to_pickle, pickle_to_maps
-from headscope.prepare.maps_run import MapsRun
-from headscope.prepare.prepared_run import prepare
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.maps_run import MapsRun
+from headscope.scans.prepare.prepared_run import prepare
 from support.commands import run_command
 from support.hostile import Case, each, printable
 from support.hostile_index import index_files, index_values, masks, trees

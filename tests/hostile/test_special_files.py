@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError, ModelError, OutputError
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.unpickling import read_plain_pickle
 from headscope.models.load_model import load_model
-from headscope.prepare.prepared_run import prepare_model_run
 from headscope.present.study import open_study
 from headscope.reporting.atlas_files import run_report
 from headscope.running.parts import read_parts, write_part
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare_model_run
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.storage.bounded import UnreadableFileError, read_json, read_regular
 from headscope.storage.lock import lock_of, place_held

@@ -17,12 +17,12 @@ from headscope.analyses.measurement import StageResult
 from headscope.app.cli import printing, report
 from headscope.app.cli.printing import ProgressPrinter, show
 from headscope.app.cli.program import app, main
-from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import InputError
 from headscope.present.page import Page
 from headscope.present.page_tables import Grid
 from headscope.present.study import Study
 from headscope.present.words import short
+from headscope.scans.declarations.analysis_list import ANALYSES
 from headscope.scans.progress import Progress
 from headscope.visible import printable as made_printable
 from support import hostile_terminal as made
@@ -248,8 +248,8 @@ def test_an_output_that_nobody_reads(capsys, monkeypatch):
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EPIPE])
 def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path):
     """`headscope stats --out FILE | head -1` leaves the whole file."""
-    from headscope.prepare import prepared_run
     from headscope.running import stages
+    from headscope.scans.prepare import prepared_run
 
     measured = StageResult(name="stats", tables={"stats": made.inputs().stats})
     monkeypatch.setattr(prepared_run, "prepare", lambda _, **__: SimpleNamespace(facts=lambda: {"notes": []}))

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from headscope.analyses.probes.treebanks import ProbeBench, ProbeTreebank
-from headscope.declarations.run_options import RunOptions
 from headscope.models import identity
 from headscope.models.anatomy import GUIDED, guided_heads
 from headscope.models.identity import configuration_hash, tensors_hash, weights_hash
 from headscope.models.load_model import load_model
-from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import stage_signatures
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from support.model_folders import save_tiny_bert, save_tiny_masked_lm
 
 

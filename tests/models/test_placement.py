@@ -16,7 +16,7 @@ from headscope.models.identity import adaptation_facts, weights_hash
 from headscope.models.in_memory import model_in_memory, with_random_weights
 from headscope.models.load_model import load_model
 from headscope.models.placement import check_placement, device_of
-from headscope.prepare.reading_model import model_facts
+from headscope.scans.prepare.reading_model import model_facts
 from support.benchmarks import benchmark
 from support.docs import ROOT
 

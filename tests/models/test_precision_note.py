@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import DTYPES, precision_note
-from headscope.prepare.prepared_run import prepare_model_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare_model_run
 from support.model_folders import save_tiny_bert
 
 

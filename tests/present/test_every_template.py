@@ -6,9 +6,9 @@ from functools import cache
 import pytest
 from jinja2 import nodes
 
-from headscope.declarations.analysis_list import ANALYSES
 from headscope.present.page import Page
 from headscope.present.report_parts import Context
+from headscope.scans.declarations.analysis_list import ANALYSES
 from support.template_runs import RUNS
 
 PAGES = {each.name: each.load("facts:PAGE") for each in ANALYSES if each.report == "facts:PARTS"}

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.figures.stats_points import stats_points
 from headscope.present.drawing import FEWEST, inline, stamped
+from headscope.present.figures.stats_points import stats_points
 
 
 def outline(corners):

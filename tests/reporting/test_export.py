@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import OptionError, OutputError
 from headscope.present.words import words_for
 from headscope.reporting.export import export, workbook_bytes
+from headscope.scans.declarations.analysis_list import ANALYSES
 from support import mock_inputs
 from support.mock_probes import with_probes
 from support.mock_study import write_study

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.declarations.analysis_list import ANALYSES
+from headscope.scans.declarations.analysis_list import ANALYSES
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_behaviors import with_behaviors

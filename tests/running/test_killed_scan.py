@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 from headscope.encoding import shards
-from headscope.prepare.prepared_run import prepare
 from headscope.present.manifest import read_manifest
 from headscope.running.writing import write_run
 from headscope.scans import passes
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS
 from headscope.storage.places import is_own
 from soak import killing

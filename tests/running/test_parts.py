@@ -7,17 +7,17 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding import shards
 from headscope.encoding.line_packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.prepare.prepared_run import prepare, prepare_model_run
 from headscope.present.study import open_study
 from headscope.running.parts import PART, check_options, check_parts, read_part_number, read_parts, write_part
 from headscope.running.stages import measurement_of, shared_scans, stages_of
 from headscope.running.writing import write_run
 from headscope.scans import passes
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare, prepare_model_run
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.storage.sealed import read_sealed, write_sealed
 from soak import killing

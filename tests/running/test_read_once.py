@@ -5,13 +5,13 @@ from collections import Counter, defaultdict
 import pytest
 
 from headscope.attention.model.model_pass import ModelPass
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.run_options import RunOptions
-from headscope.examples.example_tables import example_tokens
-from headscope.prepare import reading_model
-from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure
 from headscope.running.writing import write_run
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.examples.example_tables import example_tokens
+from headscope.scans.prepare import reading_model
+from headscope.scans.prepare.prepared_run import prepare
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 

@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 import safetensors.torch
 
-from headscope.declarations.analysis_list import OF_STAGE, STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import OutputError
-from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.running import writing
 from headscope.running.run_folder import stage_signature
 from headscope.running.stages import stages_of
 from headscope.running.writing import write_run
+from headscope.scans.declarations.analysis_list import OF_STAGE, STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 from support.quick_probes import quick_probes

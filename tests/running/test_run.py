@@ -13,17 +13,17 @@ import torch
 import headscope as hs
 from headscope.analyses.stats.compute import StatsMeasurement
 from headscope.corpora.reading import read_corpus
-from headscope.declarations.analysis_list import ANALYSES
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.installing import demo_text
 from headscope.models.load_model import load_model
-from headscope.prepare.prepared_run import prepare
 from headscope.present.manifest import MANIFEST
 from headscope.present.paper_table import is_bert_base, paper_numbers
 from headscope.running.writing import write_run
+from headscope.scans.declarations.analysis_list import ANALYSES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.statistics.statistic_catalog import NAMES
 from headscope.statistics.tables.frames import of_measure
 from headscope.storage.sealed import read_sealed, write_sealed

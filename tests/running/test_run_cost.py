@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from headscope.errors import OptionError
-from headscope.prepare.prepared_run import prepare, prepare_model_run
 from headscope.running.run_cost import PassCost, RunCost, run_cost
 from headscope.running.stages import measure
 from headscope.scans import scan_runner
+from headscope.scans.prepare.prepared_run import prepare, prepare_model_run
 from support.commands import run_command
 from support.small_runs import sharded_options
 

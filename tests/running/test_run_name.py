@@ -2,9 +2,9 @@
 
 import pytest
 
-from headscope.declarations.run_options import RunOptions
 from headscope.present.manifest import MANIFEST, write_manifest
 from headscope.running.run_folder import free_folder, run_name
+from headscope.scans.declarations.run_options import RunOptions
 
 
 @pytest.mark.parametrize(

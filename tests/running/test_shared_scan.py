@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 from headscope.attention.model.model_pass import ModelPass
-from headscope.declarations.analysis import TEXT_INPUTS
-from headscope.declarations.analysis_list import STAGES
-from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.running import writing
 from headscope.running.stages import measure, measure_stage, measurement_of, scan_runner, text_scan
 from headscope.running.writing import write_run
 from headscope.scans import passes
+from headscope.scans.declarations.analysis import TEXT_INPUTS
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS
 from soak.tasks import answers
 from support.scanning import shards_of

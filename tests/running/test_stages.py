@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 import headscope as hs
-from headscope.declarations.analysis_list import ANALYSES, REQUESTS, STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare import annotated
-from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.running.stages import stages_of
 from headscope.running.writing import read_stages, write_run
+from headscope.scans.declarations.analysis_list import ANALYSES, REQUESTS, STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare import annotated
+from headscope.scans.prepare.prepared_run import prepare
 from support.demo_treebank import demo_conllu, demo_documents
 from support.measured import blank_figures
 from support.model_folders import save_tiny_bert, save_tiny_gpt2

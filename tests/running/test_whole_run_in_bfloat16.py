@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.declarations.run_options import RunOptions
-from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.running.writing import write_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 

@@ -11,8 +11,8 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.shards import ShardedBatches
-from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.scans import passes
+from headscope.scans.examples.top_examples import TopExampleAccumulator
 from headscope.scans.passes import scan_shards
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.scans.stage_sums import StageSums

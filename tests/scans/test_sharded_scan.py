@@ -16,9 +16,9 @@ from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.shards import ShardedBatches
 from headscope.errors import InputError
-from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.models.losses import ask_of
 from headscope.scans import passes
+from headscope.scans.examples.top_examples import TopExampleAccumulator
 from headscope.scans.passes import scan_shards
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint, forget_shards
 from headscope.scans.stage_sums import StageSums

@@ -6,9 +6,9 @@ import torch
 
 from headscope.encoding.shards import BatchLimit, ShardedBatches
 from headscope.errors import MemoryShortError
-from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
 from headscope.scans.passes import collect, halve_batches, scan_shards
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.scans.stage_sums import StageSums
 from support.short_memory import Short
 from support.small_runs import sharded_options

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import headscope as hs
-from headscope.declarations.run_options import RunOptions
 from headscope.maps.maps_source import MapsSource
-from headscope.prepare.prepared_run import prepare
 from headscope.running import extraction as extraction_module
 from headscope.running.extraction import MapOptions, extract
 from headscope.running.run_cost import run_cost
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from support.docs import accumulator_of_the_docs
 from support.short_memory import Short
 from support.small_runs import sharded_options

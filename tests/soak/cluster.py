@@ -17,13 +17,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding import shards
 from headscope.errors import ModelError
-from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.ray_connection import ClusterOptions
 from headscope.running.ray_engine import RayEngine
 from headscope.running.writing import write_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare_model_run
 from soak.tasks import answers, left_behind
 
 SHARD_TOKENS = 150

@@ -54,8 +54,8 @@ def tasks(base: Path) -> list[Task]:
         )
 
     def maps(out: Path, **how: Any) -> None:
-        from headscope.declarations.run_options import RunOptions
         from headscope.running.extraction import MapOptions, extract
+        from headscope.scans.declarations.run_options import RunOptions
 
         options = RunOptions(
             model=model, text=(str(base / "text.txt"),), packing="single", max_length=32, stages=("stats",)
@@ -85,16 +85,16 @@ def tasks(base: Path) -> list[Task]:
         )
 
     def part_options() -> Any:
-        from headscope.declarations.run_options import RunOptions
+        from headscope.scans.declarations.run_options import RunOptions
 
         text = (str(base / "text.txt"),)
         stages = ("stats", "distances", "map")
         return RunOptions(model=model, text=text, packing="single", max_length=32, stages=stages, shard_minutes=0)
 
     def merge(out: Path) -> None:
-        from headscope.prepare.prepared_run import prepare_model_run
         from headscope.reporting.atlas_files import run_report
         from headscope.running.parts import read_parts, write_part
+        from headscope.scans.prepare.prepared_run import prepare_model_run
         from headscope.scans.shard_checkpoint import Part
 
         # Killed, too, while the parts are scanned.

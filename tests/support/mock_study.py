@@ -1,8 +1,8 @@
 """Made-up runs as directories: what `mock_inputs` builds, written as a run writes it."""
 
-from headscope.examples.example_tables import TOP_EXAMPLES
 from headscope.present.manifest import write_manifest
 from headscope.present.study import open_study
+from headscope.scans.examples.example_tables import TOP_EXAMPLES
 from headscope.storage.files import write_parquet
 from support.stand_ins import table_of
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from headscope.analyses.measurement import Measurement
-from headscope.declarations.analysis import Stage
-from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.encoding import shards
+from headscope.scans.declarations.analysis import Stage
+from headscope.scans.declarations.analysis_list import OF_STAGE, STAGES
 
 
 def scanning_stages() -> list[Stage]:

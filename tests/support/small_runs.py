@@ -2,10 +2,10 @@
 
 import pytest
 
-from headscope.declarations.run_options import RunOptions
-from headscope.prepare.prepared_run import prepare
 from headscope.running import writing
 from headscope.running.writing import write_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_bert, save_tiny_masked_lm
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from headscope.declarations.analysis_list import ANALYSES
+from headscope.scans.declarations.analysis_list import ANALYSES
 from headscope.statistics.tables.frames import check_table
 
 

@@ -10,8 +10,8 @@ from matplotlib.colors import to_hex
 
 from headscope.analyses.stats.tables import STATS
 from headscope.analyses.syntax.tables import SYNTAX_BEST
-from headscope.figures.saving import svg_text
-from headscope.figures.style import role_color
+from headscope.present.figures.saving import svg_text
+from headscope.present.figures.style import role_color
 from headscope_train.heads_forming import (
     accuracy_course,
     behavior_courses,

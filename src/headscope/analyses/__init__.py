@@ -1,1 +1,1 @@
-"""The analyses: one folder for each question, all with the same layout; see `declarations/analysis_list.py`."""
+"""The analyses: one folder for each question, all with the same layout; see `scans/declarations/analysis_list.py`."""

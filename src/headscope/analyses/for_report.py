@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.declarations.analysis import Analysis
-from headscope.declarations.analysis_list import ANALYSES
-from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures, MeasureLabel
 from headscope.present.head_columns import groups_of, rows_of
 from headscope.present.head_functions import FunctionScores
 from headscope.present.report_parts import Context, Drawing, Parts
 from headscope.present.study import Study
 from headscope.present.values import once_a_study
+from headscope.scans.declarations.analysis import Analysis
+from headscope.scans.declarations.analysis_list import ANALYSES
+from headscope.scans.declarations.head_measures import NORM_WEIGHTED, HeadMeasures, MeasureLabel
 from headscope.visible import capital
 
 

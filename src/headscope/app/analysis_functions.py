@@ -16,9 +16,9 @@ from headscope.app.run_arguments import (
     stages_measured,
     write_files,
 )
-from headscope.declarations.analysis import Analysis, Command
-from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import OptionError
+from headscope.scans.declarations.analysis import Analysis, Command
+from headscope.scans.declarations.analysis_list import ANALYSES
 
 if TYPE_CHECKING:
     from headscope.present.study import Study
@@ -64,9 +64,9 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
         run_options, beside = run_options_of(called, model, arguments, offered, stages=analysis.measured, **models)
         wanted = pop_files(analysis, files, beside)
         from headscope.app.api import open_study
-        from headscope.prepare.prepared_run import prepare
         from headscope.running.run_folder import check_run_folder
         from headscope.running.writing import read_stages, write_run
+        from headscope.scans.prepare.prepared_run import prepare
         from headscope.storage.lock import TemporaryFolder
 
         temporary = None if "out" in beside else TemporaryFolder()

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from headscope.app.beside_run import ATTENTION, PRUNE, RUN, SCAN, VIEW
 from headscope.app.keywords import check_choices, check_model, check_text, checked, offering, positional
 from headscope.app.run_arguments import in_python, loaded_model, run_options_of
-from headscope.declarations.analysis_list import STAGES
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
+from headscope.scans.declarations.analysis_list import STAGES
 
 if TYPE_CHECKING:
     from headscope.present.study import Study
@@ -185,7 +185,7 @@ def scan(text: Any, accumulators: Any, **options: Any) -> list[Any]:
         HeadscopeError: the model, the text or an option is invalid.
     """
     from headscope.app.on_text import scan_text
-    from headscope.declarations.run_options import RunOptions
+    from headscope.scans.declarations.run_options import RunOptions
 
     values = checked("scan", options, SCAN, before=["text", "accumulators"])
     model, progress = values.pop("model", None), values.pop("progress", None)

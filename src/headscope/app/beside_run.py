@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headscope.declarations.analysis import FEATURES_HASH, SCORE_HASH
-from headscope.declarations.option import Option, options_of, switch
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import LOADING, POOLINGS, REMOVALS
+from headscope.scans.declarations.analysis import FEATURES_HASH, SCORE_HASH
+from headscope.scans.declarations.option import Option, options_of, switch
+from headscope.scans.declarations.run_options import RunOptions
 
 RUN = options_of(RunOptions)
 TEXT = Option(

@@ -11,8 +11,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn, TypeVar, get_args, get_origin
 
-from headscope.declarations.option import Option, choose
 from headscope.errors import OptionError, did_you_mean
+from headscope.scans.declarations.option import Option, choose
 from headscope.storage.places import exists
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -19,7 +19,6 @@ from headscope.corpora.document import Document, distinct
 from headscope.corpora.files import text_lines
 from headscope.corpora.plain import text_documents
 from headscope.corpora.reading import read_corpus
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import LOADING
 from headscope.encoding.line_packing import Packer
 from headscope.encoding.max_inputs import first_documents
@@ -28,9 +27,10 @@ from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
 from headscope.installing import demo_text
-from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.present.values import LabeledArray
+from headscope.scans.declarations.run_options import RunOptions
 from headscope.scans.passes import scan_in_place
+from headscope.scans.prepare.input_sizes import auto_batch_size, check_length
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.views.attention_page import HEIGHT, StaticPage, attention_page
 from headscope.views.bundle import needs_neuron

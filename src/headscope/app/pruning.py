@@ -12,7 +12,6 @@ from headscope.attention.head_id import HeadId, check_head, named_heads
 from headscope.corpora.document import Document
 from headscope.corpora.given import given_text
 from headscope.corpora.reading import read_corpus
-from headscope.declarations.option import choose
 from headscope.encoding.choices import REMOVALS
 from headscope.errors import InputError, OptionError, did_you_mean
 from headscope.models.anatomy import KindLayout
@@ -20,6 +19,7 @@ from headscope.models.load_model import LoadedModel
 from headscope.models.task_heads import load_checkpoint
 from headscope.present.study import Study, open_study
 from headscope.running.pruning import HeadChoice, Pruned, write_pruned
+from headscope.scans.declarations.option import choose
 from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.places import check_place
 from headscope.visible import count

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from headscope.app.beside_run import FEATURES, FUNCTIONS, OUT, RUN, SCORE, TEXT, TOKENIZER, WATCH
 from headscope.app.keywords import check_model, checked
 from headscope.corpora.given import given_text
-from headscope.declarations.analysis import Analysis, Command, OutputFile, Stage
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.option import GROUPS, Option
-from headscope.declarations.run_options import RunOptions
-from headscope.declarations.user_functions import check_features, check_score
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
+from headscope.scans.declarations.analysis import Analysis, Command, OutputFile, Stage
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.declarations.option import GROUPS, Option
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.declarations.user_functions import check_features, check_score
 
 if TYPE_CHECKING:
     from headscope.models.load_model import LoadedModel
@@ -79,7 +79,7 @@ def run_options_of(
         stages=stages,
         **values,
     )
-    from headscope.prepare.given_names import check_option_names
+    from headscope.scans.prepare.given_names import check_option_names
 
     check_option_names(run_options)
     return run_options, beside

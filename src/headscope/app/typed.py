@@ -7,8 +7,8 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from headscope.declarations.option import GROUPS, Option, choose, options_of
 from headscope.errors import OptionError
+from headscope.scans.declarations.option import GROUPS, Option, choose, options_of
 
 Function = TypeVar("Function", bound=Callable[..., None])
 Declared = TypeVar("Declared")
@@ -134,7 +134,7 @@ def run_options(declaring: type[Declared], **values: Any) -> Declared:
         elif name in values and each.default == ():
             values[name] = tuple(values[name] or ())
     options = declaring(**values)
-    from headscope.prepare.given_names import check_option_names
+    from headscope.scans.prepare.given_names import check_option_names
 
     check_option_names(options)
     return options

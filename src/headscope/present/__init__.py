@@ -1,1 +1,1 @@
-"""Pages from facts and templates: typed claims in, sentences, sections, charts and tables out."""
+"""Pages from facts and templates: typed claims in, sentences, sections, charts, figures and tables out."""

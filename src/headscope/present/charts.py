@@ -13,11 +13,11 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from headscope.attention.head_id import head_label
-from headscope.figures.axes import log_axis
-from headscope.figures.head_points import EDGE_COLOR, draw_points, panel_column, side_by_side, write_beside
-from headscope.figures.label_places import Box, WantedLabel, place_labels
-from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
 from headscope.present.blocks import Row, has_value
+from headscope.present.figures.axes import log_axis
+from headscope.present.figures.head_points import EDGE_COLOR, draw_points, panel_column, side_by_side, write_beside
+from headscope.present.figures.label_places import Box, WantedLabel, place_labels
+from headscope.present.figures.style import INK, SOFT, figure_of, house_style, new_figure
 
 _MOST_NAMED, _NAME_SIZE = 8, 8.0
 

@@ -11,9 +11,9 @@ import matplotlib.figure
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.figures.saving import svg_text
-from headscope.figures.settling import settle
 from headscope.palette import palette
+from headscope.present.figures.saving import svg_text
+from headscope.present.figures.settling import settle
 from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.views.markup import Html, el, raw, text
 
@@ -72,7 +72,7 @@ def inline(figure: matplotlib.figure.Figure, *, name: str, label: str) -> Html:
     """Return a figure with an inline `<svg>` that scales with its box.
 
     Args:
-        figure: a figure of `headscope.figures`.
+        figure: a figure of `headscope.present.figures`.
         name: name that is unique in the page; prefixed to the figure's ids.
         label: description of the figure for screen readers.
     """

@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.declarations.analysis_list import ANALYSES
-from headscope.declarations.head_measures import HeadMeasures
+from headscope.scans.declarations.analysis_list import ANALYSES
+from headscope.scans.declarations.head_measures import HeadMeasures
 from headscope.statistics.roles import finds
 from headscope.statistics.tables.frames import is_true
 from headscope.visible import count

@@ -10,14 +10,14 @@ import pandas as pd
 import xarray as xr
 
 from headscope.attention.head_id import HeadId
-from headscope.declarations.analysis_list import ANALYSES
-from headscope.declarations.option import options_of
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OutputError
 from headscope.present.head_columns import finders, head_columns, summaries, verdicts_by_head
 from headscope.present.manifest import CHANGED, MANIFEST, RunTables, read_manifest
 from headscope.present.paper_table import PaperTable, is_bert_base
 from headscope.present.values import Findings, HeadCard, StudyWords, labeled_array
+from headscope.scans.declarations.analysis_list import ANALYSES
+from headscope.scans.declarations.option import options_of
+from headscope.scans.declarations.run_options import RunOptions
 from headscope.statistics.roles import roles
 from headscope.statistics.tables.frames import WEIGHT, of_measure
 from headscope.storage.atomic import is_free

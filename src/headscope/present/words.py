@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.figures.style import label, shorten, visible
+from headscope.present.figures.style import label, shorten, visible
 from headscope.statistics.roles import ROLES, SHOWN
 from headscope.statistics.statistic import Special
 from headscope.statistics.statistic_catalog import STATISTICS

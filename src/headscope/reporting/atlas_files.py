@@ -6,8 +6,6 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from headscope.declarations.run_options import RunOptions
-from headscope.prepare.prepared_run import ModelRun, prepare
 from headscope.present.manifest import MANIFEST
 from headscope.present.study import Study, open_study
 from headscope.reporting.study_words import STUDY_WORDS
@@ -15,6 +13,8 @@ from headscope.running.parts import FinishedPart, check_parts
 from headscope.running.ray_engine import RayEngine
 from headscope.running.run_folder import check_run_folder, free_folder, run_name
 from headscope.running.writing import write_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import ModelRun, prepare
 from headscope.scans.progress import Watcher
 from headscope.storage.atomic import whole_or_absent
 from headscope.storage.lock import folder_held

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.for_report import arc_examples, behavior_examples, functions_of
-from headscope.figures.line_diagram import weights_of
 from headscope.present.cells import records
+from headscope.present.figures.line_diagram import weights_of
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
 from headscope.present.values import once_a_study

@@ -15,15 +15,15 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.for_report import drawings_of
-from headscope.declarations.analysis_list import ANALYSES
-from headscope.declarations.option import choose
 from headscope.errors import OptionError, OutputError
-from headscope.figures.saving import save
-from headscope.figures.style import STYLES, WIDTHS, on_paper
+from headscope.present.figures.saving import save
+from headscope.present.figures.style import STYLES, WIDTHS, on_paper
 from headscope.present.manifest import MANIFEST
 from headscope.present.paper_table import PaperTable
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
+from headscope.scans.declarations.analysis_list import ANALYSES
+from headscope.scans.declarations.option import choose
 from headscope.storage.atomic import write_bytes
 from headscope.storage.files import place_text
 from headscope.storage.lock import place_held

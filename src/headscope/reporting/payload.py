@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.for_report import every_part, functions_of, measures_of
-from headscope.declarations.head_measures import SHARE
-from headscope.figures.line_diagram import weights_of
-from headscope.figures.style import label
 from headscope.models.anatomy import GUIDED
+from headscope.present.figures.line_diagram import weights_of
+from headscope.present.figures.style import label
 from headscope.present.head_functions import LOOKS
 from headscope.present.kinds import Kind
 from headscope.present.linked_sentences import Sentence
@@ -23,6 +22,7 @@ from headscope.present.study import Study
 from headscope.present.values import once_a_study
 from headscope.present.words import Words, capital, join
 from headscope.reporting.head_summary import finds_of, is_explained, looks_of, shows_of, summaries_of_kind
+from headscope.scans.declarations.head_measures import SHARE
 from headscope.statistics.roles import OTHERWISE, ROLES, SHOWN, Role
 from headscope.statistics.statistic_catalog import NAMES, is_share
 from headscope.views.quantize import write_weights

@@ -12,7 +12,6 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.document import Document
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.line_packing import Packer, PackingCounts
 from headscope.encoding.segment import NO_WORD, Segment
@@ -27,10 +26,11 @@ from headscope.maps.writer import MapsWriter
 from headscope.models.anatomy import Anatomy
 from headscope.models.in_memory import dtype_of, load_debug_model
 from headscope.models.load_model import LoadedModel, load_model
-from headscope.prepare.input_sizes import auto_batch_size, check_length, with_packing
-from headscope.prepare.reading_model import make_signature, model_facts, tokenizer_hash
-from headscope.prepare.text_corpus import TextCorpus
+from headscope.scans.declarations.run_options import RunOptions
 from headscope.scans.passes import with_fewer_inputs
+from headscope.scans.prepare.input_sizes import auto_batch_size, check_length, with_packing
+from headscope.scans.prepare.reading_model import make_signature, model_facts, tokenizer_hash
+from headscope.scans.prepare.text_corpus import TextCorpus
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
 from headscope.storage.places import check_place, part_of, remove

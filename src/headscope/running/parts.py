@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from headscope.corpora.opening import read_once
-from headscope.declarations.option import options_of
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.prepare.prepared_run import ModelRun
 from headscope.running.stages import check_stages, measurement_of, scan_runner, stage_signatures, watched_stages
+from headscope.scans.declarations.option import options_of
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.progress import Watcher
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.storage.lock import Held, folder_held

@@ -27,7 +27,7 @@ from headscope.models.in_memory import without_head
 from headscope.models.load_model import LoadedModel, longest_input
 from headscope.models.losses import ask_of, loss_of
 from headscope.models.task_heads import save_folder
-from headscope.prepare.input_sizes import auto_batch_size, packing_of
+from headscope.scans.prepare.input_sizes import auto_batch_size, packing_of
 from headscope.statistics.inference.confidence import difference_interval
 from headscope.statistics.sums.groups import group_numbers
 from headscope.storage.lock import placed

@@ -13,9 +13,9 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from headscope.declarations.option import documented, option
 from headscope.errors import OptionError
 from headscope.installing import how_to_install
+from headscope.scans.declarations.option import documented, option
 
 _option = partial(option, None, group="machine")
 

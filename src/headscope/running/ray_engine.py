@@ -10,10 +10,10 @@ from typing import Any
 
 from headscope.encoding.shards import Shard
 from headscope.errors import HeadscopeError, ModelError, OptionError
-from headscope.prepare.prepared_run import ModelRun
 from headscope.running.parts import shared_options
 from headscope.running.ray_connection import ClusterOptions, RayConnection
 from headscope.running.shard_worker import ShardJobs, ShardWorker, WorkersRun
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import ShardJob
 from headscope.statistics.sums.kept import State
 

@@ -12,9 +12,9 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.models.placement import device_of, weight_bytes
-from headscope.prepare.prepared_run import ModelRun
 from headscope.running.stages import check_stages, measurement_of, stages_of
 from headscope.scans.passes import with_fewer_inputs
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import RunText, Scan, ScanCorpus
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.visible import count, duration

@@ -8,10 +8,10 @@ from typing import Any
 
 from headscope.corpora.opening import is_pipe
 from headscope.corpora.remote import FORM
-from headscope.declarations.analysis import Stage
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OutputError
 from headscope.present.manifest import read_manifest
+from headscope.scans.declarations.analysis import Stage
+from headscope.scans.declarations.run_options import RunOptions
 from headscope.scans.shard_checkpoint import SHARDS
 from headscope.storage.atomic import hash_of_file
 from headscope.storage.places import contents, sweep

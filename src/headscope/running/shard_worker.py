@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import Any
 
 from headscope.attention.model.segment_source import SegmentSource
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.shards import Shard
 from headscope.errors import ModelError
-from headscope.prepare.prepared_run import ModelRun, prepare_model_run
 from headscope.running.stages import measurement_of, scan_runner
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.declarations.run_options import RunOptions
 from headscope.scans.passes import compute_shard
+from headscope.scans.prepare.prepared_run import ModelRun, prepare_model_run
 from headscope.scans.scan_declaration import Scan, ShardJob
 from headscope.scans.scan_runner import ScanRunner
 from headscope.scans.stage_sums import ShardSums

@@ -10,12 +10,12 @@ from itertools import takewhile
 from typing import Any
 
 from headscope.analyses.measurement import NO_RESULTS, Measurement, StageResult
-from headscope.declarations.analysis import Stage
-from headscope.declarations.analysis_list import OF_STAGE, STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare.prepared_run import Run
 from headscope.running.run_folder import stage_signature
+from headscope.scans.declarations.analysis import Stage
+from headscope.scans.declarations.analysis_list import OF_STAGE, STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import Run
 from headscope.scans.progress import Progress, TimeLeft, Watcher, in_step, tell
 from headscope.scans.scan_declaration import RunText, Scan, ShardExecutor
 from headscope.scans.scan_runner import MakeScan, ScanRunner, keep_nothing

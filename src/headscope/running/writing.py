@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from headscope.analyses.measurement import StageResult
-from headscope.prepare.prepared_run import Run
 from headscope.present.manifest import MANIFEST, write_manifest
 from headscope.present.study import open_study
 from headscope.running.run_folder import check_out, finished_stages
@@ -21,6 +20,7 @@ from headscope.running.stages import (
     watched_stages,
     with_stage,
 )
+from headscope.scans.prepare.prepared_run import Run
 from headscope.scans.progress import Watcher
 from headscope.scans.scan_declaration import ShardExecutor
 from headscope.scans.shard_checkpoint import ShardCheckpoint, forget_shards

@@ -1,1 +1,1 @@
-"""Scans: the declaration of a stage's sums, and their computation: shared passes, checkpoints by shard, workers."""
+"""Scans: options, corpora and model of a run, and its shared passes over the text, with checkpoints by shard."""

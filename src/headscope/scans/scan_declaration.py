@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, runtime_checkable
 
 from headscope.attention.model.model_source import TileSource
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.shards import Shard
+from headscope.scans.declarations.run_options import RunOptions
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import State
 

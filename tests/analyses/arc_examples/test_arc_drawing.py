@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from headscope.analyses.arc_examples.facts import LEFT, RIGHT, STEP, drawing
-from headscope.figures.arc_strokes import ArcStrokes
+from headscope.present.figures.arc_strokes import ArcStrokes
 
 
 def arcs(*, by_key=False):

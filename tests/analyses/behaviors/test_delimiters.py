@@ -10,9 +10,9 @@ from headscope.analyses.behaviors.catalog import (
     delimiters_of_run,
     delimiters_of_tokenizer,
 )
-from headscope.declarations.run_options import RunOptions
 from headscope.models.load_model import load_tokenizer
-from headscope.prepare.prepared_run import prepare_model_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare_model_run
 from support.model_folders import save_tiny_bert
 
 

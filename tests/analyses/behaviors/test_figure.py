@@ -11,7 +11,7 @@ from headscope.analyses.behaviors.chosen import heads_of
 from headscope.analyses.behaviors.facts import PARTS
 from headscope.analyses.behaviors.grids import behavior_grids
 from headscope.analyses.experiments.facts import PARTS as EXPERIMENTS
-from headscope.figures.style import PAGE_INCHES, WIDTHS, on_paper
+from headscope.present.figures.style import PAGE_INCHES, WIDTHS, on_paper
 from headscope.reporting.payload import data_block
 from headscope.statistics.tables.frames import is_true
 from support import mock_inputs

@@ -11,14 +11,14 @@ from headscope.analyses.behaviors.catalog import NAMES, NATURAL
 from headscope.analyses.behaviors.compute import stands_out
 from headscope.analyses.behaviors.facts import PARTS
 from headscope.analyses.behaviors.sums import BehaviorAccumulator
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.models.in_memory import with_random_weights
-from headscope.prepare import prepared_run
-from headscope.prepare.prepared_run import prepare
 from headscope.present.head_columns import head_columns
 from headscope.running.extraction import MapOptions, extract
 from headscope.running.stages import measure_stage
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare import prepared_run
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.inference.confidence import Interval
 from headscope.statistics.tables.frames import of_measure

@@ -10,12 +10,12 @@ from scipy.spatial.distance import jensenshannon
 
 import headscope as hs
 from headscope.analyses.compare.pairs import CHANGED, SAME
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, OptionError
 from headscope.models.in_memory import with_random_weights
 from headscope.models.load_model import LoadedModel, load_model
-from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from support.random_lines import save_random_lines
 
 LAYERS, HEADS, WIDTH = 6, 12, 384

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from headscope.analyses.compare.pair_page import render_comparison, write_page
-from headscope.declarations.run_options import RunOptions
 from headscope.models.load_model import load_model
-from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.reporting.study_words import STUDY_WORDS
 from headscope.running.writing import write_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.views.quantize import read_weights
 from support import mock_inputs
 from support.axe import violations

@@ -6,8 +6,8 @@ import pytest
 from headscope.analyses.distances.clusters import cluster
 from headscope.analyses.distances.dendrogram import MOST_LABELED, dendrogram
 from headscope.analyses.distances.tables import HEAD_DISTANCES, HEAD_MAP, matrix_of
-from headscope.figures.saving import svg_text
-from headscope.figures.style import role_color
+from headscope.present.figures.saving import svg_text
+from headscope.present.figures.style import role_color
 from support import mock_inputs
 from support.mock_distances import with_distances
 from support.stand_ins import stand_in

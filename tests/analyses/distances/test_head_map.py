@@ -9,8 +9,8 @@ from matplotlib.colors import to_hex
 from headscope.analyses.distances import head_map as module
 from headscope.analyses.distances.head_map import head_map, height_of, map_panel, mark_size
 from headscope.analyses.distances.tables import HEAD_MAP
-from headscope.figures.saving import svg_text
-from headscope.figures.style import contrast, layer_color, on_layer, role_color, role_outline
+from headscope.present.figures.saving import svg_text
+from headscope.present.figures.style import contrast, layer_color, on_layer, role_color, role_outline
 from support import mock_inputs
 from support.mock_distances import with_distances
 from support.stand_ins import stand_in

@@ -15,9 +15,9 @@ from headscope.analyses.distances.sums import DivergenceAccumulator
 from headscope.analyses.distances.tables import HEAD_DISTANCES, matrix_of, pair_table
 from headscope.analyses.measurement import StageResult
 from headscope.analyses.syntax.tables import SYNTAX_BEST
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare.prepared_run import prepare
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.scans.progress import Progress
 from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource, random_map

@@ -6,9 +6,9 @@ import pytest
 import headscope as hs
 from headscope.analyses.distribution.compute import DistributionMeasurement
 from headscope.analyses.distribution.tables import DISTRIBUTION, EXAMPLES
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.tokenizer.token_names import readable_tokens
-from headscope.prepare.prepared_run import prepare
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.statistics.tables.frames import check_table
 from support.commands import run_command
 from support.model_folders import save_tiny_masked_lm

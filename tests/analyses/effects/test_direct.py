@@ -6,8 +6,8 @@ import pytest
 from headscope.analyses.effects.compute import EffectsMeasurement, effects_table
 from headscope.analyses.effects.sums import EffectsAccumulator
 from headscope.attention.scan import scan
-from headscope.declarations.run_options import RunOptions
-from headscope.prepare.prepared_run import prepare
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.statistics.inference.confidence import ratio_interval
 from support import mock_inputs
 from support.effect_pages import sections, terminal

@@ -28,13 +28,13 @@ from headscope.analyses.effects.joint_sums import (
 )
 from headscope.analyses.effects.tables import JOINT_TABLES
 from headscope.attention.head_id import HeadId
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.models.losses import ask_of
-from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.running.stages import measure_stage, measurement_of, stage_signatures
 from headscope.running.writing import write_run
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.statistics.inference.confidence import ratio_interval
 from headscope.statistics.sums.groups import group_of
 from headscope.statistics.tables.frames import check_table

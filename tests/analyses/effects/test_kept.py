@@ -22,15 +22,15 @@ from headscope.analyses.effects.kept_facts import replaced_of
 from headscope.analyses.effects.tables import ADDED, EFFECT_KEPT, EXPLAINED
 from headscope.analyses.explanation import explain
 from headscope.analyses.explanation.row_context import RowContext, Tokens
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.batching import collate
 from headscope.encoding.loss_questions import NO_TARGET
 from headscope.models.losses import ask_of
-from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.running.stages import measure_stage, measurement_of, stage_signatures
 from headscope.running.writing import write_run
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.tables.frames import check_table
 from support.by_hook import named_projections

@@ -13,14 +13,14 @@ import headscope as hs
 from headscope.analyses.effects.facts import PARTS
 from headscope.attention.head_id import HeadId
 from headscope.attention.model.examination import examine
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.load_model import LoadedModel
-from headscope.prepare.prepared_run import prepare
 from headscope.present.study import open_study
 from headscope.running.stages import measure
 from headscope.running.writing import write_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from support.by_hook import hooked
 from support.measured import about
 from support.model_folders import save_classifier, save_tiny_bert, save_tiny_llama, save_tiny_t5

@@ -15,11 +15,11 @@ from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumu
 from headscope.analyses.experiments.tables import EXPERIMENTS
 from headscope.attention.output_norms import OutputNorms
 from headscope.attention.scan import scan
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Frame
-from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure_stage
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.statistics.tables.frames import of_measure
 from support.behaving import keys_of, masks
 from support.hand_made import HandMadeSource, random_map

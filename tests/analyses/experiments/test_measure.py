@@ -12,12 +12,12 @@ from headscope.analyses.behaviors.tables import RULE
 from headscope.analyses.experiments.compute import SHUFFLED_INPUTS, inputs_of
 from headscope.analyses.experiments.facts import PARTS
 from headscope.analyses.experiments.tables import EXPERIMENTS
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare.prepared_run import prepare
 from headscope.present.head_columns import head_columns
 from headscope.running.stages import check_maps, measure_stage
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.statistics.tables.frames import of_measure
 from support import mock_inputs
 from support.inputs import eager_maps

@@ -18,11 +18,11 @@ from headscope.analyses.explanation.tables import COREFERENCE, CORPORA, TEXT, TR
 from headscope.analyses.explanation.tables import TABLES as SCHEMAS
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.attention.scan import scan
-from headscope.declarations.analysis_list import STAGES
 from headscope.encoding.segment import Segment
-from headscope.prepare.prepared_run import prepare
 from headscope.present.numbers import percent
 from headscope.running.stages import measurement_of
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.prepare.prepared_run import prepare
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.statistic import Special
 from headscope.statistics.tables.frames import check_table

@@ -6,8 +6,8 @@ import pytest
 import headscope as hs
 from headscope.analyses.explanation.catalog import FEATURES, GROUPS, catalog_with
 from headscope.analyses.explanation.looks import color_of
-from headscope.declarations.user_functions import TextFeature
 from headscope.errors import OptionError
+from headscope.scans.declarations.user_functions import TextFeature
 from support.model_folders import save_tiny_masked_lm
 from support.planted_explanations import context, explained, inputs, vocabulary
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.importance.figure import MEASURES, NAMES, importance_curves, importance_panel
-from headscope.figures.saving import svg_text
+from headscope.present.figures.saving import svg_text
 from support import mock_inputs
 from support.mock_importance import with_importance
 

@@ -15,15 +15,15 @@ from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFEREN
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.scan import scan
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.losses import ask_of
 from headscope.models.task_heads import load_task_model
-from headscope.prepare.input_sizes import gradient_batch_size, gradient_fits
-from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import check_maps
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.input_sizes import gradient_batch_size, gradient_fits
+from headscope.scans.prepare.prepared_run import prepare
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_masked_lm, save_tiny_t5
 from support.needed_heads import LINES
 from support.task_models import save_with_head

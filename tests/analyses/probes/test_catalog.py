@@ -6,7 +6,7 @@ import torch
 
 from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs
 from headscope.analyses.probes.tables import PARSERS, SYSTEMS
-from headscope.figures.style import role_color
+from headscope.present.figures.style import role_color
 from support.probe_data import WORDS, made_up_tables, made_up_trees, on_disk, probe_data
 
 INPUTS = ProbeInputs(heads=3, vectors=torch.eye(len(WORDS)), special=True)

@@ -7,8 +7,8 @@ import pytest
 from headscope.analyses.probes.figures import probe_distances, probe_layers, probe_scores, probe_weights
 from headscope.analyses.probes.page_rows import probe_lines
 from headscope.analyses.probes.tables import SYSTEMS
-from headscope.figures.saving import svg_text
-from headscope.figures.style import role_color
+from headscope.present.figures.saving import svg_text
+from headscope.present.figures.style import role_color
 from headscope.present.paper_table import paper_numbers
 from headscope.statistics.tables.frames import DISTANCES
 from support.mock_probes import class_rows, layer_rows, score_rows, weight_rows

@@ -14,11 +14,11 @@ from headscope.analyses.probes import treebanks as probe_bench
 from headscope.analyses.probes.compute import ProbesMeasurement
 from headscope.analyses.probes.map_cache import MapCache
 from headscope.analyses.probes.parsers import probe_training as training
-from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import check_maps, check_tables
+from headscope.scans.declarations.analysis_list import STAGES
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare_model_run
 from headscope.statistics.tables.frames import DISTANCES
 from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2

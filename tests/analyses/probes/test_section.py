@@ -5,8 +5,8 @@ import pytest
 from headscope.analyses.probes.facts import PAGE, PARTS
 from headscope.analyses.probes.page_rows import probe_lines
 from headscope.analyses.probes.tables import SYSTEMS
-from headscope.prepare.run_corpora import overlap_facts
 from headscope.present.paper_table import paper_numbers
+from headscope.scans.prepare.run_corpora import overlap_facts
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.mock_probes import RELATIONS, SCORES, VECTORS, probe_facts, with_probes

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from headscope.analyses.stats.compute import StatsMeasurement
-from headscope.declarations.run_options import RunOptions
 from headscope.maps.maps_source import MapsSource
-from headscope.prepare.prepared_run import prepare
 from headscope.present.manifest import read_manifest, write_manifest
 from headscope.present.study import open_study
 from headscope.running.run_folder import damaged_files
 from headscope.running.writing import write_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 
@@ -107,8 +107,8 @@ def test_a_finished_run_without_the_table_is_measured_again(folder):
 def test_the_signature_of_a_stage_changes_with_its_version(folder):
     from dataclasses import replace
 
-    from headscope.declarations.analysis_list import STAGES
     from headscope.running.run_folder import stage_signature
+    from headscope.scans.declarations.analysis_list import STAGES
 
     options = RunOptions(model=str(folder / "tiny"), text=(str(folder / "text.txt"),), stages=("stats",))
     run = prepare(options)
@@ -120,8 +120,8 @@ def test_the_signature_of_a_stage_changes_with_its_version(folder):
 
 
 def test_a_new_statistic_makes_a_finished_stage_stale(folder, monkeypatch):
-    from headscope.declarations.analysis_list import STAGES
     from headscope.running.run_folder import stage_signature
+    from headscope.scans.declarations.analysis_list import STAGES
     from headscope.statistics import statistic_catalog as catalog
 
     options = RunOptions(model=str(folder / "tiny"), text=(str(folder / "text.txt"),), stages=("stats",))

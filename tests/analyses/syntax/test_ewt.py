@@ -21,7 +21,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.sentence_packing import SentencePacker
 from headscope.models.load_model import load_model
 from headscope.models.locating import embedded_folder
-from headscope.prepare.annotated import all_apart
+from headscope.scans.prepare.annotated import all_apart
 from headscope.statistics.tables.frames import DISTANCES
 from support.shared_data import data
 

@@ -10,12 +10,12 @@ from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
 from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.scan import scan
-from headscope.declarations.run_options import RunOptions
 from headscope.maps.index import MapEntry, MapsFolder, MapsIndex, Tokens
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickle_conversion import maps_to_pickle
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.prepared_run import prepare
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 
 _SIDE = Tokens(
     tokens=["[CLS]", "the", "cat", "##s", "sat", "[SEP]"],

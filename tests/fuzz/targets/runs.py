@@ -7,15 +7,15 @@ from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
 from headscope.app.api import head_atlas
 from headscope.app.explorer.model_shelf import study_model
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError
-from headscope.prepare.prepared_run import prepare
 from headscope.present import drawing
 from headscope.present.study import open_study
 from headscope.reporting.atlas_page import atlas_blocks
 from headscope.reporting.report_page import render_report
 from headscope.reporting.story import first_findings
 from headscope.running.writing import write_run
+from headscope.scans.declarations.run_options import RunOptions
+from headscope.scans.prepare.prepared_run import prepare
 from support.mock_inputs import encoder, section_4, t5
 from support.mock_study import write_study
 from support.tiny_models import tiny_model

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.prepare.prepared_run import prepare
 from headscope.running.ray_connection import ClusterOptions
 from headscope.running.ray_engine import RayEngine
 from headscope.running.shard_worker import ShardJobs
 from headscope.running.writing import write_run
 from headscope.scans import passes
+from headscope.scans.prepare.prepared_run import prepare
 from soak.tasks import answers, left_behind
 from support.scanning import shards_of
 from support.small_runs import sharded_options

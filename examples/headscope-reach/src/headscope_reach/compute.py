@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from headscope.analyses.measurement import Measurement, StageResult
-from headscope.prepare.prepared_run import Stream
+from headscope.scans.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import ends_of
 from headscope_reach.sums import ReachAccumulator

@@ -1,6 +1,6 @@
 """The table of reach."""
 
-from headscope.declarations.head_measures import MeasureLabel
+from headscope.scans.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import FEW, HEAD, KIND, LAYER, POSITIVE, count, ends
 from headscope.statistics.tables.table_schema import Column, TableSchema
 

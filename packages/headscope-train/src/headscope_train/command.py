@@ -9,8 +9,8 @@ from headscope.app import typed as o
 from headscope.app.beside_run import OUT_FOLDER, QUIET
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.cli.program_commands import ProgramCommand
-from headscope.declarations.option import options_of
 from headscope.errors import OptionError
+from headscope.scans.declarations.option import options_of
 from headscope.visible import count
 from headscope_train.size import Size
 from headscope_train.training_options import TrainOptions

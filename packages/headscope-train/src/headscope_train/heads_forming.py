@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.attention.head_id import head_label
-from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, label, new_figure, role_color
+from headscope.present.figures.style import INK, LINE, SOFT, figure_of, house_style, label, new_figure, role_color
 from headscope.statistics.inference.significance import SIGNIFICANT
 
 COLUMNS = 4

@@ -14,7 +14,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.models.identity import weights_hash
 from headscope.models.load_model import LoadedModel, load_tokenizer
-from headscope.prepare.reading_model import tokenizer_hash
+from headscope.scans.prepare.reading_model import tokenizer_hash
 from headscope_train.guided_heads import check_two_layers, name_guided
 from headscope_train.objectives.objective import Objective, Question, objective_of
 from headscope_train.packed_corpus import PackedInputs, hold_out

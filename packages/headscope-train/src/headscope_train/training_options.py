@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from headscope.app.beside_run import RUN
-from headscope.declarations.option import documented, option
 from headscope.encoding.choices import PACKINGS
 from headscope.errors import OptionError
+from headscope.scans.declarations.option import documented, option
 from headscope_train.size import Size
 
 OBJECTIVES = {"mlm": "masked:OBJECTIVE", "clm": "causal:OBJECTIVE"}

@@ -12,11 +12,11 @@ from headscope.analyses.coref.results import Antecedents, antecedents_of
 from headscope.analyses.for_report import arc_examples
 from headscope.analyses.syntax.relations import Best, relations_of
 from headscope.attention.head_id import head_label
-from headscope.figures.arc_diagram import LONGEST_WORD, arc_diagram, arc_pages
-from headscope.figures.arc_strokes import FAINT, MOST_TOKENS, ArcStrokes, arcs_of
-from headscope.figures.style import label as shortened
-from headscope.figures.style import narrow
 from headscope.present.blocks import Row
+from headscope.present.figures.arc_diagram import LONGEST_WORD, arc_diagram, arc_pages
+from headscope.present.figures.arc_strokes import FAINT, MOST_TOKENS, ArcStrokes, arcs_of
+from headscope.present.figures.style import label as shortened
+from headscope.present.figures.style import narrow
 from headscope.present.numbers import offset_words, share
 from headscope.present.page import Page
 from headscope.present.report_parts import Context, Drawing, Figure
@@ -37,7 +37,7 @@ def drawing(arcs: ArcStrokes, *, role: str, label_: str, rows: int | None = None
     Special tokens, and lines to and from them, are in class `special`, so that one switch in the page can hide them.
 
     Args:
-        arcs: result of `headscope.figures.arc_strokes.arcs_of`.
+        arcs: result of `headscope.present.figures.arc_strokes.arcs_of`.
         role: `syntax` or `coreference`, for the color.
         label_: description of the picture for screen readers.
         rows: number of words that the height allows for, so that pictures side by side have the same height.

@@ -1,7 +1,7 @@
 """Declaration of the analysis of behaviors in text."""
 
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
-from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
+from headscope.scans.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
+from headscope.scans.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 
 
 def measures_of(table: str, *by: str, topic: str, norm_topic: str) -> tuple[HeadMeasures, HeadMeasures]:

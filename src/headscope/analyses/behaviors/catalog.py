@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from headscope.encoding.tokenizer.token_names import named_tokens, piece_bytes, piece_text
 
 if TYPE_CHECKING:
-    from headscope.prepare.prepared_run import ModelRun
+    from headscope.scans.prepare.prepared_run import ModelRun
 
 
 class Delimiter(IntEnum):

@@ -10,7 +10,6 @@ import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, Behavior
 from headscope.analyses.behaviors.tables import HEAD_LABELS
-from headscope.declarations.head_measures import MeasureLabel
 from headscope.present.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records
 from headscope.present.head_functions import BestHead, FunctionScores, HeadFunction
 from headscope.present.kinds import kinds_of
@@ -18,6 +17,7 @@ from headscope.present.numbers import count_column, interval_columns, percent_co
 from headscope.present.paper_table import PaperTable
 from headscope.present.study import Study
 from headscope.present.values import once_a_study
+from headscope.scans.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.frames import NORM, WEIGHT, is_false, is_true, of_measure
 
 Positions = tuple[tuple[int, int], ...]

@@ -12,9 +12,9 @@ from headscope.analyses.behaviors.copy_examples import copy_examples
 from headscope.analyses.behaviors.sums import BehaviorAccumulator, NormBehaviorAccumulator
 from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE, COPY_EXAMPLES, best_columns
 from headscope.analyses.measurement import Measurement, StageResult, notes_on, notes_on_left_out
-from headscope.prepare.drawn_inputs import control_text
-from headscope.prepare.maps_run import MapsRun
-from headscope.prepare.prepared_run import ModelRun, Run
+from headscope.scans.prepare.drawn_inputs import control_text
+from headscope.scans.prepare.maps_run import MapsRun
+from headscope.scans.prepare.prepared_run import ModelRun, Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ends_of, mapped, ratio_interval
 from headscope.statistics.inference.derived import HeadMeans

@@ -13,10 +13,10 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass
-from headscope.examples.example_tables import example_tokens, within_tokens
-from headscope.examples.excerpts import MOST_TOKENS, Excerpt, WantedExcerpt, cut_excerpt, highest
-from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.examples.example_tables import example_tokens, within_tokens
+from headscope.scans.examples.excerpts import MOST_TOKENS, Excerpt, WantedExcerpt, cut_excerpt, highest
 from headscope.scans.passes import collect
+from headscope.scans.prepare.prepared_run import ModelRun
 
 _MOST_INPUTS = 24
 _LONGEST = 1024

@@ -15,9 +15,19 @@ from matplotlib.path import Path
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, SHARES, Behavior
 from headscope.analyses.behaviors.chosen import chosen_heads, heads_of
-from headscope.figures.axes import grid_axes
-from headscope.figures.style import INK, LINE, PAGE_INCHES, SOFT, across, house_style, label, new_figure, role_color
 from headscope.present.drawing import placed
+from headscope.present.figures.axes import grid_axes
+from headscope.present.figures.style import (
+    INK,
+    LINE,
+    PAGE_INCHES,
+    SOFT,
+    across,
+    house_style,
+    label,
+    new_figure,
+    role_color,
+)
 from headscope.present.kinds import Kind
 from headscope.present.numbers import percent
 from headscope.present.report_parts import Context, Drawing, Figure

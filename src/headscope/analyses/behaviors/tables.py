@@ -3,7 +3,7 @@
 from typing import Any
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, SHARES
-from headscope.declarations.head_measures import MeasureLabel
+from headscope.scans.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import (
     HEAD_OR_MEAN,
     IN_SEGMENT,

@@ -28,10 +28,10 @@ from headscope.attention.model.model_source import TileSource
 from headscope.attention.model.pair_source import PairSource, joint_layout
 from headscope.encoding.tokenizer.token_names import readable_tokens
 from headscope.errors import OptionError
-from headscope.examples.collector import ExampleCollector, ExampleMaps
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.examples.collector import ExampleCollector, ExampleMaps
 from headscope.scans.passes import collect
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import TRAINED, Scan, ScanSums, TextOfRun
 from headscope.statistics.sums.accumulator import Accumulator
 

@@ -13,8 +13,6 @@ from headscope.analyses.compare.pairs import CHANGED, SAME
 from headscope.analyses.compare.tables import GAINED, LOST, TABLES
 from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.features import ATTENDING
-from headscope.declarations.analysis_list import ANALYSES
-from headscope.declarations.head_measures import NORM_WEIGHTED, SHARE, MeasureLabel
 from headscope.present.blocks import Row
 from headscope.present.cells import Cell, cell_of, records
 from headscope.present.facts import Fact
@@ -24,6 +22,8 @@ from headscope.present.page import Page
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
 from headscope.present.values import once_a_study
+from headscope.scans.declarations.analysis_list import ANALYSES
+from headscope.scans.declarations.head_measures import NORM_WEIGHTED, SHARE, MeasureLabel
 from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS, is_share

@@ -26,8 +26,8 @@ from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, KEY_CLASSES, OU
 from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
 from headscope.attention.head_id import SECOND
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.prepared_run import ModelRun
 from headscope.present.cells import records
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_DIVERGENCE, SIGNIFICANT, false_discovery
 from headscope.statistics.statistic_catalog import STATISTICS

@@ -12,12 +12,12 @@ import pandas as pd
 
 from headscope.analyses.compare.facts import PAGE, HeadKey, by_head, differing, label_of, phrase_of
 from headscope.analyses.compare.pairs import CHANGED
-from headscope.declarations.head_measures import SHARE
 from headscope.present.cells import records
 from headscope.present.kinds import Kind
 from headscope.present.report_parts import Context, linked
 from headscope.present.study import Study
 from headscope.present.words import capital, count, plain
+from headscope.scans.declarations.head_measures import SHARE
 from headscope.storage.atomic import write_bytes
 from headscope.views.markup import Page, assemble, el
 from headscope.views.quantize import write_weights

@@ -2,7 +2,7 @@
 
 from headscope.analyses.compare.pairs import MARGIN, SAME_LEVEL, VERDICTS
 from headscope.attention.head_id import KINDS
-from headscope.declarations.head_measures import MeasureLabel
+from headscope.scans.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import (
     FEW,
     FROM_ONE,

@@ -1,7 +1,7 @@
 """The declaration of coreference heads and GAP."""
 
-from headscope.declarations.analysis import Analysis, Command, CorpusCount, Stage
-from headscope.declarations.head_measures import ChosenHeads, HeadMeasures
+from headscope.scans.declarations.analysis import Analysis, Command, CorpusCount, Stage
+from headscope.scans.declarations.head_measures import ChosenHeads, HeadMeasures
 
 ANALYSIS = Analysis(
     name="coref",

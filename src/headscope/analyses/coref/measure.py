@@ -18,11 +18,11 @@ from headscope.attention.model.model_source import TileSource
 from headscope.corpora.annotation import unmatched_line
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
-from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS, ArcExamples, WantedHead
-from headscope.examples.example_tables import example_inputs
-from headscope.prepare.drawn_inputs import SegmentCache
-from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.examples.arc_examples import FEWEST_WORDS, MOST_WORDS, ArcExamples, WantedHead
+from headscope.scans.examples.example_tables import example_inputs
 from headscope.scans.passes import collect
+from headscope.scans.prepare.drawn_inputs import SegmentCache
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.control_documents import ControlDocuments

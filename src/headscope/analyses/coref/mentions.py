@@ -7,7 +7,7 @@ from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 
 from headscope.encoding.segment import Segment
-from headscope.examples.arc_examples import ArcQuestion, WantedHead
+from headscope.scans.examples.arc_examples import ArcQuestion, WantedHead
 
 FIELD = "mentions"
 MENTION_TYPES = ("all", "pronoun", "proper", "nominal")

@@ -14,7 +14,7 @@ from headscope.analyses.coref.baselines import BASELINES
 from headscope.analyses.coref.gap import GAP_BASELINES, GAP_MEASURES, GENDERS, GapSums
 from headscope.analyses.coref.mentions import MENTION_TYPES
 from headscope.analyses.coref.sums import CoreferenceSums
-from headscope.examples.example_tables import ARC_EXAMPLES
+from headscope.scans.examples.example_tables import ARC_EXAMPLES
 from headscope.statistics.inference.confidence import Interval, ends_of, ratio_interval
 from headscope.statistics.inference.derived import cross_fitted_difference
 from headscope.statistics.inference.selection import Chosen, both_ways, selection_margin

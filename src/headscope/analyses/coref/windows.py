@@ -23,7 +23,7 @@ from headscope.encoding.document_windows import Window, WindowCounts, cut_window
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.max_inputs import draw_inputs
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import ScanCorpus
 
 CROSSES, NO_PIECE, NO_ANTECEDENT, AFTER_FIRST, NOT_DRAWN = (

@@ -19,10 +19,10 @@ from headscope.analyses.distances.clusters import (
 from headscope.analyses.distances.sums import DivergenceAccumulator, DivergenceResult
 from headscope.analyses.distances.tables import MAP_TABLES, pair_table
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
-from headscope.declarations.analysis_list import of_table
 from headscope.errors import OptionError
-from headscope.prepare.prepared_run import Stream
 from headscope.present.head_columns import HeadNumber, finders
+from headscope.scans.declarations.analysis_list import of_table
+from headscope.scans.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import ratio_interval
 from headscope.statistics.roles import roles

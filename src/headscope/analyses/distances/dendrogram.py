@@ -15,9 +15,10 @@ from matplotlib.lines import Line2D
 from headscope.analyses.distances.clusters import Clusters, cluster
 from headscope.analyses.distances.tables import matrix_of
 from headscope.attention.head_id import head_label
-from headscope.figures.axes import say_absent
-from headscope.figures.head_points import link_points
-from headscope.figures.style import (
+from headscope.palette import palette
+from headscope.present.figures.axes import say_absent
+from headscope.present.figures.head_points import link_points
+from headscope.present.figures.style import (
     INK,
     LEAST_MARK,
     LINE,
@@ -31,7 +32,6 @@ from headscope.figures.style import (
     role_color,
     role_outline,
 )
-from headscope.palette import palette
 
 WIDTH, LINE_HEIGHT = 6.4, 0.155
 """Width of the figure, and height of a head's line, in inches."""

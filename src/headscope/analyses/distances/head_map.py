@@ -11,10 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.attention.head_id import head_anchor, head_label
-from headscope.figures.axes import hide_spines, say_absent
-from headscope.figures.head_points import EDGE_COLOR, finder_name, link_points, marked, worn
-from headscope.figures.label_places import Box, LabelPlace, WantedLabel, place_labels
-from headscope.figures.style import (
+from headscope.palette import palette
+from headscope.present.figures.axes import hide_spines, say_absent
+from headscope.present.figures.head_points import EDGE_COLOR, finder_name, link_points, marked, worn
+from headscope.present.figures.label_places import Box, LabelPlace, WantedLabel, place_labels
+from headscope.present.figures.style import (
     INK,
     LEAST_MARK,
     LEAST_POINTS,
@@ -31,7 +32,6 @@ from headscope.figures.style import (
     role_color,
     role_outline,
 )
-from headscope.palette import palette
 from headscope.statistics.roles import ROLES
 
 COLORINGS = ("role", "layer")

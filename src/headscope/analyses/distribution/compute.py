@@ -20,8 +20,8 @@ from headscope.analyses.distribution.examples import (
 from headscope.analyses.distribution.sums import DECILES, BinnedValues, DistributionAccumulator, DistributionResult
 from headscope.analyses.distribution.tables import BINS, DISTRIBUTION, EXAMPLES, MEASURES, NAMES
 from headscope.analyses.measurement import Measurement, StageResult
-from headscope.examples.excerpts import Excerpt, WantedExcerpt
-from headscope.prepare.prepared_run import Run
+from headscope.scans.examples.excerpts import Excerpt, WantedExcerpt
+from headscope.scans.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ratio_interval
 from headscope.statistics.sums.hash_sample import SegmentName

@@ -16,12 +16,12 @@ from headscope.analyses.distribution.sums import DECILES
 from headscope.analyses.distribution.tables import MEASURES, RowMeasure
 from headscope.analyses.measurement import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
-from headscope.figures.axes import log_axis
-from headscope.figures.head_points import draw_points, panel_column, side_by_side
-from headscope.figures.style import INK, SOFT, TICK, house_style
 from headscope.present.blocks import Row
 from headscope.present.cells import cell_of, number, rows_by_head
 from headscope.present.drawing import placed
+from headscope.present.figures.axes import log_axis
+from headscope.present.figures.head_points import draw_points, panel_column, side_by_side
+from headscope.present.figures.style import INK, SOFT, TICK, house_style
 from headscope.present.kinds import Kind
 from headscope.present.linked_sentences import numbered
 from headscope.present.numbers import two_digits

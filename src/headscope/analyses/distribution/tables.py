@@ -11,8 +11,8 @@ from torch import Tensor
 
 from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.tile import AttentionTile
-from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.segment import sent
+from headscope.scans.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import FROM_ONE, NOT_NEGATIVE, PLACE, count, estimate, excerpt, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 

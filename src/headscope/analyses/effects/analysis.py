@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from headscope.declarations.analysis import LOSS_OF_KIND, SCORE_HASH, TEXT_INPUTS, Analysis, Command, Stage
-from headscope.declarations.head_measures import HeadMeasures
 from headscope.encoding.choices import EXPLAINED
+from headscope.scans.declarations.analysis import LOSS_OF_KIND, SCORE_HASH, TEXT_INPUTS, Analysis, Command, Stage
+from headscope.scans.declarations.head_measures import HeadMeasures
 
 _REFUSAL = "saved maps hold no model whose heads could be changed; give a model and text in place of --maps"
 _stage = partial(Stage, corpora=("text",), order=9, by_name=True, refusal=_REFUSAL)

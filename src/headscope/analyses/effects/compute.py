@@ -12,9 +12,9 @@ from headscope.analyses.effects.sums import COMPENSATION, LOSS, SCORE, EffectRes
 from headscope.analyses.effects.tables import EFFECTS, NAMES
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.interventions.intervention import Heads
-from headscope.declarations.user_functions import check_score, name_of_score
-from headscope.prepare.loss_model import loss_of
-from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.declarations.user_functions import check_score, name_of_score
+from headscope.scans.prepare.loss_model import loss_of
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.inference.significance import false_discovery

@@ -18,9 +18,9 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import Anatomy
 from headscope.models.load_model import LoadedModel
-from headscope.prepare.input_sizes import auto_batch_size, gradient_batch_size, gradient_fits
-from headscope.prepare.loss_model import ask_of_run, loss_model
-from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.prepare.input_sizes import auto_batch_size, gradient_batch_size, gradient_fits
+from headscope.scans.prepare.loss_model import ask_of_run, loss_model
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.progress import Watcher, note_early
 from headscope.scans.scan_declaration import ScanCorpus
 from headscope.statistics.inference.significance import LEAST_LOSS

@@ -15,9 +15,9 @@ from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator
 from headscope.analyses.effects.estimates import Judged, judged_of
 from headscope.analyses.effects.head_effects import Agreement, HeadEffect, added_losses, agreements, measured_heads
 from headscope.analyses.effects.sums import GATE
-from headscope.figures.axes import interval_bars
-from headscope.figures.head_points import draw_points, panel_column, side_by_side
-from headscope.figures.style import INK, LEAST_MARK, LINE, SOFT, house_style, new_figure
+from headscope.present.figures.axes import interval_bars
+from headscope.present.figures.head_points import draw_points, panel_column, side_by_side
+from headscope.present.figures.style import INK, LEAST_MARK, LINE, SOFT, house_style, new_figure
 from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.statistics.inference.significance import LEAST_LOSS
 

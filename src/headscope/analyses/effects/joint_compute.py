@@ -28,9 +28,9 @@ from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.outcome import MEASURES
 from headscope.attention.model.loss_source import LossCounts
 from headscope.encoding.segment import Segment
-from headscope.prepare.loss_model import loss_of
-from headscope.prepare.prepared_run import ModelRun
 from headscope.present.head_columns import head_columns
+from headscope.scans.prepare.loss_model import loss_of
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ends_of, too_few
 from headscope.statistics.sums.groups import group_of

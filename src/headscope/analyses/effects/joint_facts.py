@@ -15,11 +15,11 @@ from matplotlib.ticker import FixedLocator
 
 from headscope.analyses.effects.figures import nats_axis
 from headscope.analyses.effects.tables import AREA, EFFECT, JOINT, LESS_RANDOM, R2_LINEAR, R2_TOTAL, RANDOM, TOTAL
-from headscope.figures.style import INK, LINE, SOFT, house_style, narrow, new_figure
 from headscope.present.blocks import Row
 from headscope.present.cells import Cell, cell_of, records
 from headscope.present.claim_rules import above, below
 from headscope.present.facts import Fact
+from headscope.present.figures.style import INK, LINE, SOFT, house_style, narrow, new_figure
 from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.statistics.inference.significance import LEAST_LOSS
 

@@ -30,9 +30,9 @@ from headscope.attention.interventions.outcome import MEASURES
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.segment import Segment
 from headscope.models.losses import ask_of
-from headscope.prepare.drawn_inputs import DrawnInputs
-from headscope.prepare.loss_model import loss_of
-from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.prepare.drawn_inputs import DrawnInputs
+from headscope.scans.prepare.loss_model import loss_of
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ends_of, ratio_interval, too_few
 from headscope.statistics.inference.derived import effect_ratio_interval

@@ -16,13 +16,13 @@ from headscope.analyses.effects.tables import ADDED, KEPT, UNIFORM
 from headscope.analyses.explanation.looks import rows_of
 from headscope.analyses.explanation.tables import TRAINED
 from headscope.attention.head_id import head_label
-from headscope.figures.axes import interval_bars
-from headscope.figures.head_points import draw_points
-from headscope.figures.style import LINE, SOFT, house_style, new_figure
 from headscope.present.blocks import Row
 from headscope.present.cells import Cell, cell_of, number, records
 from headscope.present.claim_rules import above, below
 from headscope.present.facts import Fact
+from headscope.present.figures.axes import interval_bars
+from headscope.present.figures.head_points import draw_points
+from headscope.present.figures.style import LINE, SOFT, house_style, new_figure
 from headscope.present.kinds import Kind
 from headscope.present.linked_sentences import HeadRef, numbered
 from headscope.present.report_parts import Context, Drawing, Figure

@@ -2,8 +2,8 @@
 
 from headscope.analyses.effects.sums import ATTRIBUTION, COMPENSATION, DIVERGENCE, GATE, LOGIT, LOSS, OV_COPYING
 from headscope.attention.interventions.direct_effect import DIRECT
-from headscope.declarations.head_measures import SHARE, MeasureLabel
 from headscope.encoding.choices import INTERVENTIONS
+from headscope.scans.declarations.head_measures import SHARE, MeasureLabel
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_LOSS
 from headscope.statistics.tables.columns import (

@@ -1,7 +1,7 @@
 """Declaration of the experiments analysis."""
 
 from headscope.analyses.behaviors.analysis import measures_of
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
+from headscope.scans.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
 
 ANALYSIS = Analysis(
     name="experiments",

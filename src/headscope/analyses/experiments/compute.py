@@ -22,8 +22,8 @@ from headscope.corpora.document import Document
 from headscope.encoding.encoder import Frame
 from headscope.encoding.segment import Segment
 from headscope.models.load_model import longest_input
-from headscope.prepare.drawn_inputs import DrawnInputs
-from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.prepare.drawn_inputs import DrawnInputs
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.sums.groups import group_of
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, SHARES
 from headscope.analyses.behaviors.tables import MEASURE, MODEL, SEED, best_columns, measured_columns
-from headscope.declarations.head_measures import MeasureLabel
+from headscope.scans.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import HEAD_OR_MEAN, KIND, LAYER, text
 from headscope.statistics.tables.table_schema import TableSchema
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from headscope.declarations.analysis import FEATURES_HASH, TEXT_INPUTS, Analysis, Command, Stage
-from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
-from headscope.declarations.option import Option
+from headscope.scans.declarations.analysis import FEATURES_HASH, TEXT_INPUTS, Analysis, Command, Stage
+from headscope.scans.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
+from headscope.scans.declarations.option import Option
 
 _LABELS = {
     ("text", "weight"): "HEAD_LABELS",

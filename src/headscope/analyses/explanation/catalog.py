@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation import annotated, features, words
 from headscope.analyses.explanation.features import Feature, Floats, Group, pair_feature
 from headscope.analyses.explanation.row_context import RowContext
-from headscope.declarations.user_functions import TextFeature
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import OptionError
+from headscope.scans.declarations.user_functions import TextFeature
 
 _MODULES = (features, words, annotated)
 

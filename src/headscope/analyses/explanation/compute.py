@@ -14,9 +14,9 @@ from headscope.analyses.explanation.table_rows import Rows, example_records, exp
 from headscope.analyses.explanation.tables import CONTROL, COREFERENCE, MEASURES, TEXT, TRAINED, TREEBANK, WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.measurement import Measurement, StageResult
-from headscope.prepare.drawn_inputs import control_text
-from headscope.prepare.prepared_run import ModelRun
-from headscope.prepare.trees import TreesCorpus, trees_of
+from headscope.scans.prepare.drawn_inputs import control_text
+from headscope.scans.prepare.prepared_run import ModelRun
+from headscope.scans.prepare.trees import TreesCorpus, trees_of
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.statistic import Special

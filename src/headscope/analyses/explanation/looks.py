@@ -26,11 +26,19 @@ from matplotlib.ticker import FuncFormatter
 from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.features import ATTENDING
 from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_GROUPS, NON_SINK, TEXT, TRAINED, WEIGHT
-from headscope.figures.head_points import draw_points
-from headscope.figures.style import LEAST_POINTS, LINE, PAGE_INCHES, house_style, narrow, new_figure, paper_width
 from headscope.palette import palette
 from headscope.present.cells import records
 from headscope.present.drawing import placed
+from headscope.present.figures.head_points import draw_points
+from headscope.present.figures.style import (
+    LEAST_POINTS,
+    LINE,
+    PAGE_INCHES,
+    house_style,
+    narrow,
+    new_figure,
+    paper_width,
+)
 from headscope.present.head_functions import BROAD, LOOKS, RESTS, UNEXPLAINED, HeadLook
 from headscope.present.kinds import Kind
 from headscope.present.report_parts import Context, Drawing, Figure

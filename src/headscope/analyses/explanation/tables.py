@@ -1,6 +1,6 @@
 """The tables of explanations."""
 
-from headscope.declarations.head_measures import SHARE, MeasureLabel
+from headscope.scans.declarations.head_measures import SHARE, MeasureLabel
 from headscope.statistics.inference.significance import LEAST_DIVERGENCE
 from headscope.statistics.tables.columns import (
     FEW,

@@ -1,7 +1,7 @@
 """The declaration of gradient importance."""
 
-from headscope.declarations.analysis import LOSS_OF_KIND, TEXT_INPUTS, Analysis, Command, Stage
-from headscope.declarations.head_measures import HeadMeasures
+from headscope.scans.declarations.analysis import LOSS_OF_KIND, TEXT_INPUTS, Analysis, Command, Stage
+from headscope.scans.declarations.head_measures import HeadMeasures
 
 ANALYSIS = Analysis(
     name="importance",

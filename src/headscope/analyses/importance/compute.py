@@ -13,9 +13,9 @@ from headscope.attention.model.loss_source import LossCounts
 from headscope.encoding.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import OptionError
-from headscope.prepare.input_sizes import gradient_batch_size
-from headscope.prepare.loss_model import ask_of_run, loss_model, loss_of
-from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.prepare.input_sizes import gradient_batch_size
+from headscope.scans.prepare.loss_model import ask_of_run, loss_model, loss_of
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.inference.confidence import mapped, too_few
 from headscope.statistics.tables.frames import head_table, interval_arrays

@@ -13,11 +13,19 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from headscope.analyses.importance.tables import CLASS_NAMES, SHORT_TITLES, TITLES, UNITS
-from headscope.figures.axes import layer_axis, log_axis, name_ends, say_absent, say_missing
-from headscope.figures.series import Series, draw_heads, draw_means
-from headscope.figures.stats_points import kinds_in, panel_title
-from headscope.figures.style import LEAST_MARK, across, figure_of, house_style, new_figure, paper_width, role_color
 from headscope.present.drawing import placed
+from headscope.present.figures.axes import layer_axis, log_axis, name_ends, say_absent, say_missing
+from headscope.present.figures.series import Series, draw_heads, draw_means
+from headscope.present.figures.stats_points import kinds_in, panel_title
+from headscope.present.figures.style import (
+    LEAST_MARK,
+    across,
+    figure_of,
+    house_style,
+    new_figure,
+    paper_width,
+    role_color,
+)
 from headscope.present.kinds import Kind
 from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.present.words import Words

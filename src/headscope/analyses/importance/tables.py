@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from headscope.analyses.importance.sums import GATE, KEY_CLASSES, MEASURES
-from headscope.declarations.head_measures import MeasureLabel
+from headscope.scans.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import (
     HEAD_OR_MEAN,
     KIND,

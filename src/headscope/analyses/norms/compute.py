@@ -16,7 +16,7 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
-from headscope.prepare.prepared_run import Stream
+from headscope.scans.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ratio_interval
 from headscope.statistics.inference.significance import passing

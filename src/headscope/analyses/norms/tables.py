@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.vocabulary import KeyClass
+from headscope.scans.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import HEAD_OR_MEAN, KIND, LAYER, NOT_NEGATIVE, count, estimate, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 

@@ -1,7 +1,7 @@
 """The declaration of principal directions."""
 
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
-from headscope.declarations.head_measures import HeadMeasures
+from headscope.scans.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
+from headscope.scans.declarations.head_measures import HeadMeasures
 
 ANALYSIS = Analysis(
     name="pca",

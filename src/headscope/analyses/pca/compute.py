@@ -14,7 +14,7 @@ from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE, SHARE_NAMES
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.tables.frames import head_table
 

@@ -2,8 +2,8 @@
 
 from headscope.analyses.pca.directions import MOST
 from headscope.analyses.pca.sums import KEY, ROW, SIDES
-from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.vocabulary import KeyClass
+from headscope.scans.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import (
     FROM_ONE,
     IN_SEGMENT,

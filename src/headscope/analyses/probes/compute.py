@@ -13,9 +13,9 @@ from headscope.analyses.probes.trained_parsers import OVER_MODEL, WITHOUT_ATTENT
 from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeTreebank
 from headscope.attention.word_rows import word_states
 from headscope.encoding.batching import length_buckets
-from headscope.prepare.input_sizes import auto_batch_size
-from headscope.prepare.prepared_run import ModelRun
-from headscope.prepare.run_corpora import overlap_facts, overlap_line
+from headscope.scans.prepare.input_sizes import auto_batch_size
+from headscope.scans.prepare.prepared_run import ModelRun
+from headscope.scans.prepare.run_corpora import overlap_facts, overlap_line
 from headscope.scans.progress import Progress, Watcher
 from headscope.scans.scan_declaration import ScanSums
 from headscope.statistics.inference.confidence import too_few

@@ -15,8 +15,8 @@ from matplotlib.patches import Rectangle
 from headscope.analyses.probes.page_rows import TITLES, paper_of, probe_lines
 from headscope.analyses.probes.tables import SYSTEMS
 from headscope.attention.head_id import head_anchor
-from headscope.figures.axes import distance_axis, grid_axes, interval_bars, name_ends, say_absent, whole_axis
-from headscope.figures.style import (
+from headscope.present.figures.axes import distance_axis, grid_axes, interval_bars, name_ends, say_absent, whole_axis
+from headscope.present.figures.style import (
     INK,
     LEAST_POINTS,
     LINE,

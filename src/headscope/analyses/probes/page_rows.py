@@ -11,7 +11,6 @@ import pandas as pd
 
 from headscope.analyses.probes.parsers.learner import System
 from headscope.analyses.probes.tables import OVER_ATTENTION, SYSTEMS
-from headscope.prepare.run_corpora import overlap_line
 from headscope.present.blocks import Row
 from headscope.present.cells import Cell, cell_of, number, records
 from headscope.present.numbers import count_column, interval_columns, percent_column, words_column
@@ -19,6 +18,7 @@ from headscope.present.paper_table import PaperColumn, PaperTable, paper_numbers
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
 from headscope.present.words import capital, plain, short
+from headscope.scans.prepare.run_corpora import overlap_line
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 TITLES = {"dependent->head": "dependent → head word", "head->dependent": "head word → dependent"}

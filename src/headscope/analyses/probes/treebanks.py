@@ -23,10 +23,10 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.sentence_packing import SentencePacker
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
-from headscope.prepare.annotated import AnnotatedCorpus
-from headscope.prepare.prepared_run import ModelRun
-from headscope.prepare.run_corpora import shared_files
 from headscope.scans.passes import collect
+from headscope.scans.prepare.annotated import AnnotatedCorpus
+from headscope.scans.prepare.prepared_run import ModelRun
+from headscope.scans.prepare.run_corpora import shared_files
 from headscope.storage.sealed import signature_id
 
 USUAL_LENGTH = 32  # tokens in most sentences, used to choose batch sizes

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, OutputFile, Stage
-from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
-from headscope.declarations.option import Option
+from headscope.scans.declarations.analysis import TEXT_INPUTS, Analysis, Command, OutputFile, Stage
+from headscope.scans.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
+from headscope.scans.declarations.option import Option
 
 ANALYSIS = Analysis(
     name="stats",

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from headscope.analyses.measurement import Measurement, StageResult, notes_on, notes_on_left_out
 from headscope.analyses.stats.sums import NormStatsAccumulator, StatsAccumulator
 from headscope.analyses.stats.tables import STATS, STATS_DIFFERENCES
-from headscope.examples.collector import ExampleCollector, examples_table
-from headscope.examples.example_tables import TOP_EXAMPLES, example_tokens
-from headscope.examples.excerpts import ExcerptCollector, inputs_to_read
-from headscope.examples.top_examples import TopExampleAccumulator
-from headscope.prepare.prepared_run import Run
+from headscope.scans.examples.collector import ExampleCollector, examples_table
+from headscope.scans.examples.example_tables import TOP_EXAMPLES, example_tokens
+from headscope.scans.examples.excerpts import ExcerptCollector, inputs_to_read
+from headscope.scans.examples.top_examples import TopExampleAccumulator
 from headscope.scans.passes import collect
+from headscope.scans.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import difference_interval, ends_of
 from headscope.statistics.inference.derived import HeadMeans

@@ -10,7 +10,6 @@ import pandas as pd
 from headscope.analyses.measurement import StageResult
 from headscope.analyses.stats.norm_roles import roles_by_norm
 from headscope.attention.head_id import head_label, kind_prefixes
-from headscope.declarations.option import choose
 from headscope.present.kinds import Kind, kinds_of
 from headscope.present.numbers import (
     HYPHEN,
@@ -26,6 +25,7 @@ from headscope.present.page_tables import Grid
 from headscope.present.paper_table import PaperTable
 from headscope.present.study import Study
 from headscope.present.words import Words, capital, words_for
+from headscope.scans.declarations.option import choose
 from headscope.statistics.roles import ROLES, SHOWN, roles
 from headscope.statistics.statistic import Rows, Unit
 from headscope.statistics.statistic_catalog import INSTALLED, STATISTICS, is_share

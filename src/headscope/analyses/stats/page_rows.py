@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 
 from headscope.attention.head_id import head_anchor, head_label
-from headscope.figures.axes import share_top
-from headscope.figures.line_diagram import example_panel, line_diagram, line_pages
-from headscope.figures.series import select
-from headscope.figures.statistic_panel import statistic_panel
-from headscope.figures.stats_points import by_page, entropy_by_layer, stats_points
 from headscope.present.blocks import Row
 from headscope.present.cells import Cell, number
 from headscope.present.drawing import placed
+from headscope.present.figures.axes import share_top
+from headscope.present.figures.line_diagram import example_panel, line_diagram, line_pages
+from headscope.present.figures.series import select
+from headscope.present.figures.statistic_panel import statistic_panel
+from headscope.present.figures.stats_points import by_page, entropy_by_layer, stats_points
 from headscope.present.kinds import Kind
 from headscope.present.linked_sentences import measured
 from headscope.present.numbers import percent

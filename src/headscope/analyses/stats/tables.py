@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from headscope.declarations.head_measures import MeasureLabel
-from headscope.examples.example_tables import EXAMPLES, TOP_EXAMPLES
+from headscope.scans.declarations.head_measures import MeasureLabel
+from headscope.scans.examples.example_tables import EXAMPLES, TOP_EXAMPLES
 from headscope.statistics.statistic import Unit
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 from headscope.statistics.tables.columns import (

@@ -1,7 +1,7 @@
 """The declaration of dependency heads."""
 
-from headscope.declarations.analysis import Analysis, Command, CorpusCount, Stage
-from headscope.declarations.head_measures import ChosenHeads, HeadMeasures
+from headscope.scans.declarations.analysis import Analysis, Command, CorpusCount, Stage
+from headscope.scans.declarations.head_measures import ChosenHeads, HeadMeasures
 
 ANALYSIS = Analysis(
     name="syntax",

@@ -13,8 +13,9 @@ from matplotlib.axes import Axes
 from headscope.analyses.syntax.relation_layers import best_by_layer, drawn_relations, relation_layers
 from headscope.analyses.syntax.relations import best_offsets, curve_relations, relations_of
 from headscope.attention.head_id import head_label
-from headscope.figures.axes import distance_axis, interval_bars, say_absent, whole_axis
-from headscope.figures.style import (
+from headscope.present.drawing import inline
+from headscope.present.figures.axes import distance_axis, interval_bars, say_absent, whole_axis
+from headscope.present.figures.style import (
     PAGE_INCHES,
     SOFT,
     across,
@@ -25,7 +26,6 @@ from headscope.figures.style import (
     paper_width,
     role_color,
 )
-from headscope.present.drawing import inline
 from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.present.words import short
 from headscope.statistics.tables.frames import DISTANCES

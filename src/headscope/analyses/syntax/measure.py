@@ -14,10 +14,10 @@ from headscope.analyses.syntax.tables import SYNTAX_DIFFERENCES
 from headscope.encoding.segment import Segment
 from headscope.encoding.sentence_packing import arcs_of_fields
 from headscope.errors import InputError
-from headscope.examples.arc_examples import ArcExamples, ArcQuestion, Ask, WantedHead, wanted_heads
-from headscope.prepare.prepared_run import Run
-from headscope.prepare.trees import Trees, TreesCorpus, trees_of
+from headscope.scans.examples.arc_examples import ArcExamples, ArcQuestion, Ask, WantedHead, wanted_heads
 from headscope.scans.passes import collect
+from headscope.scans.prepare.prepared_run import Run
+from headscope.scans.prepare.trees import Trees, TreesCorpus, trees_of
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.kept import in_single_precision

@@ -17,9 +17,9 @@ from matplotlib.patches import Rectangle
 
 from headscope.analyses.syntax.relations import Relation, best_offsets
 from headscope.attention.head_id import head_anchor
-from headscope.figures.axes import hide_spines
-from headscope.figures.style import INK, SOFT, figure_of, house_style, label, narrow, new_figure
 from headscope.palette import palette
+from headscope.present.figures.axes import hide_spines
+from headscope.present.figures.style import INK, SOFT, figure_of, house_style, label, narrow, new_figure
 from headscope.present.kinds import Kind
 from headscope.present.numbers import bracketed_interval
 from headscope.present.page_tables import page_table, scrolled

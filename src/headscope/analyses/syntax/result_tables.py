@@ -20,8 +20,8 @@ from headscope.analyses.syntax.tables import (
     SYNTAX_DIFFERENCES,
     SYNTAX_NOOP,
 )
-from headscope.examples.arc_examples import first_selection
 from headscope.present.cells import records
+from headscope.scans.examples.arc_examples import first_selection
 from headscope.statistics.inference.confidence import difference_interval, ends_of, ratio_interval
 from headscope.statistics.inference.selection import Chosen, beside_rival, selection_margin
 from headscope.statistics.inference.significance import against_every, false_discovery, selection_p

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from headscope.analyses.syntax.gold_arcs import DIRECTIONS, NOOP_CLASSES, OFFSETS
-from headscope.examples.example_tables import ARC_EXAMPLES
+from headscope.scans.examples.example_tables import ARC_EXAMPLES
 from headscope.statistics.tables.columns import PLACE, Q_VALUE, count, difference, on_all_documents, share, shares, text
 from headscope.statistics.tables.frames import DISTANCES
 from headscope.statistics.tables.table_schema import Column, TableSchema

@@ -1,8 +1,8 @@
 """The declaration of the sources of attention scores."""
 
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
-from headscope.declarations.head_measures import HeadMeasures
-from headscope.declarations.option import Option
+from headscope.scans.declarations.analysis import TEXT_INPUTS, Analysis, Command, Stage
+from headscope.scans.declarations.head_measures import HeadMeasures
+from headscope.scans.declarations.option import Option
 
 _HEADS = Option(
     name="heads", kind=str, default="", placeholder="LIST", group="output", help="Only these heads, as 2-8 or 2-8,3-1."

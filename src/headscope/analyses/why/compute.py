@@ -19,8 +19,8 @@ from headscope.analyses.why.sums import PatchAccumulator, PatchSums, PullAccumul
 from headscope.analyses.why.tables import PAIRS, PULLS, SOURCES
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import ShardedBatches, shards
-from headscope.prepare.drawn_inputs import DrawnInputs
-from headscope.prepare.prepared_run import ModelRun
+from headscope.scans.prepare.drawn_inputs import DrawnInputs
+from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import too_few
 

@@ -2,7 +2,7 @@
 
 from headscope.analyses.why.pulls import KEYS, SIDES
 from headscope.attention.head_id import KINDS
-from headscope.declarations.head_measures import MeasureLabel
+from headscope.scans.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import FROM_ONE, HEAD, KIND, LAYER, NOT_NEGATIVE, SHARE, count, estimate, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 

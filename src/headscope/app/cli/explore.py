@@ -16,10 +16,10 @@ from headscope.app.beside_run import RUN
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.explorer.request import HEADERS
 from headscope.app.stopping import STOPPED
-from headscope.declarations.option import GROUPS, Option, switch
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
 from headscope.installing import how_to_install
+from headscope.scans.declarations.option import GROUPS, Option, switch
 
 if TYPE_CHECKING:
     from uvicorn import Config

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from headscope.app import typed as o
 from headscope.app.beside_run import FORCE, OUT_FOLDER, REMOVAL, RUN
 from headscope.app.cli.printing import say
-from headscope.declarations.option import Option
 from headscope.errors import InputError, OptionError, OutputError
+from headscope.scans.declarations.option import Option
 from headscope.storage.places import check_place
 from headscope.visible import count
 
@@ -119,7 +119,7 @@ def prune(*, model: str | None, text: list[str] | None, force: bool, **options: 
     --keep with a finished run and one of its measures. With --text the loss before and after is printed, and added
     to the model card.
     """
-    from headscope.prepare.given_names import check_names
+    from headscope.scans.prepare.given_names import check_names
 
     check_names(model=model, text=text or ())
     from headscope.app import pruning

@@ -8,11 +8,11 @@ from headscope.app import typed as o
 from headscope.app.beside_run import QUIET, TABLES
 from headscope.app.cli.printing import say, show
 from headscope.app.run_arguments import WantedFiles, in_order, options_taken, pop_files, write_files
-from headscope.declarations.analysis import Analysis, Command
-from headscope.declarations.option import options_of
-from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
+from headscope.scans.declarations.analysis import Analysis, Command
+from headscope.scans.declarations.option import options_of
+from headscope.scans.declarations.run_options import RunOptions
 
 
 def command_of(
@@ -146,8 +146,8 @@ def run_several(
         named = {first: model, last: models[-1], **command.of_several}
         run_options = o.run_options(declaring, **{**values, **named}, stages=analysis.measured)
         with ProgressPrinter(quiet=quiet, options=run_options) as watch:
-            from headscope.prepare.prepared_run import prepare
             from headscope.running.writing import write_run
+            from headscope.scans.prepare.prepared_run import prepare
 
             folder = out / f"{number:02}"
             write_run(prepare(run_options, watch=watch), folder, watch=watch)
@@ -182,9 +182,9 @@ def run_command(
     from headscope.app.cli.printing import ProgressPrinter, demonstration_note
 
     with ProgressPrinter(quiet=quiet, options=options) as watch:
-        from headscope.prepare.prepared_run import prepare
         from headscope.running.stages import measure, stages_of
         from headscope.running.writing import read_stages, write_run
+        from headscope.scans.prepare.prepared_run import prepare
 
         run = prepare(options, watch=watch)
         _check_shown(analysis, run, shown)

@@ -10,9 +10,9 @@ from typing import IO, TYPE_CHECKING, Any
 from headscope.app import typed as o
 from headscope.app.beside_run import CASED, FORCE, OUT_FOLDER, RUN
 from headscope.app.cli.printing import say
-from headscope.declarations.option import DEFAULT_PACKING, Option, switch
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError
+from headscope.scans.declarations.option import DEFAULT_PACKING, Option, switch
+from headscope.scans.declarations.run_options import RunOptions
 from headscope.storage.places import check_place
 from headscope.visible import count, with_reasons
 

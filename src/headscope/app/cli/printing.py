@@ -8,10 +8,10 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from headscope.declarations.option import options_of
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import OutputError
 from headscope.installing import EMBEDDED
+from headscope.scans.declarations.option import options_of
+from headscope.scans.declarations.run_options import RunOptions
 from headscope.visible import count, duration, printable, shorten
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from headscope.app.cli.program_commands import (
     run,
 )
 from headscope.app.stopping import STOPPED, Stoppable
-from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import HeadscopeError
 from headscope.installing import __version__
+from headscope.scans.declarations.analysis_list import ANALYSES
 
 app = typer.Typer(
     name="headscope",

@@ -7,9 +7,9 @@ from typing import Any
 import typer
 import typer.core
 
-from headscope.declarations.option import GROUPS
 from headscope.errors import OptionError, did_you_mean, nearest
 from headscope.installing import how_to_install_companion, installed
+from headscope.scans.declarations.option import GROUPS
 from headscope.visible import without_middle
 
 GROUP = "headscope.commands"

@@ -10,10 +10,10 @@ from headscope.app import typed as o
 from headscope.app.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
 from headscope.app.cli.printing import say
 from headscope.app.run_arguments import in_order
-from headscope.declarations.option import Option, options_of, switch
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.running.ray_connection import ClusterOptions
+from headscope.scans.declarations.option import Option, options_of, switch
+from headscope.scans.declarations.run_options import RunOptions
 
 if TYPE_CHECKING:
     from headscope.present.study import Study
@@ -112,8 +112,8 @@ def _say_cost(options: RunOptions, *, quiet: bool) -> None:
     if options.maps is not None:
         raise OptionError("--dry-run times a model; saved maps are read without one: leave one of the two out")
     with ProgressPrinter(quiet=quiet, options=options) as watch:
-        from headscope.prepare.prepared_run import prepare_model_run
         from headscope.running.run_cost import run_cost
+        from headscope.scans.prepare.prepared_run import prepare_model_run
 
         cost = run_cost(prepare_model_run(options, watch=watch))
     for line in cost.lines():
@@ -123,8 +123,8 @@ def _say_cost(options: RunOptions, *, quiet: bool) -> None:
 def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool) -> None:
     """Scan one part of a run."""
     from headscope.app.cli.printing import ProgressPrinter
-    from headscope.prepare.prepared_run import prepare_model_run
     from headscope.running.parts import check_options, read_part_number, write_part
+    from headscope.scans.prepare.prepared_run import prepare_model_run
     from headscope.visible import count
 
     part = read_part_number(shard)

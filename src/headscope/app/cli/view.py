@@ -16,9 +16,9 @@ from headscope.corpora.document import Document
 from headscope.corpora.files import SUFFIXES
 from headscope.corpora.opening import missing
 from headscope.corpora.reading import read_corpus
-from headscope.declarations.option import Option, choose, switch
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError, nearest
+from headscope.scans.declarations.option import Option, choose, switch
 from headscope.storage.files import check_file_place
 from headscope.views.bundle import needs_neuron, view_names
 from headscope.visible import shorten
@@ -142,7 +142,7 @@ def command(
     if not overwrite:
         check_overwriting(out)
 
-    from headscope.prepare.given_names import check_names
+    from headscope.scans.prepare.given_names import check_names
 
     read = demonstration() if text is None else text_or_file("--text", text)
     text_b = text_or_file("--text-b", text_b)

@@ -11,8 +11,8 @@ from cachetools import LRUCache
 
 from headscope.app.explorer.request import Limits, LookRequest, Refusal
 from headscope.attention.head_id import HeadId
-from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import HeadscopeError
+from headscope.scans.declarations.analysis_list import ANALYSES
 
 if TYPE_CHECKING:
     from headscope.app.explorer.model_shelf import NamedModel, Shelf
