@@ -127,7 +127,7 @@ def main(*, rounds: int, batch: int, loop: int, documents: int) -> None:
     ]
     share, relative, least = worst(maps)
     print(
-        f"headscope-minilm, {documents} segments of real text: worst error of a pair is {share:.2f} of what is allowed "
+        f"headscope-minilm, {documents} segments of real text: worst error of a pair is {share:.2f} of the tolerance "
         f"(1e-5 d + 1e-8), {relative:.1e} of itself; distances from {least:.4f} nats",
         flush=True,
     )

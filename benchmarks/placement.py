@@ -222,7 +222,7 @@ def summary(outcomes: list[Outcome]) -> str:
     return "\n".join(
         [
             f"{len(outcomes)} combinations: " + ", ".join(f"{number} {answer}" for answer, number in counts.items()),
-            f"largest difference: {worst[0]:.0e} of attention, {worst[1]:.0e} of what a head writes",
+            f"largest difference: {worst[0]:.0e} of attention, {worst[1]:.0e} of a head's output",
             *(f"{number} {answer}: {text}" for (answer, text), number in said.items()),
         ]
     )

@@ -64,7 +64,7 @@ def in_simulation(runs):
 
 
 def with_random_weights(model, seeds, inputs):
-    """Print how often a random model has an established source beside the random weights of another seed."""
+    """Print the share of a random model's heads with an established source, against random weights of another seed."""
     run = prepare(RunOptions(model=model, stages=("stats",)))
     segments, sources = run.sample(inputs), sources_of(run.layout)
     keys = KEYS.index(NON_SINK)

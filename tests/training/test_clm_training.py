@@ -129,7 +129,7 @@ def test_it_is_a_model_that_reports_take(small):
     card = (small.path / "README.md").read_text()
     assert card.startswith("# model\n\nA `LlamaForCausalLM`: 2 layers x 2 heads, 16 wide, ")
     assert "(a byte-level BPE tokenizer trained on the same text)" in card
-    assert "Every token is foretold from those before it in its input" in card
+    assert "Every token is predicted from the tokens before it in its input" in card
     assert "In 30% of the inputs, drawn anew in each epoch, something is repeated: a passage of 1/8 to 1/2" in card
     assert "masked" not in card.lower()
 

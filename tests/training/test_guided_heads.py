@@ -65,7 +65,7 @@ def test_heads_that_look_where_they_are_shown():
         )
 
 
-def test_what_came_after_but_is_not_foretold_is_not_shown():
+def test_what_came_after_but_is_not_predicted_is_not_shown():
     """After the second `a` comes a `c`: the `b` after the first would mislead."""
     ids = torch.tensor([[7, 8, 7, 9]])
     weights = random_weights(layers=2, batch=1, length=4)

@@ -72,9 +72,9 @@ def _copied(weights: Tensor, ids: Tensor, real: Tensor) -> tuple[Tensor, Tensor]
     Both are `[batch, query]`, without the last query, which has no next token to predict.
     """
     after_same = ids[:, :-1, None] == ids[:, None, :-1]  # query, and the token before the key
-    foretold = ids[:, 1:, None] == ids[:, None, 1:]  # the token after the query, and the key
+    predicted = ids[:, 1:, None] == ids[:, None, 1:]  # the token after the query, and the key
     earlier = torch.ones_like(after_same[0]).tril(-1)  # the key is not after the query
-    right = after_same & foretold & earlier & real[:, None, :]
+    right = after_same & predicted & earlier & real[:, None, :]
     return (weights[:, :-1, 1:] * right).sum(-1), right.any(-1) & real
 
 

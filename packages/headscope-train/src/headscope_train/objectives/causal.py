@@ -53,13 +53,15 @@ class NextWord:
 
     def asked_words(self, options: Mapping[str, Any]) -> str:
         """Describe the targets, and the share of inputs with repetitions."""
-        words = "Every token is foretold from those before it in its input; inputs follow one another in a document."
+        words = (
+            "Every token is predicted from the tokens before it in its input; inputs follow one another in a document."
+        )
         if options["repeated"]:
             words += (
                 f" In {options['repeated']:.0%} of the inputs, drawn anew in each epoch, something is repeated: a "
-                "passage of 1/8 to 1/2 of the input stands a second time further on, or, in half of them, the input "
-                "consists of phrases of random pieces that come again and again, of which only what was seen before is "
-                "asked for. Held-out inputs are as they are."
+                "passage of 1/8 to 1/2 of the input appears a second time later, or, in half of them, the input "
+                "consists of phrases of random pieces that recur, and only their repetitions count in the loss. "
+                "Held-out inputs are unchanged."
             )
         if options.get("guided"):
             words += (

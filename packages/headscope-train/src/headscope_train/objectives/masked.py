@@ -81,8 +81,8 @@ class MaskedWords:
     def limits(self) -> str:
         """Describe the parts that were not trained."""
         return (
-            "Made to look at attention, not to generate, rank or classify text; there is no next-sentence task, and no "
-            "pooler was trained."
+            "Made to look at attention, not to generate, rank or classify text; it was not trained on "
+            "next sentences, nor was its pooler."
         )
 
 
