@@ -160,7 +160,7 @@ def test_heads_are_found_by_what_they_show(visit):
     )
     lines = page.locator(".at-card .finds li").all_inner_texts()
     told = [" ".join(line.split()) for line in lines]
-    assert "shows induction after an earlier copy 62.0% 55.8–68.2, of what it writes 62.0%" in told
+    assert "shows induction after an earlier copy 62.0% 55.8–68.2, norm-weighted 62.0%" in told
     rows = page.locator(".at-behaviors tbody tr").all_inner_texts()
     (row,) = [line for line in rows if line.startswith("induction\nafter")]
     assert all(part in row for part in ("62.0", "55.8–68.2", "3.0", "random 4.1", "shows it", "strongest of 32"))

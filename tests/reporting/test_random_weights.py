@@ -265,7 +265,7 @@ def _no_effect(world, within, undecided):
     return counted and none and sum(abs(each) < 0.01 for each in added) >= int(within or 0)
 
 
-@says(r"Each head in turn wrote its mean over tokens of the same class, taken on other documents\.")
+@says(r"Each head in turn was replaced by its mean output over tokens of the same class in other documents\.")
 def _the_intervention(world):
     return world.study.manifest["effects"]["intervention"] == "mean"
 
@@ -288,7 +288,7 @@ def _not_measured(world, what, why):
     return why == world.study.manifest["effects"][name]
 
 
-@says(r"Heads that change nothing alone may do so together: heads that do the same make up for each other\.")
+@says(r"Heads that change nothing alone may do so together: heads with the same function compensate for each other\.")
 def _it_says_what_may_be(world):
     return True
 
@@ -381,13 +381,13 @@ def _layers_are_not_shown_to_be_groups(world):
     return row["p"] >= 0.05 or row["ci_low"] <= 0
 
 
-@says(r"Heads of a layer are more alike than heads of different layers, by .*")
+@says(r"Heads of a layer attend more alike than heads of different layers: .* \(mean JS divergence\)\.")
 def _layers_are_groups(world):
     within, between = within_and_between(world, 1)
     return between - within > 0.005
 
 
-@says(r"For the test the layers of heads were permuted: p = ([\d.]+)\.")
+@says(r"Permutation test over the layers of heads: p = ([\d.]+)\.")
 def _a_permutation_test(world, p):
     apart, rng = world.distances(0), np.random.default_rng(0)
 

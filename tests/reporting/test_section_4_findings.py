@@ -43,7 +43,7 @@ def test_the_clearest_relation(inputs):
     )  # fmt: skip
     assert texts(one, "syntax")[:2] == [
         "Head 3-1 finds the verb of a direct object (obj) in 75.2% (95% interval 72.9 to 77.4) of 1,211 cases.",
-        "Head 3-1 lies 39.4 points (37.0 to 41.8) above the best fixed offset, −2 (35.8%), on documents that did not "
+        "Head 3-1 is 39.4 points (37.0 to 41.8) above the best fixed offset, −2 (35.8%), on documents that did not "
         "select it.",
     ]
 
@@ -78,7 +78,7 @@ def test_what_was_not_tested_is_not_called_negative(inputs):
         f"For 14 of 22 {BEATS}",
         "Not shown for nummod, cc, discourse and 5 more.",
         "Measured below the offset: acl and appos.",
-        "Not tested, for want of 10 documents: obj.",
+        "Not tested, with fewer than 10 documents: obj.",
     ]
 
 
@@ -117,7 +117,7 @@ def test_random_weights_are_compared_by_the_difference_not_by_intervals(inputs):
 
 def test_all_relations_together_beside_branching(inputs):
     assert texts(inputs, "syntax")[7:] == [
-        "Over all relations together (punctuation and the root left aside) the selected head is head 3-9 with 42.7% "
+        "Over all relations together (without punctuation and the root) the selected head is head 3-9 with 42.7% "
         "(41.9 to 43.5).",
         "The best offset (+1) has 34.5% (33.7 to 35.3); the difference is +8.2 points (7.5 to 8.9).",
         "Always the next word (right-branching) 34.5% (33.7 to 35.3) and always the one before (left-branching) 20.7% "
@@ -184,11 +184,11 @@ def test_rest_on_the_separator(inputs):
         ),
         (
             ["head->dependent", "dependent->head", "dependent->head"],
-            "the words that attend",
+            "the attending words",
             BOTH_ATTEND,
             "the head words of words marked obj (direct object)",
         ),
-        (["both"] * 3, "the words that attend", BOTH_ATTEND, "words marked obj (direct object) and their head words"),
+        (["both"] * 3, "the attending words", BOTH_ATTEND, "words marked obj (direct object) and their head words"),
     ],
 )
 def test_the_words_that_attend_are_named(inputs, directions, who, measured_in, clearest):
@@ -209,7 +209,7 @@ def test_a_token_with_next_to_no_attention_is_no_place_of_rest(inputs):
     frame.loc[frame["key_class"] == "cls", ["others", "attending"]] = [0.6, 0.2]
     said, *more = texts(with_parts(inputs, syntax_noop=frame), "syntax_noop")
     # Of the 23 relations 15 have a head that beats every fixed offset.
-    assert said.startswith("For all 15 relations the words that attend give [CLS] less attention than")
+    assert said.startswith("For all 15 relations the attending words give [CLS] less attention than")
     assert more[0] == BOTH_ATTEND
 
 
@@ -232,7 +232,7 @@ def test_rest_that_was_not_tested_is_said_to_be_untested(inputs):
     some.loc[some["relation"] == "case", ["ci_low", "ci_high"]] = float("nan")
     said = texts(with_parts(inputs, syntax_noop=some), "syntax_noop")
     assert said[0].startswith("For 1 of 2 relations the dependents")
-    assert said[-2:] == ["For 1 they give [SEP] more.", "For 1 more [SEP] was not tested, for want of documents."]
+    assert said[-2:] == ["For 1 they give [SEP] more.", "For 1 more, [SEP] was not tested: too few documents."]
 
 
 def test_antecedents(inputs):
@@ -244,7 +244,7 @@ def test_antecedents(inputs):
         "Head 4-7 finds more than the same head word or else the nearest (61.0%): +4.2 points (2.6 to 5.8).",
         "Head 4-7 cannot be told apart from the four rules (66.8%): no difference larger than 3.2 points.",
         "Head 4-7 does best on proper names, 71.0% (65.6 to 76.4), and worst on nominals, 53.8% (49.2 to 58.4).",
-        "Between these types of mention lie 17.2 points (10.1 to 24.3).",
+        "These types of mention differ by 17.2 points (10.1 to 24.3).",
     ]
 
 
@@ -287,16 +287,16 @@ def test_random_weights_lie_below_what_training_chooses(inputs):
     least = inputs.tables.get("coref_differences").query("than == 'control' and mention_type == 'all'")["ci_low"].min()
 
     def after_training(run):
-        return [text for text in texts(run, "coreference") if text.startswith("What is selected after training")]
+        return [text for text in texts(run, "coreference") if text.startswith("The head of the trained model")]
 
     (said,) = [text for text in texts(inputs, "coreference") if text.startswith("With random weights")]
     assert "the best head, selected in the same way, is right for" in said
     assert after_training(inputs) == [
-        f"What is selected after training exceeds each of the random weights by {100 * least:.1f} points or more."
+        f"The head of the trained model exceeds each of the random weights by {100 * least:.1f} points or more."
     ]
     one = with_parts(inputs, coref_differences=inputs.tables.get("coref_differences").query("not seed > 0"))
     (said,) = after_training(one)
-    assert said.startswith("What is selected after training exceeds random weights by ")
+    assert said.startswith("The head of the trained model exceeds random weights by ")
     assert " points (" in said
     assert after_training(put(inputs, "coref_differences", {"than": "control"}, ci_low=-0.1)) == []
 
@@ -306,7 +306,7 @@ def test_without_intervals_nothing_is_claimed():
     said = texts(few, "syntax", "coreference", "syntax_noop")
     assert not [text for text in said if "interval " in text and "needs at least" not in text]
     assert not [text for text in said if "more than" in text or "told apart" in text or "whole interval" in text]
-    assert any(text == "Measured beside it, not tested: the nearest candidate (40.2%)." for text in said)
+    assert any(text == "Measured, but not tested: the nearest candidate (40.2%)." for text in said)
     assert not [text for text in said if "for none of" in text.lower()]
     assert any("was not tested for the 23 relations" in text for text in said)
     assert "Accuracies have no intervals: an interval needs at least 10 documents." in said

@@ -12,9 +12,9 @@ from support import mock_inputs
 from support.measured import about, only
 from support.mock_behaviors import place_of, with_behaviors
 
-COLUMN = "of what it writes"
+COLUMN = "norm-weighted"
 DOTTED = "A dotted edge"
-LOOKS = "A head may look where it writes nothing"
+LOOKS = "A head may look at tokens of which it writes nothing"
 
 
 def sentences_of(run, page=PAGE):
@@ -91,7 +91,7 @@ def test_experiments_have_the_same_sentences_and_tables_but_for_shuffled_words()
     ]
     assert page.count(f">{COLUMN}</th>") == len(EXPERIMENTS)
     assert page.count(DOTTED) == 2
-    assert "Of what it writes: the token of which the head writes most" in page
+    assert "Norm-weighted: the token of which the head writes most" in page
     assert page.count('id="table-experiment-repeated-written-encoder"') == 1
     assert "table-experiment-needle-written" not in page
     assert "table-experiment-shuffled-written" not in page

@@ -111,12 +111,14 @@ def test_what_was_lost_is_said():
         "window and count. "
     )
     left_out = "Left out: 1,404 mentions (antecedent outside its window: 1,311; cut by a window's end: 93). "
-    rule = "Head words of mentions come from a rule, as there are no trees. On trees the rule agrees in 94.3% of 4,800"
+    rule = (
+        "Head words of mentions come from a rule, as there are no trees. The rule agrees with trees for 94.3% of 4,800"
+    )
     assert caption_of(inputs) == f"{read}{left_out}{rule} mentions."
     named = [f"a.conllu, line {n}: e{n}) closes a mention that is not open" for n in range(1, 6)]
     spoilt = caption_of(inputs, lost=0, unmatched_brackets=12, unmatched_named=named, head_rule={"from": "trees"})
     assert spoilt == (
-        f"{read}Of the corpus 12 brackets of mentions match no other, and those mentions were left out: "
+        f"{read}In the corpus, 12 brackets of mentions match no other, and those mentions were left out: "
         f"{'; '.join(named[:3])}; and 9 more. Head words of mentions come from the trees."
     )
 

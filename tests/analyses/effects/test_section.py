@@ -26,7 +26,7 @@ def test_what_is_said(inputs):
     assert [each.text for each in said] == [
         "Without head 1-1 the loss rises most: by 0.200 nats (95% interval 0.198 to 0.202).",
         "6 heads of 8 change the loss: 1-1, 1-2, 1-3 and 3 more; 2 do not (within 0.01 nats).",
-        "Heads that change nothing alone may do so together: heads that do the same make up for each other.",
+        "Heads that change nothing alone may do so together: heads with the same function compensate for each other.",
         "The loss falls without 2-4.",
     ]
     assert [each.goes_on for each in said] == [False, False, True, False]
@@ -36,8 +36,8 @@ def test_what_is_said(inputs):
 
 def test_other_interventions_have_words_of_their_own():
     for intervention, start, end in (
-        ("zero", "Without head 1-1 the loss rises", "Each head in turn wrote nothing."),
-        ("uniform", "With uniform attention in head 1-1", "Each head in turn attended to all tokens alike."),
+        ("zero", "Without head 1-1 the loss rises", "The output of each head in turn was set to zero."),
+        ("uniform", "With uniform attention in head 1-1", "Each head in turn attended to all tokens uniformly."),
         ("sink", "With all attention of head 1-1 on a sink", "Each head in turn attended to a sink token alone."),
     ):  # fmt: skip
         run = with_effects(mock_inputs.encoder(2, 4), intervention=intervention)

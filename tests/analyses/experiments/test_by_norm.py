@@ -317,5 +317,5 @@ def test_heads_that_write_nothing_are_not_those_of_which_it_is_not_known():
     rows = 6 * sum(segment.fields["copy"][1] - segment.fields["copy"][0] for segment in REPEATED)
     assert list(norm_notes(sums, where="over repeated random tokens")) == [
         f"of {rows:,} rows of decoder heads over repeated random tokens nothing at all is written; they are left out "
-        "of the behaviors by what heads write"
+        "of the norm-weighted behaviors"
     ]

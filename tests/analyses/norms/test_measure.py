@@ -93,7 +93,7 @@ def test_a_model_outside_the_interface_has_no_numbers_and_says_so():
     table = measured(model, known)
     assert table["value"].isna().all()
     assert (table["n_inputs"] == 0).all()
-    assert UNKNOWN.format(layers="any layer", kind="decoder").startswith("what heads write is not measured in any")
+    assert UNKNOWN.format(layers="any layer", kind="decoder").startswith("output norms are not measured in any")
 
 
 def test_a_head_whose_values_are_zero_is_inactive():

@@ -144,21 +144,21 @@ def test_sentences(inputs):
         "A parser over attention and its words’ vectors finds the head word of 70.1% (95% interval 69.0 to 71.2) of "
         "20,137 words.",
         "A parser over attention alone finds 55.2% (54.1 to 56.3).",
-        "Words and their distance, without attention, give 58.8% (57.7 to 59.9).",
-        "Random weights in the model give 35.2% (34.1 to 36.3).",
-        "Always the next word gives 27.4% (26.3 to 28.5).",
+        "Words and their distance, without attention, find 58.8% (57.7 to 59.9).",
+        "A parser on random weights finds 35.2% (34.1 to 36.3).",
+        "Always choosing the next word finds 27.4% (26.3 to 28.5).",
     ]
     assert sentences(inputs, "probes_detail") == [
-        "What attention adds to words and distances: +11.3 points (10.5 to 12.1).",
-        "What training adds to attention with random weights: +27.1 points (26.3 to 27.9).",
-        "Distances and words: selectivity −22.2 points (−23.3 to −21.1), no more than it learns by heart.",
+        "Gain of attention over words and distances: +11.3 points (10.5 to 12.1).",
+        "Gain of training over attention with random weights: +27.1 points (26.3 to 27.9).",
+        "Distances and words: selectivity −22.2 points (−23.3 to −21.1), not more than it can memorize.",
         "Distances and words: the control task has 81.0% (79.9 to 82.1).",
-        "Attention: selectivity 12.2 points (11.1 to 13.3), more than it learns by heart.",
+        "Attention: selectivity 12.2 points (11.1 to 13.3), more than it can memorize.",
         "Attention: the control task has 43.0% (41.9 to 44.1).",
-        "Attention and words: selectivity −3.9 points (−5.0 to −2.8), no more than it learns by heart.",
+        "Attention and words: selectivity −3.9 points (−5.0 to −2.8), not more than it can memorize.",
         "Attention and words: the control task has 74.0% (72.9 to 75.1).",
         "Attention and words: as a whole tree (Chu–Liu/Edmonds) it finds 70.9% (69.8 to 72.0).",
-        "Attention and words: with the right label too it finds 63.4% (62.3 to 64.5).",
+        "Attention and words: with the right label it finds 63.4% (62.3 to 64.5).",
     ]
     assert sentences(inputs, "probes_layers") == [
         "Words’ vectors of layer 3 hold 73.4% (72.3 to 74.5) of 20,137 undirected arcs.",
@@ -173,7 +173,7 @@ def test_sentences(inputs):
     named = [f"{layer}-{head}" for layer, head in heads]
     assert sentences(inputs, "probes_weights") == [
         f"The parser over attention alone gives the most weight to {named[0]}, {named[1]} and {named[2]}.",
-        "Weights of heads that are alike share out, so no single one is a score.",
+        "Heads that attend alike share the weight, so a single weight is not a score.",
     ]
 
 
@@ -194,7 +194,7 @@ def test_worse_is_told_too():
     ]
     inputs = with_probes(mock_inputs.encoder(), scores=turned)
     assert sentences(inputs, "probes_detail")[0] == (
-        "What attention adds to words and distances: −28.8 points (−29.6 to −28.0), which is a loss."
+        "Gain of attention over words and distances: −28.8 points (−29.6 to −28.0), which is a loss."
     )
 
 
@@ -205,7 +205,7 @@ def test_a_difference_that_is_not_sure_is_bounded():
     ]
     inputs = with_probes(mock_inputs.encoder(), scores=near)
     assert sentences(inputs, "probes_detail")[0] == (
-        "What attention adds to words and distances: no difference larger than 1.2 points (+0.4 points (−0.4 to 1.2))."
+        "Gain of attention over words and distances: no difference larger than 1.2 points (+0.4 points (−0.4 to 1.2))."
     )
 
 

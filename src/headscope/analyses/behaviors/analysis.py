@@ -46,7 +46,7 @@ ANALYSIS = Analysis(
         ),
     ),
     head_measures=measures_of(
-        "behaviors", "behavior", topic="Behaviors in text", norm_topic="Behaviors by what it writes"
+        "behaviors", "behavior", topic="Behaviors in text", norm_topic="Norm-weighted behaviors"
     ),
     paper={"table-behaviors": "chosen:paper_table"},
 )

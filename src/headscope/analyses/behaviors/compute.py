@@ -85,7 +85,7 @@ def norm_notes(sums: BehaviorAccumulator, *, where: str = "") -> Iterator[str]:
                 f"{kind} heads are measured by where they look alone, for no linear map takes their attention's output "
                 "as it is"
             )
-        yield from notes_on_left_out(sums.left_out, "behaviors by what heads write", where=where)
+        yield from notes_on_left_out(sums.left_out, "norm-weighted behaviors", where=where)
 
 
 def heads_table(results: Sequence[HeadMeans], names: Sequence[str]) -> pd.DataFrame:

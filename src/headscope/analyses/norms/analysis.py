@@ -19,7 +19,7 @@ ANALYSIS = Analysis(
             # 4: a column of counts is named after the thing that it counts.
             # 5: a piece of a character is not punctuation.
             version=5,
-            refusal="saved maps hold no values; give a model and text in place of --maps to measure what heads write",
+            refusal="saved maps hold no values; give a model and text in place of --maps to measure output norms",
         ),
     ),
     command=Command(

@@ -153,12 +153,12 @@ def _result(kind: str, stacked: Mapping[str, NDArray[np.float64]]) -> NormResult
 
 
 UNKNOWN = (
-    "what heads write is not measured in {layers} of {kind} attention: no linear map takes the attention's output, "
+    "output norms are not measured in {layers} of {kind} attention: no linear map takes the attention's output, "
     "nor that times a gate"
 )
 UNTRACED = (
-    "what heads write in {layers} of {kind} attention is measured at the output projection, before the norm or "
-    "whatever follows it: it is compared within the layer alone, not with other layers or with the stream"
+    "output norms in {layers} of {kind} attention are measured at the output projection, before the norm or "
+    "other function that follows it: compare them within a layer only, not between layers or with the stream"
 )
 
 
@@ -167,7 +167,7 @@ class NormsMeasurement(Measurement[Stream]):
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the text."""
-        yield Scan(RunText(self.run), [NormAccumulator(self.run.layout)], label="what heads write")
+        yield Scan(RunText(self.run), [NormAccumulator(self.run.layout)], label="output norms")
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Return the table."""

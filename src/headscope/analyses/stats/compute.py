@@ -47,7 +47,7 @@ class StatsMeasurement(Measurement[Run]):
         collector = collect(self.run.example_source, ExampleCollector)
         examples = examples_table(collector.maps, of_heads, named, names=self.run.names)
         rows_left_out = stats.left_out if isinstance(stats, NormStatsAccumulator) else {}
-        left_out = notes_on_left_out(rows_left_out, "statistics of what heads write")
+        left_out = notes_on_left_out(rows_left_out, "norm-weighted statistics")
         return StageResult(
             name="stats",
             tables={

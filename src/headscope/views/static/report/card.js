@@ -49,8 +49,8 @@ export function noteLines(kind, index, onOpen = null) {
   return notesOf(kind, index).map((parts) => el("p", { class: "explained" }, parts.map(linked)));
 }
 
-// "Finds obj 74.8% (71.9–77.7) direct object", a line a relation; then what it shows: "shows induction 62.0% (58.1–66.0), of
-// what it writes 60.1%".
+// A line for each relation and behavior: "finds obj 74.8% (71.9–77.7) direct object", "shows induction 62.0% (58.1–66.0),
+// norm-weighted 60.1%".
 export function findLines(kind, index) {
   const found = [...findsOf(kind, index).map((one) => ({ ...one, verb: "finds" })), ...showsOf(kind, index).map((one) => ({ ...one, verb: "shows" }))];
   if (!found.length) return null;
@@ -64,7 +64,7 @@ export function findLines(kind, index) {
         {},
         el("span", { class: `mark role-${one.role}` }, shape(one.role)),
         el("span", {}, `${one.verb} `, el("strong", {}, one.name), one.says ? el("small", {}, ` ${one.says}`) : null),
-        el("span", { class: "value" }, one.value === null ? "–" : `${tableNumber(one.value, true)}%`, ends ? el("small", {}, ` ${ends}`) : null, one.written === undefined ? null : [", ", el("small", {}, `of what it writes ${tableNumber(one.written, true)}%`)]),
+        el("span", { class: "value" }, one.value === null ? "–" : `${tableNumber(one.value, true)}%`, ends ? el("small", {}, ` ${ends}`) : null, one.written === undefined ? null : [", ", el("small", {}, `norm-weighted ${tableNumber(one.written, true)}%`)]),
       );
     }),
   );
