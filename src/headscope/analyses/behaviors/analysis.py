@@ -45,8 +45,6 @@ ANALYSIS = Analysis(
             "delimiters, beside uniform attention in the same rows and beside random weights."
         ),
     ),
-    head_measures=measures_of(
-        "behaviors", "behavior", topic="Behaviors in text", norm_topic="Norm-weighted behaviors"
-    ),
+    head_measures=measures_of("behaviors", "behavior", topic="Behaviors in text", norm_topic="Norm-weighted behaviors"),
     paper={"table-behaviors": "chosen:paper_table"},
 )

@@ -80,7 +80,8 @@ _EVERY = (
     ),
     Behavior(
         name="distance", label="mean distance", on="", unit="tokens",
-        meaning="how many tokens the key is away from the row, before or after it: the mean by weight",
+        meaning="distance in tokens from the attending token to the keys, in either direction: the mean, weighted "
+        "by attention",
     ),
     Behavior(
         name="duplicate", label="earlier copies", on="earlier copies of the token itself",

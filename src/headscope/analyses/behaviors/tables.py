@@ -49,7 +49,7 @@ def measured_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
         text("behavior", "what is measured", choices=behaviors),
         *estimate("value", "mean over the rows in which it can occur", missing=_NEVER, **_MOSTLY_SHARES),
         Column(
-            "uniform", "what uniform attention over the visible keys gives in the same rows",
+            "uniform", "value of uniform attention over the visible keys in the same rows",
             missing=_NEVER, **_MOSTLY_SHARES,
         ),
         count("n_rows", "rows"),
@@ -60,16 +60,16 @@ def measured_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
 def best_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
     """Return the columns of the head that is chosen for a behavior."""
     return (
-        text("behavior", "what a head was chosen for", choices=behaviors),
+        text("behavior", "behavior for which the head is selected", choices=behaviors),
         *PLACE[1:],
-        share("share", "how often halves of the documents choose it", missing="nothing could be held out"),
+        share("share", "share of the splits in which it is selected", missing="nothing could be held out"),
         *shares(
             "value",
             "the named head's weight on documents that were not used to choose it (cross-fitted), or on all documents "
             "if nothing could be held out",
         ),
         *on_all_documents(missing="nothing could be held out"),
-        share("uniform", "what uniform attention gives in the same rows"),
+        share("uniform", "value of uniform attention in the same rows"),
         *shares(
             "held_out", "held-out value of the selection", prefix="held_out_",
             missing="nothing could be held out",
@@ -81,9 +81,8 @@ def best_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
 
 BEHAVIORS_TABLE = TableSchema(
     name="behaviors",
-    meaning="What every head does in text, behavior by behavior, beside uniform attention in the same rows; the same "
-    "of models with random weights, on at most 32 inputs spread over the documents. What is said of a head is by "
-    "weights.",
+    meaning="The behaviors of every head in text, with uniform attention in the same rows, and the behaviors of "
+    "models with random weights on at most 32 inputs spread over the documents. Claims on heads use weights.",
     columns=(MODEL, SEED, KIND, LAYER, HEAD_OR_MEAN, MEASURE, *measured_columns(NATURAL)),
     key=("model", "seed", "kind", "layer", "head", "measure", "behavior"),
 )
@@ -110,7 +109,7 @@ COPY_EXAMPLES = TableSchema(
         Column("tokens", "readable tokens of the stretch", "list of text"),
         Column("weights", "attention weights, row by row", "list of float64", unit="share"),
         Column("queries", "places, from 0, of the rows with the largest such weights", "list of int64"),
-        Column("keys", "places of what these rows attend to", "list of int64"),
+        Column("keys", "positions of the keys that these rows attend to", "list of int64"),
         text("text", "the stretch as text"),
     ),
     key=("kind", "layer", "head", "behavior"),

@@ -47,9 +47,9 @@ _SELECTION = text("selection", "how the head was chosen", missing=_NO_HEAD, choi
 
 COREF = TableSchema(
     name="coref",
-    meaning="How often the head that is best at all mentions finds an antecedent, beside what does without attention.",
+    meaning="Accuracy of the best head over all mentions at finding an antecedent, with systems that use no attention.",
     columns=(
-        text("model", "the model as it is, one with random weights, or none", choices=_MODELS),
+        text("model", "the trained model, one with random weights, or none", choices=_MODELS),
         *(_SEED, _SELECTION),
         text("system", "what answers", choices=("head", *BASELINES)),
         *_PLACE,
@@ -57,8 +57,8 @@ COREF = TableSchema(
         *(_TYPE, _N_MENTIONS),
         *shares(
             "accuracy",
-            "mentions whose antecedent is found: by a head in documents that did not choose it (cross-fitted); "
-            "`same-data`, and by what does without attention: in all",
+            "mentions whose antecedent is found: in documents that did not select the head (cross-fitted); "
+            "`same-data` and systems without attention: in all documents",
             missing=_NONE,
         ),
         *on_all_documents(missing=_NOT_CHOSEN),
@@ -72,7 +72,7 @@ COREF_HEADS = TableSchema(
     name="coref_heads",
     meaning="How often every head finds an antecedent, by type of mention.",
     columns=(
-        text("model", "the model as it is, or one with random weights", choices=("trained", "control")),
+        text("model", "the trained model, or one with random weights", choices=("trained", "control")),
         *(_SEED, KIND, *_LAYER_AND_HEAD, _TYPE, _N_MENTIONS),
         *shares("accuracy", "mentions whose antecedent is found", missing=_NONE),
     ),
@@ -81,15 +81,15 @@ COREF_HEADS = TableSchema(
 
 COREF_DIFFERENCES = TableSchema(
     name="coref_differences",
-    meaning="The chosen head less each baseline, less itself on another type of mention, and the selection less that "
-    "on random weights, on the same documents.",
+    meaning="Differences on the same documents: the selected head minus each baseline, minus itself on another type "
+    "of mention, and the selection minus the selection on random weights.",
     columns=(
         _TYPE,
-        text("system", "what is compared", choices=("head", "selection")),
-        text("than", "what it is compared with", choices=(*BASELINES, "head", "control")),
+        text("system", "the first of the two that are compared", choices=("head", "selection")),
+        text("than", "the second of the two that are compared", choices=(*BASELINES, "head", "control")),
         text("than_type", "another type of mention", missing="the same type", choices=MENTION_TYPES),
         *(_SEED, _N_MENTIONS),
-        *difference("accuracy of the first less that of the second", missing=f"{_NONE}, or {_NOT_CHOSEN}"),
+        *difference("accuracy of the first minus accuracy of the second", missing=f"{_NONE}, or {_NOT_CHOSEN}"),
     ),
     key=("mention_type", "system", "than", "than_type", "seed"),
 )
@@ -98,7 +98,7 @@ COREF_EXAMPLES = replace(ARC_EXAMPLES, name="coref_examples")
 
 GAP = TableSchema(
     name="gap",
-    meaning="How often the best head takes a pronoun for the right one of two names, beside baselines.",
+    meaning="Share of pronouns that the best head resolves to the right one of two names, with baselines.",
     columns=(
         text("system", "what answers", choices=("head", *GAP_BASELINES)),
         _SELECTION,

@@ -8,7 +8,7 @@ from headscope.scans.declarations.option import Option
 
 ANALYSIS = Analysis(
     name="distances",
-    question="How far apart are heads, and which are alike?",
+    question="How differently do heads attend, and which are alike?",
     stages=(
         # 2 of both: intervals and tests with nominal coverage and level. 3: an independent random cut of each document.
         # 4: the numbers of document groups and of sampled rows depend on the number of heads.

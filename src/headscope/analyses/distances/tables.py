@@ -85,7 +85,7 @@ HEAD_MAP = TableSchema(
 
 HEAD_CLUSTERS = TableSchema(
     name="head_clusters",
-    meaning="Heads that are alike: average linkage on the root of the divergence.",
+    meaning="Clusters of heads that attend alike: average linkage on the root of the divergence.",
     columns=(
         KIND,
         Column("cluster", "its number", "int64", bounds=FROM_ONE),
@@ -115,7 +115,7 @@ LAYER_EFFECT = TableSchema(
         KIND,
         Column("within", "mean divergence of heads of one layer", unit=_NATS, missing=_ONE, bounds=_JS),
         Column("between", "mean divergence of heads of two layers", unit=_NATS, missing=_ONE, bounds=_JS),
-        *difference("`between` less `within`", name="effect", unit=_NATS, missing=_ONE),
+        *difference("`between` minus `within`", name="effect", unit=_NATS, missing=_ONE),
         Column("p", "of heads dealt to the layers at random", missing=_ONE, bounds=SHARE),
         count("n_rows", _ROWS),
         Column("stress", "Kruskal's stress of the map; 0 is exact", bounds=NOT_NEGATIVE),

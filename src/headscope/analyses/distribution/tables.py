@@ -76,7 +76,7 @@ _EVERY = (
     RowMeasure(
         name="output_norm",
         label="output norm",
-        meaning="the length of what the head adds to the stream at the row, |Σ a f|",
+        meaning="the norm of the vector that the head adds to the residual stream at the row, |Σ a f|",
         unit="length of a vector of the stream",
         edges=np.concatenate([[0.0], _octaves(-10, 11, 6)]),
         logarithmic=True,
@@ -98,7 +98,8 @@ _EVERY = (
     RowMeasure(
         name="distance",
         label="distance",
-        meaning="how many tokens the key is away from the row, before or after it: the mean by weight",
+        meaning="distance in tokens from the attending token to the keys, in either direction: the mean, weighted "
+        "by attention",
         unit="tokens",
         edges=_distance_edges(),
         logarithmic=True,
@@ -159,13 +160,13 @@ _SINK = "a learned sink"
 
 DISTRIBUTION = TableSchema(
     name="distribution",
-    meaning="The deciles of every head's rows: of how much it writes, of its non-sink attention, of its "
-    "entropy and of its distance.",
+    meaning="The deciles of output norm, non-sink attention, entropy and distance over every head's rows.",
     columns=(
         *PLACE,
-        text("measure", "what is measured of every row", choices=NAMES),
-        Column("decile", "how many tenths of the rows lie below the value", "int64", bounds=(1.0, 9.0)),
-        *estimate("value", "where they end, by interpolation in bins", unit=_UNIT, missing=_NEVER, bounds=NOT_NEGATIVE),
+        text("measure", "quantity that is measured in every row", choices=NAMES),
+        Column("decile", "number of tenths of the rows that lie below the value", "int64", bounds=(1.0, 9.0)),
+        *estimate("value", "upper end of these rows, interpolated in "
+        "bins", unit=_UNIT, missing=_NEVER, bounds=NOT_NEGATIVE),
         count("n_rows", "rows"),
     ),
     key=("kind", "layer", "head", "measure", "decile"),
@@ -173,13 +174,13 @@ DISTRIBUTION = TableSchema(
 
 EXAMPLES = TableSchema(
     name="distribution_examples",
-    meaning="Rows of every strength: for each decile of a head's rows by output norm, up to three drawn "
-    "by a hash, with the tokens around them and what the head looked at most.",
+    meaning="Examples from every decile of a head's rows by output norm: up to three random rows (selected by a "
+    "hash), with the tokens around them and the key with the largest weight.",
     columns=(
         *PLACE,
         text(
             "measure",
-            "what says how strong a row is: `non_sink` where it is not known what the head writes",
+            "measure by which rows are sorted: `non_sink` if output norms are not known",
             choices=tuple(name for name in MEASURES if name in ("output_norm", "non_sink")),
         ),
         Column("decile", "which tenth of the rows, 1 for the weakest", "int64", bounds=(1.0, 10.0)),

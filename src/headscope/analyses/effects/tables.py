@@ -33,10 +33,10 @@ NAMES = (LOSS, DIVERGENCE, *ESTIMATES, *ON_LOGITS)
 
 EFFECTS = TableSchema(
     name="effects",
-    meaning="How much the model's predictions change when one head is changed, all others as they are.",
+    meaning="Change of the model's predictions when a single head is changed.",
     columns=(
         *(KIND, LAYER, HEAD),
-        text("intervention", "what is done to the head, the same in all rows", choices=INTERVENTIONS),
+        text("intervention", "intervention on the head, the same in all rows", choices=INTERVENTIONS),
         text(
             "measure",
             "`loss`: the loss that is added; `kl`: how far the predictions diverge, at the same targets; "
@@ -86,7 +86,7 @@ EFFECT_ESTIMATES = TableSchema(
     columns=(
         KIND,
         Column("layer", "layer within its kind, from 1", "Int64", missing="all layers", bounds=FROM_ONE),
-        text("estimate", "what is judged, a measure of `effects`", choices=(ATTRIBUTION, GATE)),
+        text("estimate", "estimate that is evaluated, a measure of `effects`", choices=(ATTRIBUTION, GATE)),
         text(
             "measure",
             f"Heads with an effect are those with {LEAST_LOSS:g} nats or more and a `q_value` below 0.05. `recall`: "
@@ -118,9 +118,9 @@ _UNKNOWN = "all sets cost the same, or effects of some heads are not known"
 _ORDER = (
     text(
         "order",
-        "by what heads go, the smallest first: `effect` on the loss, `attribution` and `gate` of the half of the "
-        "documents that is not measured, `output_norm`, `explained` (its share) and `non_sink` of the text; `random`: "
-        "heads of the same layers as `effect` takes",
+        "measure by which heads are removed, the smallest first: `effect` on the loss, `attribution` and `gate` "
+        "from the other half of the documents, `output_norm`, `explained` (share) and `non_sink` from the text; "
+        "`random`: random heads of the same layers as the order by `effect`",
         choices=ORDERS,
     ),
     Column(
@@ -136,7 +136,7 @@ JOINT_CURVES = TableSchema(
     meaning="How much loss is added as more and more heads are changed at once, in several orders.",
     columns=(
         *_ORDER,
-        Column("n_removed", "how many heads are changed", "int64", unit="heads", bounds=NOT_NEGATIVE),
+        Column("n_removed", "number of heads that are changed", "int64", unit="heads", bounds=NOT_NEGATIVE),
         *estimate("value", "loss added, the mean over an input's targets, then over inputs", unit="nats"),
         count("n_inputs", "inputs"),
     ),
@@ -159,7 +159,7 @@ JOINT_AREAS = TableSchema(
 )
 JOINT_SUMS = TableSchema(
     name="joint_sums",
-    meaning="How far the effects of single heads add up to what random sets of heads cost.",
+    meaning="Additivity: the effects of single heads against the effects of random sets of heads.",
     columns=(
         text(
             "measure",
@@ -170,7 +170,7 @@ JOINT_SUMS = TableSchema(
         ),
         number("value", "the mean over sets, or the share", unit="nats or share", missing=_UNKNOWN),
         *ends("value", unit="nats or share", missing=f"{FEW}, {_UNKNOWN}"),
-        Column("n_removed", "how many heads a set has", "int64", unit="heads", bounds=NOT_NEGATIVE),
+        Column("n_removed", "number of heads in a set", "int64", unit="heads", bounds=NOT_NEGATIVE),
         count("n_sets", "sets of heads"),
         count("n_inputs", "inputs"),
     ),

@@ -5,7 +5,7 @@ from headscope.scans.declarations.analysis import TEXT_INPUTS, Analysis, Command
 
 ANALYSIS = Analysis(
     name="experiments",
-    question="What do heads do where the answer is known: tokens repeated, words shuffled, a needle in a haystack?",
+    question="What do heads do on controlled inputs: repeated tokens, shuffled words, a needle in a haystack?",
     stages=(
         # 2: the same for norm-weighted attention. 3: as many random sequences as the text has inputs; controls read 16
         # documents; the chosen head is scored on held-out inputs, and verdicts are corrected for multiple tests over

@@ -38,9 +38,9 @@ _EVERY = (
         name="repeated",
         title="Random tokens, repeated",
         where="over repeated random tokens",
-        meaning="at most 32 sequences of a stretch of 64 random tokens that is repeated once (shorter where the model "
-        "reads less), each ordinary token of the vocabulary as likely: none special, added or unused. Rows of the "
-        "second copy alone",
+        meaning="at most 32 sequences of 64 random tokens, repeated once (shorter if the model reads less). "
+        "Ordinary tokens of the vocabulary are equally likely; special, added and unused tokens do not occur. Only "
+        "rows of the second copy count",
         behaviors=("induction", "duplicate", "previous"),
         on_cards=True,
         beside=", random tokens",
@@ -49,9 +49,9 @@ _EVERY = (
         name="needle",
         title="A needle in a haystack",
         where="in repeated needles",
-        meaning="16 stretches of 16 tokens of the text, each put at five depths (0, ¼, ½, ¾, 1) into other text, in "
-        "inputs of three lengths in turn: 512 tokens (or what the model reads), a half and a quarter; behind it the "
-        "needle is given again. Decoders alone",
+        meaning="16 stretches of 16 tokens of the text, each inserted at five depths (0, ¼, ½, ¾, 1) into other "
+        "text, in inputs of three lengths: 512 tokens (or the model's maximum), a half and a quarter of that; the "
+        "needle is repeated at the end. Decoders only",
         behaviors=("retrieval",),
         on_cards=True,
     ),
@@ -69,7 +69,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {experiment.name: experiment for experim
 NAMES = tuple(EXPERIMENTS)
 MEASURED = tuple(dict.fromkeys(name for experiment in _EVERY for name in experiment.behaviors))
 
-_EXPERIMENT = text("experiment", "what the model was given", choices=NAMES)
+_EXPERIMENT = text("experiment", "kind of input", choices=NAMES)
 _OF = (_EXPERIMENT, MODEL, SEED, KIND)
 _MEASURE = replace(
     MEASURE,
@@ -79,8 +79,8 @@ _MEASURE = replace(
 
 EXPERIMENTS_TABLE = TableSchema(
     name="experiments",
-    meaning="What every head does where the answer is known, beside uniform attention in the same rows; the same of "
-    "models with random weights. Claims on heads use weights.",
+    meaning="The behaviors of every head on controlled inputs, with uniform attention in the same rows, and the "
+    "behaviors of models with random weights. Claims on heads use weights.",
     columns=(*_OF, LAYER, HEAD_OR_MEAN, _MEASURE, *measured_columns(MEASURED)),
     key=("experiment", "model", "seed", "kind", "layer", "head", "measure", "behavior"),
 )  # fmt: skip

@@ -23,7 +23,7 @@ TEXT, TREEBANK, COREFERENCE = CORPORA = ("text", "treebank", "coreference")
 BEST, WORST = PREDICTIONS = ("best", "worst")
 """The reasons why a row is an example: it is predicted best, or worst."""
 _CORPUS = text(
-    "corpus", "which the rows are of: the text, or an annotated corpus, whose annotation has features, too",
+    "corpus", "corpus of the rows: the text, or an annotated corpus, whose annotation adds features",
     choices=CORPORA,
 )  # fmt: skip
 _OF = (
@@ -31,11 +31,11 @@ _OF = (
     *PLACE,
     text(
         "measure",
-        "what is predicted: the attention weight, norm-weighted attention, or the weight on non-sink keys, "
+        "predicted quantity: the attention weight, norm-weighted attention, or the weight on non-sink keys, "
         "renormalized",
         choices=MEASURES,
     ),
-    text("model", "whose heads: the model's, or those of one with random weights", choices=MODELS),
+    text("model", "heads of the trained model, or of one with random weights", choices=MODELS),
 )  # fmt: skip
 _KEY = ("corpus", "kind", "layer", "head", "measure", "model")
 _NOT = f"{FEW}, or nothing to explain"
@@ -82,11 +82,11 @@ EXPLANATION_GROUPS = TableSchema(
         *_OF,
         text("group", "group of features: of the catalog, or of those that a user adds"),
         Column("rank", "by share, from 1", "int64", bounds=FROM_ONE),
-        *estimate("share", "what the group adds to the explained share", unit="share"),
+        *estimate("share", "gain of the explained share by this group", unit="share"),
         text("alternatives", "groups that would do as well, to a point, separated by spaces; empty if none"),
         text("words", "tokens that the group favors, or that name its kind of words, separated by spaces; or empty"),
         text("attending", "the same of the attending tokens, for a group of pairs of words; may be empty"),
-        Column("halves", "halves of the documents whose order has it", "int64", bounds=(1.0, 2.0)),
+        Column("halves", "number of halves of the documents whose order contains it", "int64", bounds=(1.0, 2.0)),
     ),
     key=(*_KEY, "group"),
 )
@@ -109,9 +109,13 @@ EXPLANATION_EXAMPLES = TableSchema(
         text("row_token", "readable token that attends"),
         Column("positions", "of the keys in `tokens`, ascending; the learned sink has -1 and is last", "list of int64"),
         Column("tokens", "readable keys", "list of text"),
-        Column("continues_word", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
+        Column(
+            "continues_word",
+            "indices into `tokens`, from 0, of tokens that continue the word of the token before",
+            "list of int64",
+        ),
         Column("attention", "weight on each of `tokens`", "list of float64", unit="share"),
-        Column("predicted", "what is predicted of each weight", "list of float64", unit="share"),
+        Column("predicted", "predicted weights", "list of float64", unit="share"),
     ),
     key=(*("corpus", "kind", "layer", "head"), "prediction", "rank"),
 )

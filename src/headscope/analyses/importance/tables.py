@@ -51,12 +51,12 @@ IMPORTANCE = TableSchema(
 
 IMPORTANCE_DIFFERENCES = TableSchema(
     name="importance_differences",
-    meaning="Importance of each class less that of `other` over the same documents, for the mean over a layer's heads.",
+    meaning="Importance of each class minus that of `other`, over the same documents, averaged over a layer's heads.",
     columns=(
         *_HEAD,
         text("measure", _OF_CLASS, choices=MEASURES),
         text("key_class", _CLASS, choices=KEY_CLASSES),
-        *difference("the class less `other`", unit=_UNIT, missing=_NEVER),
+        *difference("the class minus `other`", unit=_UNIT, missing=_NEVER),
         count("n_inputs", "inputs"),
     ),
     key=_KEY,

@@ -21,8 +21,8 @@ _NEVER = "no such key, or no output projection is known"
 
 NORMS = TableSchema(
     name="norms",
-    meaning="How much every head writes: the length of its output, alone, against the layer's mean head and against "
-    "what the layer reads, and of its writes by class of key.",
+    meaning="The output norm of every head, also relative to the layer's mean and to the layer's input, and the "
+    "norms of its transformed values by class of key.",
     columns=(
         KIND,
         LAYER,
@@ -62,5 +62,5 @@ def _is_traced(heads: pd.DataFrame) -> bool:
 HEAD_LABELS = {
     (OUTPUT, None): MeasureLabel(label="output", unit="units of length", comparable=_is_traced),
     (IN_LAYER, None): MeasureLabel(label="output against the layer", unit="times its mean head"),
-    (IN_STREAM, None): MeasureLabel(label="output against the stream", unit="times what the layer reads"),
+    (IN_STREAM, None): MeasureLabel(label="output against the stream", unit="times the norm of the layer's input"),
 }

@@ -23,21 +23,23 @@ STATISTICS = (EFFECTIVE, *SHARE_NAMES)
 TITLES = dict(zip(SIDES, ("queries", "keys", "output"), strict=True))
 _VECTORS = text(
     "vectors",
-    "whose: `query` and `key` as they meet, `output` before the output projection; heads that share keys have one "
-    "line of numbers each, the same",
+    "`query` and `key` after rotary positions, `output` before the output projection; heads that share keys have "
+    "equal rows",
     choices=SIDES,
 )
-_TOKEN = Column("token", "which of those that are drawn, from 1 by hash", "int64", bounds=FROM_ONE)
+_TOKEN = Column(
+    "token", "index among the sampled tokens, from 1, in the order of their hashes", "int64", bounds=FROM_ONE
+)
 _UNIT = "directions, or share of the variance"
 
 PCA_TABLE = TableSchema(
     name="pca",
-    meaning="How the queries, keys and outputs of every head vary: in how many directions, and how much of it along "
-    "each of the first.",
+    meaning="The effective dimension of every head's queries, keys and outputs, and the share of variance along "
+    "each of the first principal directions.",
     columns=(
         *PLACE,
         _VECTORS,
-        text("statistic", "what is told", choices=STATISTICS),
+        text("statistic", "name of the number", choices=STATISTICS),
         Column("value", "its value", unit=_UNIT, missing="the vectors do not vary", bounds=NOT_NEGATIVE),
         count("n_tokens", "tokens"),
     ),
@@ -45,7 +47,7 @@ PCA_TABLE = TableSchema(
 )
 MAP = TableSchema(
     name="pca_map",
-    meaning="Where tokens that were drawn by a hash lie along the first two directions of every head's vectors.",
+    meaning="Positions of sampled tokens along the first two principal directions of every head's vectors.",
     columns=(
         *PLACE,
         _VECTORS,
@@ -63,7 +65,7 @@ TOKENS = TableSchema(
         KIND,
         text(
             "axis",
-            "`row`: the tokens that attend; `key`: across attention, those attended to, whose keys these are",
+            "`row`: attending tokens; `key`: attended tokens of cross attention, to which these keys belong",
             choices=(ROW, KEY),
         ),
         _TOKEN,

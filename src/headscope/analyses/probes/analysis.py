@@ -5,7 +5,7 @@ from headscope.scans.declarations.head_measures import HeadMeasures
 
 ANALYSIS = Analysis(
     name="probes",
-    question="What do all heads together tell of the tree?",
+    question="How much of the tree do all heads together encode?",
     stages=(
         # 2: trained until the loss has stopped falling; intervals with nominal coverage, the table of differences.
         Stage(

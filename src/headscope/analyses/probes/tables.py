@@ -32,8 +32,8 @@ _WORDS = "words"
 _NONE = "nothing could be scored"
 _MEASURES = ("UAS", "UAS tree", "LAS", "control accuracy", "selectivity", "UUAS", "Spearman")
 _SIGNED = ("measure", ("selectivity", "Spearman"))
-_PROBE = text("probe", "name of the probe, or of what does without one")
-_MODEL = text("model", "the model as it is, or one with random weights", choices=("trained", "control"))
+_PROBE = text("probe", "name of the probe, or of a baseline without one")
+_MODEL = text("model", "the trained model, or one with random weights", choices=("trained", "control"))
 _VECTORS = text("vectors", "the vectors of words that it sees, or the layer", missing="it sees none")
 _WHO = (_PROBE, _MODEL, _VECTORS)
 
@@ -55,7 +55,8 @@ PROBES = TableSchema(
 
 PROBE_DIFFERENCES = TableSchema(
     name="probe_differences",
-    meaning="One probe less another on the same words; of the structural probe, its layer less the embeddings.",
+    meaning="Differences between probes on the same words; for the structural probe, the selected layer minus the "
+    "embeddings.",
     columns=(
         _PROBE,
         _MODEL,
@@ -63,7 +64,7 @@ PROBE_DIFFERENCES = TableSchema(
         text("than_model", "its model", choices=("trained", "control")),
         text("measure", "what is counted", choices=("UAS", "UUAS")),
         count("n_cases", _WORDS),
-        *difference("the first less the second", missing=_NONE),
+        *difference("the first minus the second", missing=_NONE),
     ),
     key=("probe", "model", "than_probe", "than_model", "measure"),
 )
@@ -77,7 +78,7 @@ PROBE_RELATIONS = TableSchema(
 
 PROBE_BY_DISTANCE = TableSchema(
     name="probe_by_distance",
-    meaning="Heads found by each probe, by how far off the head word is: means over seeds.",
+    meaning="Heads found by each probe, by the distance of the head word: means over seeds.",
     columns=(
         *_WHO,
         text("distance", "words to the head word", choices=DISTANCES),
@@ -93,24 +94,24 @@ PROBE_WEIGHTS = TableSchema(
     columns=(
         _PROBE,
         *PLACE,
-        text("direction", "who attends to whom", choices=DIRECTIONS),
+        text("direction", "direction of attention", choices=DIRECTIONS),
         number("weight", "its weight", unit="score per unit of attention"),
     ),
     key=("probe", "kind", "layer", "head", "direction"),
 )
 
 _CORRELATION = ("measure", ("Spearman",))
-_HELD_OUT = "the measure on the held-out part of train, whose UUAS chooses"
+_HELD_OUT = "the measure on the held-out part of train, whose UUAS selects the layer"
 PROBE_LAYERS = TableSchema(
     name="probe_layers",
     meaning="The structural probe on every layer, with the first seed.",
     columns=(
-        Column("layer", "layer whose vectors it sees; 0 for the embeddings", "int64", bounds=NOT_NEGATIVE),
+        Column("layer", "layer whose vectors the probe reads; 0 for the embeddings", "int64", bounds=NOT_NEGATIVE),
         text("measure", "what is counted", choices=("UUAS", "Spearman")),
         *shares("value", "the measure", missing=_NONE, unless=_CORRELATION),
         count("n_cases", f"{_WORDS}, sentences for Spearman"),
         share("held_out", _HELD_OUT, missing=_NONE, unless=_CORRELATION),
-        Column("chosen", "whether this layer was chosen", "bool"),
+        Column("chosen", "whether this layer was selected", "bool"),
     ),
     key=("layer", "measure"),
 )

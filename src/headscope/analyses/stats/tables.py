@@ -28,7 +28,8 @@ _NEVER = "it cannot occur"
 
 STATS = TableSchema(
     name="stats",
-    meaning="What every head looks at in text without annotation: each statistic beside what uniform attention gives.",
+    meaning="The attention of every head in text without annotation: each statistic, with its value for uniform "
+    "attention.",
     columns=(
         KIND,
         LAYER,
@@ -41,7 +42,7 @@ STATS = TableSchema(
         ),
         text("statistic", "what is measured", choices=NAMES),
         *estimate("value", "mean over rows of an input, then over inputs", missing=_NEVER, **_MOSTLY_SHARES),
-        Column("uniform", "what uniform attention over the visible keys gives", missing=_NEVER, **_MOSTLY_SHARES),
+        Column("uniform", "value of uniform attention over the visible keys", missing=_NEVER, **_MOSTLY_SHARES),
         count("n_inputs", "inputs"),
     ),
     key=("kind", "layer", "head", "measure", "statistic"),
@@ -49,8 +50,9 @@ STATS = TableSchema(
 
 STATS_DIFFERENCES = TableSchema(
     name="stats_differences",
-    meaning="One statistic less another on the same documents: sep's own rows less others and entropy from cls less "
-    "all in each layer, and the head with the largest share on the previous and next token less its nearest rival.",
+    meaning="Differences of statistics on the same documents: in each layer, attention to sep from sep minus from "
+    "other rows, and entropy from cls minus that of all rows; and the head with the largest share on the previous "
+    "or next token minus the second largest.",
     columns=(
         KIND,
         LAYER,
@@ -59,7 +61,7 @@ STATS_DIFFERENCES = TableSchema(
         Column("than_layer", "layer of the head that it is compared with", "int64", bounds=FROM_ONE),
         replace(HEAD_OR_MEAN, name="than_head", meaning="head that it is compared with"),
         text("than_statistic", "statistic that it is compared with", choices=NAMES),
-        *difference("the first less the second", unit=_UNIT),
+        *difference("the first minus the second", unit=_UNIT),
         count("n_inputs", "inputs"),
     ),
     key=("kind", "layer", "head", "statistic"),

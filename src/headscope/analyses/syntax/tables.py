@@ -11,11 +11,11 @@ from headscope.statistics.tables.table_schema import Column, TableSchema
 _N_ARCS = count("n_arcs", "arcs")
 _MODEL = text(
     "model",
-    "the model as it is, one with random weights, or the trained one on shuffled words",
+    "the trained model, one with random weights, or the trained model on shuffled words",
     choices=("trained", "control", "shuffled"),
 )
 _SEED = Column("seed", "which of the random weights", "Int64", missing="not of random weights")
-_DIRECTION = text("direction", "who attends to whom", choices=(*DIRECTIONS, "both"))
+_DIRECTION = text("direction", "direction of attention", choices=(*DIRECTIONS, "both"))
 _RELATION = text("relation", "label in the treebank; `all`; or `all_but_punct_root`")
 _SAME = "chosen on the same data"
 _HELD_OUT = "arcs found by the heads that the other documents selected"
@@ -37,8 +37,8 @@ SYNTAX = TableSchema(
 
 SYNTAX_BEST = TableSchema(
     name="syntax_best",
-    meaning="The best head of each relation, chosen by halves of the documents (`held-out`) or, as the paper does, on "
-    "the documents that it is scored on (`same-data`), beside the fixed offset that is chosen the same way.",
+    meaning="The best head of each relation, selected on half of the documents (`held-out`) or, as in the paper, on "
+    "the documents that it is scored on (`same-data`), with the fixed offset that is selected in the same way.",
     columns=(
         *(_MODEL, _SEED),
         text("selection", "how it was chosen", choices=("held-out", "same-data")),
@@ -53,7 +53,7 @@ SYNTAX_BEST = TableSchema(
         *shares("held_out", _HELD_OUT, prefix="held_out_", missing=_SAME),
         _BASELINE_OFFSET,
         *shares("baseline_accuracy", "arcs that the fixed offset finds in the same documents", prefix="baseline_"),
-        *difference("`accuracy` less `baseline_accuracy`", name="margin", prefix="margin_"),
+        *difference("`accuracy` minus `baseline_accuracy`", name="margin", prefix="margin_"),
         Q_VALUE,
     ),
     key=("model", "seed", "selection", "relation"),
@@ -61,12 +61,12 @@ SYNTAX_BEST = TableSchema(
 
 SYNTAX_DIFFERENCES = TableSchema(
     name="syntax_differences",
-    meaning="The held-out selection on the trained model less that on a control, on the same sentences.",
+    meaning="The held-out selection on the trained model minus that on a control, on the same sentences.",
     columns=(
         _RELATION,
-        text("than", "what it is compared with", choices=("control", "shuffled")),
+        text("than", "the second of the two that are compared", choices=("control", "shuffled")),
         *(_SEED, _N_ARCS),
-        *difference("accuracy of the selection less that of the control"),
+        *difference("accuracy of the selection minus that of the control"),
     ),
     key=("relation", "than", "seed"),
 )
@@ -85,7 +85,7 @@ SYNTAX_BASELINES = TableSchema(
 
 SYNTAX_BY_DISTANCE = TableSchema(
     name="syntax_by_distance",
-    meaning="How often the best head of each relation is right, by how far apart the two words are.",
+    meaning="Accuracy of the best head of each relation, by the distance between the two words.",
     columns=(
         *(_MODEL, *_HEAD),
         text("distance", "words from one to the other", choices=DISTANCES),
@@ -100,8 +100,8 @@ SYNTAX_BY_DISTANCE = TableSchema(
 _NONE = "no such words"
 SYNTAX_NOOP = TableSchema(
     name="syntax_noop",
-    meaning="Attention to sep and cls, in a relation's best head, from the words that attend in it and from all other "
-    "words; an input's first and last word are left out, beside which nothing else may stand that a head looks for.",
+    meaning="Attention to sep and cls, in a relation's best head, from the attending words of the relation and from "
+    "all other words; an input's first and last word are left out, because special tokens are their neighbors.",
     columns=(
         *_HEAD,
         text("key_class", "the special token", choices=NOOP_CLASSES),
@@ -109,7 +109,7 @@ SYNTAX_NOOP = TableSchema(
         count("n_other_words", "words", meaning="all other words"),
         share("attending", "attention from the words that attend in the relation", missing=_NONE),
         share("others", "attention from all other words", missing=_NONE),
-        *difference("`attending` less `others`", missing=_NONE),
+        *difference("`attending` minus `others`", missing=_NONE),
     ),
     key=("relation", "key_class"),
 )

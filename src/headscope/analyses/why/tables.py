@@ -83,8 +83,8 @@ SOURCES = TableSchema(
         ),
         Column(
             "moved_less",
-            "whether that is less than for the source whose replacement moves most: the 95% interval of the paired "
-            "difference lies below 0",
+            "whether it is less than for the source whose replacement moves most: the 95% interval of the paired "
+            "difference is below 0",
             "boolean",
             missing=f"{_NOT_REPLACED}; or fewer than 10 documents",
         ),
@@ -111,5 +111,5 @@ PAIRS = TableSchema(
 )
 TABLES = (PULLS, SOURCES, PAIRS)
 HEAD_LABELS = {
-    ("non_sink",): MeasureLabel(label="pull", description="how far scores rise above the row's mean", unit="nats")
+    ("non_sink",): MeasureLabel(label="pull", description="excess of scores over the row's mean", unit="nats")
 }

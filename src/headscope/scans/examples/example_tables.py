@@ -106,19 +106,23 @@ EXAMPLES = TableSchema(
     "most, and up to three sentences with every head.",
     columns=(
         *PLACE,
-        text("behavior", f"what is shown: a role, or `{SHARED}` for every head", choices=(*ROLES, SHARED)),
-        _clear(f"how much of it, in the sentence; where `{SHARED}`, the largest weight"),
+        text("behavior", f"role that the sentence illustrates, or `{SHARED}` for every head", choices=(*ROLES, SHARED)),
+        _clear(f"its value in the sentence; for `{SHARED}`, the largest weight"),
         *IN_SEGMENT,
         *_TOKENS,
-        Column("continues_word", "which of `keys`, from 0, go on with the word of the one before", "list of int64"),
+        Column(
+            "continues_word",
+            "indices into `keys`, from 0, of keys that continue the word of the key before",
+            "list of int64",
+        ),
         _WEIGHTS,
     ),
     key=("kind", "layer", "head", "behavior", "document", "segment"),
 )
 TOP_EXAMPLES = TableSchema(
     name="top_examples",
-    meaning="For each head the three inputs on which it does most of what its role rests on (`mixed`: the largest "
-    "weight), as a stretch of each.",
+    meaning="For each head the three inputs with the highest value of the statistic that defines its role (`mixed`: "
+    "the largest weight), each as a stretch of tokens.",
     columns=(
         *PLACE,
         text("behavior", "the head's role", choices=tuple(ROLES)),
@@ -137,7 +141,7 @@ ARC_EXAMPLES = TableSchema(
     meaning="Sentences on which a best head is right, and one on which it is wrong: figure 5.",
     columns=(
         *PLACE,
-        text("direction", "who attends to whom"),
+        text("direction", "direction of attention"),
         text("relation", "label in the treebank, or `coreference`"),
         text("outcome", "whether every answer is right", choices=("right", "wrong")),
         share("value", "mean weight on the right words"),

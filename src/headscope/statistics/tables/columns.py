@@ -36,7 +36,7 @@ def number(name: str, meaning: str, *, unit: str, missing: str = "") -> Column:
     return Column(name, meaning, unit=unit, missing=missing)
 
 
-def count(name: str, of: str, *, meaning: str = "how many it is measured on") -> Column:
+def count(name: str, of: str, *, meaning: str = "number over which the value is computed") -> Column:
     """Return a column that counts something; if it counts the items behind a row, its name is `n_...`."""
     return Column(name, meaning, "int64", unit=of, bounds=NOT_NEGATIVE)
 
@@ -53,7 +53,8 @@ def words_around(what: str) -> tuple[Column, ...]:
     return (
         Column("start", "position of the first of `tokens`", "int64", bounds=NOT_NEGATIVE),
         Column("tokens", f"readable tokens around {what}", "list of text"),
-        Column("continues_word", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
+        Column("continues_word", "indices into `tokens`, from 0, of tokens that continue the word of the token "
+        "before", "list of int64"),
     )  # fmt: skip
 
 
@@ -127,7 +128,7 @@ def shares(
 
 def on_all_documents(*, missing: str = "") -> tuple[Column, Column, Column]:
     """Return the columns of the named head's value on all documents, including those that selected it."""
-    meaning = "the named head on all documents, those that chose it among them: too high where heads are nearly equal"
+    meaning = "the named head on all documents, also those that selected it: biased upwards if heads are nearly equal"
     return shares("all_documents", meaning, prefix="all_documents_", missing=missing)
 
 
