@@ -282,7 +282,7 @@ def test_an_expired_look_is_asked_for_again_by_itself(visit_server, folders):
 
 
 def test_a_server_that_is_gone_is_said_and_what_is_drawn_stays(visit_server, folders):
-    gone = "The explorer does not answer any more. What is drawn stays; start headscope explore again to go on."
+    gone = "The explorer has stopped. The page stays as it is; start headscope explore again to continue."
     with running([str(folders["bert"])], example=EXAMPLE) as client:
         page = visit_server(client, "view=head&layer=1", expected=(REFUSED,))
     before = page.url

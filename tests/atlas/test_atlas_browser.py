@@ -179,7 +179,7 @@ def test_heads_are_found_by_what_they_show(visit):
 
 
 def test_a_behavior_that_cannot_occur_or_was_not_measured_is_not_called_absent(visit):
-    for name, why in (("doing", "it cannot occur in what was read"), ("bare", "run headscope report again")):
+    for name, why in (("doing", "it cannot occur in this text"), ("bare", "run headscope report again")):
         page = visit(name)
         ask(page, "white space")
         said = page.locator(".at-found").inner_text()
@@ -193,8 +193,7 @@ def test_what_was_not_tested_is_not_called_negative(visit):
     assert "no head is shown" not in said
     assert (
         "Whether a head beats its baseline was not tested for obj (it needs at least 10 documents with such "
-        "words); the "
-        "best one stands here."
+        "words); this is the best one."
     ) in said
 
 
@@ -295,7 +294,7 @@ def test_nothing_found_says_what_can_be_asked(visit):
     page = visit("whole")
     ask(page, "which head finds unicorns?")
     text = page.locator(".at-found").inner_text()
-    assert text.startswith("No head is found. Nothing here is called “unicorns”. Ask for a role (previous, next,")
+    assert text.startswith("No head is found. Nothing here is called “unicorns”. Search for a role (previous, next,")
     assert bright(page, "map") == set()
     bare = visit("bare")
     ask(bare, "objects")

@@ -125,6 +125,6 @@ def test_hostile_tokens_stay_text(visit):
 
 def test_without_maps_the_card_says_what_to_do(visit):
     _, own = opened(visit, "encoder-1-1", name="bare")
-    assert own.inner_text().endswith("This run found no directions: run headscope report again with --include pca.")
+    assert own.inner_text().endswith("This run measured no directions: run headscope report again with --include pca.")
     _, own = opened(visit, "encoder-1-2")
     assert own.inner_text().endswith("With this number of heads, only some layers were measured; this one was not.")

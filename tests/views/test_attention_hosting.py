@@ -38,7 +38,7 @@ def test_the_page_says_what_it_shows_and_how_exactly(visit, made):
     assert page.locator("h1").inner_text() == made["pair"].title
     error = payload(made["pair"])["largest_error"]
     assert page.locator(".hs-exact").inner_text() == (
-        f"Weights are held in one byte each: they differ from the model's by {float(f'{error:.2g}'):g} at most."
+        f"Weights are stored in one byte each: they differ from the model's by {float(f'{error:.2g}'):g} at most."
     )
 
 

@@ -173,7 +173,7 @@ def test_neuron_view_says_why_there_is_none(visit):
     assert page.locator(".hs-missing").inner_text() == "Nobody kept these queries and keys."
     page = visit("generated", "view=neuron")
     assert page.locator(".hs-missing").inner_text() == (
-        "This page holds no queries and keys: it was written without them, as pages of long texts are. "
+        "This page has no queries and keys; pages of long texts leave them out. "
         "`headscope view neuron` and `neuron_view` keep them."
     )
 
@@ -247,10 +247,7 @@ def test_heat_map_moves_by_lines_on_a_narrow_screen(visit):
 
 def test_heat_map_of_cross_attention_is_two_texts(visit, made):
     page = visit("three", "view=heatmap&kind=cross&head=1")
-    assert page.locator(".hs-heat h2").all_inner_texts() == [
-        "Tokens that attend (queries)",
-        "Tokens attended to (keys)",
-    ]
+    assert page.locator(".hs-heat h2").all_inner_texts() == ["Attending tokens (queries)", "Attended tokens (keys)"]
     page.locator(".hs-text").nth(0).locator("[data-place='1']").click()
     assert shares(page, 1) == pytest.approx(100 * made["three"].kinds[2].weights[0, 0, 1], abs=0.8)
 

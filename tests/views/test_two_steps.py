@@ -136,7 +136,7 @@ def test_to_the_first_token_nothing_can_be_moved(visit, kind):
     page.locator(".hs-keys button").nth(1).click()
     settled(page)
     panel = page.locator(".hs-two-steps").inner_text()
-    assert "“<s>” is the first token: nothing stands before it that could be moved to it." in panel
+    assert "“<s>” is the first token: no earlier token could be moved to it." in panel
     assert columns(page) == []
 
 
@@ -149,7 +149,7 @@ def test_without_norms_the_weights_stand_alone(visit, kind):
     bare = KindMaps(kind="decoder", weights=kind.weights, queries=kind.queries, layers=kind.layers)
     page = visit("layer=4&heads=2&mean=0&token=q7", of=bare)
     assert len(columns(page)) == 1
-    assert "Not known of this attention" in page.locator(".hs-two-steps").inner_text()
+    assert "Not known for this attention" in page.locator(".hs-two-steps").inner_text()
 
 
 def test_an_encoder_has_none(visit, kind):

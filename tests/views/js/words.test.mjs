@@ -32,7 +32,7 @@ test("text that the model does not know is marked, and counted in words", () => 
   assert.deepEqual(unitsOf(axis, "token").labels, ["[CLS]", "play", "##ing*", "ball", "[SEP]", "fun*", "[SEP]"]);
   assert.deepEqual(unitsOf(axis, "word").labels, ["[CLS]", "playing*", "ball", "[SEP]", "fun*", "[SEP]"]);
   assert.deepEqual([...unitsOf(axis, "word").unknown], [1, 4]);
-  const said = "* 2 of 3 words unknown to this model: it reads one and the same token in place of each.";
+  const said = "* 2 of 3 words unknown to this model: it reads the same unknown token for each.";
   assert.equal(tellUnknown([kindOf(axis)]), said);
   // A decoder that reads the encoder's text again does not count it again.
   assert.equal(tellUnknown([kindOf(axis), kindOf(axis, { kind: "cross", keys: axis })]), said);

@@ -16,8 +16,8 @@ import { colorBy, kindTabs } from "../report/tabs.js";
 const RUNNERS_UP = 5;
 
 // `root`: an element to fill. The data blocks `data`, `maps` and `atlas` lie in the document.
-// `onSentence({text, kind, layer, head, tokens})`: asked to show an example in the views; without it there is no button.
-// `onText(text)`: asked to look at what was typed and names no head, as a sentence; without it there is no such button.
+// `onSentence({text, kind, layer, head, tokens})`: called to show an example in the views; without it there is no button.
+// `onText(text)`: called to read the typed text as a sentence, if it names no head; without it there is no such button.
 // `onHead(anchor)`: hears which heads the reader opens, as `encoder-8-10` or, compared, `encoder-8-10~encoder-3-1`.
 // `show(anchor)` opens them; what names no head opens one that finds something.
 export function mountAtlas(root, { onSentence = null, onText = null, onHead = () => {} } = {}) {
@@ -95,7 +95,7 @@ class AtlasApp {
     this.mark();
   }
 
-  // One head is all that was asked for: its card, and the reader stays where they type.
+  // If the search names a single head, open its card and keep the focus in the search box.
   openOnly() {
     const { left, filters } = this;
     if (!filters.active || left.length !== 1 || this.isOpen(left[0])) return;
@@ -115,7 +115,7 @@ class AtlasApp {
     return this.opened.some((one) => one.kind === kind && one.index === index);
   }
 
-  // Dim what is not asked for, and list what is.
+  // Dim heads that do not match the search, and list those that do.
   narrow() {
     const { filters } = this;
     const left = this.heads.filter((head) => filters.keeps(head));
@@ -137,7 +137,7 @@ class AtlasApp {
     this.listed(left, first);
   }
 
-  // Where heads were asked for that find a relation, those that come nearest to them follow.
+  // If the search is for heads that find a relation, the next best heads follow them.
   listed(left, name) {
     const relation = name && relationNamed(name);
     const nearly = relation ? runnersUp(relation, this.heads.filter((head) => !left.includes(head)), RUNNERS_UP) : [];
@@ -201,7 +201,7 @@ class AtlasApp {
 
   // Bring the card into sight where it is not.
   reveal() {
-    // Of two, what is said of both stands above them.
+    // When two heads are open, the comparison is above their cards.
     const card = this.opened.length === 2 ? this.cards.firstElementChild : this.cards.lastElementChild;
     const box = card.getBoundingClientRect();
     if (box.top < 0 || box.top > window.innerHeight * 0.7) card.scrollIntoView({ block: "start", behavior: "smooth" });

@@ -1,4 +1,4 @@
-// A head's card in the atlas: its role, what it finds and shows, sentences, where it stands, what it does, its relations,
+// A head's card in the atlas: its role, relations and behaviors, sentences, its rank, all behaviors and relations,
 // the heads nearest to it.
 import { el, shape } from "../core/dom.js";
 import { anchorOf, data, headNumber, headTitle, lookOf } from "../report/data.js";
@@ -35,7 +35,7 @@ function relationsTable(kind, index) {
   const header = ["Relation", "accuracy %", "baseline %", ""].map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
   return [
     el("table", { class: "at-table at-relations" }, el("thead", {}, el("tr", {}, header)), el("tbody", {}, rows.map(row))),
-    el("p", { class: "caption" }, "Those that lie highest above what distance alone gives (the best fixed offset; the nearest candidate). “chosen”: of all heads, by halves of the documents; whether such a choice beats the baseline is tested on the others, with 10 documents or more."),
+    el("p", { class: "caption" }, "Relations in which the head is furthest above the baseline (the best fixed offset; the nearest candidate). “Chosen”: selected among all heads on one half of the documents; the test against the baseline uses the other half and needs 10 documents."),
   ];
 }
 
@@ -87,7 +87,7 @@ function nearestPart(kind, index, { onOpen, onCompare }) {
   };
   return [
     el("ul", { class: "at-nearest" }, near.map(line)),
-    el("p", { class: "caption" }, "Jensen-Shannon divergence of their attention, averaged over all tokens; 0 is the same, ln 2 = 0.693 the most."),
+    el("p", { class: "caption" }, "Jensen-Shannon divergence of their attention, averaged over all tokens; 0: identical, ln 2 = 0.693: the maximum."),
   ];
 }
 
@@ -127,7 +127,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     explainedPart(kind, index),
     decilesPart(kind, index),
     pcaPart(kind, index),
-    part(`Where it stands among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Gray: every head. Dashed: uniform attention. Bar: 95% interval. The last column: its place from the highest.")),
+    part(`Rank among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Gray: every head. Dashed: uniform attention. Bar: 95% interval. Last column: rank, from the highest.")),
     part("What it does", behaviorsTable(kind, index)),
     part("Relations", relationsTable(kind, index)),
     part("Nearest heads", nearestPart(kind, index, actions)),

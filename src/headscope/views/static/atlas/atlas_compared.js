@@ -1,4 +1,4 @@
-// Two heads side by side: how far apart their attention is, and what they differ in most.
+// Two heads side by side: the distance of their attention, and their largest differences.
 import { el } from "../core/dom.js";
 import { cellOf, data, headNumber, headTitle } from "../report/data.js";
 import { accuracyOf, apartOf, atlas, nearestOf, ordinal } from "./atlas_data.js";
@@ -14,7 +14,7 @@ export function differences(kind, heads) {
   };
   const statistics = data.statistics.map((one) => {
     const values = kind.values[one.name] ? kind.values[one.name].value.filter((value) => value !== null) : [];
-    // Nats beside shares: each on the scale from 0 to the most of all heads.
+    // Nats and shares are compared on a scale from 0 to the largest value of all heads.
     return told({ ...one, unit: one.share ? "%" : "nats" }, heads.map((index) => cellOf(kind, one.name, index)), one.share ? 1 : Math.max(...values, 1e-9));
   });
   const relations = atlas.relations
@@ -27,8 +27,8 @@ function apartLine(kind, [a, b]) {
   const near = nearestOf(kind, a) || [];
   const place = near.findIndex(([other]) => other === b);
   const nats = apartOf(kind, a, b) ?? (place < 0 ? null : near[place][1]);
-  if (nats === null && near.length) return ["Of so many heads the page knows only the nearest of each: how far apart these are stands in tables/head_distances.parquet."];
-  if (nats === null) return [`How far apart they are, this run did not measure: ${atlas.missing.distances || "ask for the stage distances"}.`];
+  if (nats === null && near.length) return ["With this number of heads, the page has only the nearest heads of each; tables/head_distances.parquet has the distance of these two."];
+  if (nats === null) return [`This run measured no distances between heads: ${atlas.missing.distances || "ask for the stage distances"}.`];
   const beside = place < 0 ? "" : `; ${headNumber(kind, b)} is the ${place ? `${ordinal(place + 1)} nearest` : "nearest"} head to ${headNumber(kind, a)}`;
   return [el("strong", {}, natsApart(nats)), ` apart (0: the same attention; 0.693: none in common)${beside}.`];
 }
@@ -56,7 +56,7 @@ export function comparedPart(kind, a, b) {
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "They differ most in"), names.map((name) => el("th", { scope: "col" }, name)), el("th", { scope: "col" }, `${names[0]} less ${names[1]}`))),
       el("tbody", {}, all.slice(0, MOST_DIFFERENCES).map(row)),
     ),
-    el("p", { class: "caption" }, "Each interval is that of its own head, on the same documents; whether they overlap does not say whether the heads differ. Below, both on the same sentences: what is chosen for one is shown for both."),
+    el("p", { class: "caption" }, "Each interval belongs to one head, on the same documents; overlapping intervals do not mean that the heads are equal. Below, both heads on the same sentences: a choice for one applies to both."),
   );
 }
 

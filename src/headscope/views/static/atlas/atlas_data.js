@@ -1,4 +1,4 @@
-// What the atlas knows beside the report's numbers: accuracies, places, nearest heads, sentences, words to ask with.
+// Data of the atlas beyond that of the report: accuracies, ranks, nearest heads, sentences, search terms.
 import { bytesOfBase64 } from "../core/weights.js";
 import { block, cellOf, data, findsOf, headNumber, pick, lookOf, sentenceOf, showsOf } from "../report/data.js";
 import { phrasesSaid } from "../report/said.js";
@@ -23,7 +23,7 @@ export function nearestOf(kind, index) {
   return nearest ? nearest[index] : null;
 }
 
-// A sentence on a head by what it writes; null where that is not known.
+// A sentence on a head by norm-weighted attention; null if norms are not known.
 export function writtenOf(kind, index) {
   return (partsOf(kind).written || [])[index] || null;
 }
@@ -113,7 +113,7 @@ export function accuracyOf(relation, kind, index) {
   };
 }
 
-// A head's relations, those it finds first, then by how far it is above what distance alone gives.
+// A head's relations: first those that it finds, then by the distance above the baseline.
 export function accuraciesOf(kind, index, most) {
   const found = new Set(findsOf(kind, index).map((one) => one.name));
   const all = atlas.relations.filter(({ overall }) => !overall).map((relation) => accuracyOf(relation, kind, index)).filter(Boolean);
@@ -149,8 +149,8 @@ export function showingOf(showing, kind, index) {
   };
 }
 
-// What a head does: first what it shows, then shares of attention by how far they lie above uniform attention, and last
-// what is no share.
+// A head's behaviors: first those that it shows, then shares by their excess over uniform attention, and last
+// numbers that are not shares.
 export function showingsOf(kind, index, most) {
   const all = (atlas.showings || []).map((showing) => showingOf(showing, kind, index)).filter(Boolean);
   const shares = all.filter(({ showing }) => !showing.unit);
@@ -196,30 +196,30 @@ export function allHeads() {
   );
 }
 
-// What is to be said of relations for which the best head stands in: none is shown to beat the baseline, or nobody asked.
+// Notes on relations that no head is shown to find, or that were not tested: the best head is listed for them.
 export function standIns(relations) {
-  const told = (start, names, end) => (names.length ? [`${start} ${names.map(({ label }) => label).join(", ")} ${end}; the best one stands here.`] : []);
+  const told = (start, names, end) => (names.length ? [`${start} ${names.map(({ label }) => label).join(", ")} ${end}; this is the best one.`] : []);
   const wasTested = ({ best }) => Boolean(best && best.tested);
   const totals = relations.filter((one) => one.overall && !wasTested(one));
   const untested = relations.filter((one) => !one.overall && !wasTested(one));
   return [
     ...told("For", relations.filter(wasTested), "no head is shown to beat its baseline"),
     ...told("Whether a head beats its baseline was not tested for", untested, "(it needs at least 10 documents with such words)"),
-    ...told("For", totals, "taken together nothing is tested"),
+    ...told("For", totals, "together, nothing is tested"),
   ];
 }
 
-// The same of what heads show.
+// The same notes on behaviors.
 export function strongestStandIns(showings) {
   const wasTested = ({ heads }) => Object.values(heads).some(({ strongest }) => strongest && strongest.tested);
-  const told = (start, some, end) => (some.length ? [`${start} ${some.map(({ label }) => `“${label}”`).join(" or ")}${end}; the strongest one stands here.`] : []);
+  const told = (start, some, end) => (some.length ? [`${start} ${some.map(({ label }) => `“${label}”`).join(" or ")}${end}; this is the strongest one.`] : []);
   return [
-    ...told("No head shows", showings.filter(wasTested), " (a quarter of its attention, and twice what uniform attention gives, the whole interval)"),
+    ...told("No head shows", showings.filter(wasTested), " (a quarter of its attention and twice uniform attention, whole 95% interval)"),
     ...told("Whether a head shows", showings.filter((one) => !wasTested(one)), " was not tested (it needs at least 10 documents)"),
   ];
 }
 
-// Of some heads those that are most accurate at a relation, the best first.
+// Sort heads by their accuracy at a relation, the best first.
 export function runnersUp(relation, heads, most) {
   const accuracy = ({ kind, index }) => relation.heads[kind.kind].value[index] || 0;
   const scored = heads.filter(({ kind }) => relation.heads[kind.kind]);

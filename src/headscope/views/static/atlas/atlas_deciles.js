@@ -22,7 +22,7 @@ export function rangeOf(deciles, decile, unit) {
   return `${told(deciles[decile - 1], unit === "share" ? unit : "")} to ${told(deciles[decile], unit)}`;
 }
 
-// How far back, or ahead, what a row looked at is.
+// The distance from a row to the key with the largest weight, in words.
 function where({ key, apart }) {
   if (key === null || apart === null) return "";
   if (apart === 0) return ", itself";
@@ -56,11 +56,11 @@ function others(measures) {
 
 export function decilesPart(kind, index) {
   const own = decilesOf(kind, index);
-  const part = (...children) => el("section", { class: "at-deciles" }, el("h3", {}, "Over all its rows"), children);
+  const part = (...children) => el("section", { class: "at-deciles" }, el("h3", {}, "Distribution over tokens"), children);
   if (!own) return part(el("p", { class: "caption" }, `This run counted no rows: ${atlas.missing.distribution || "ask for the stage distribution"}.`));
   const { measures, strength, rows } = own;
   const shown = measures.find(({ name }) => name === strength) || measures[0];
-  if (!shown) return part(el("p", { class: "caption" }, "This head has no rows but special tokens."));
+  if (!shown) return part(el("p", { class: "caption" }, "All rows of this head are special tokens."));
   const { deciles, label, unit } = shown;
   const list = el("ul", { class: "at-rows" });
   const range = el("p", { class: "at-told", role: "status" });
@@ -83,6 +83,6 @@ export function decilesPart(kind, index) {
     range,
     list,
     others(measures.filter((one) => one !== shown)),
-    el("p", { class: "caption" }, `Each bar is a decile of the rows, by ${shown.name === "output_norm" ? "the length of what the head writes" : "its non-sink attention"}; special tokens are no rows. The rows shown are drawn at random from the decile. Marked: the token that attends.`),
+    el("p", { class: "caption" }, `Each bar is a decile of the rows, by ${shown.name === "output_norm" ? "the head’s output norm" : "its non-sink attention"}; rows of special tokens are left out. The examples are random rows of the decile. Marked: the attending token.`),
   );
 }

@@ -61,12 +61,12 @@ function sentences(kind, index) {
 
 export function explainedPart(kind, index) {
   const rows = explainedOf(kind, index);
-  const part = (...children) => el("section", { class: "at-explained" }, el("h3", {}, "What its explanation gets right and wrong"), children);
+  const part = (...children) => el("section", { class: "at-explained" }, el("h3", {}, "Rows predicted best and worst"), children);
   if (!rows) return part(el("p", { class: "caption" }, `This run explained no heads: ${atlas.missing.explanation || "ask for the stage explanation"}.`));
-  if (!rows.length) return part(el("p", { class: "caption" }, "Nothing is explained of this head: it takes 10 documents, and attention that is not uniform."));
+  if (!rows.length) return part(el("p", { class: "caption" }, "This head has no explanation: it needs 10 documents, and attention that is not uniform."));
   return part(
     sentences(kind, index),
     el("ul", { class: "at-rows" }, rows.map(row)),
-    el("p", { class: "caption" }, "The darker, the more weight; underlined: the token that attends. The prediction was fitted on other documents. Rows predicted worst are where to look for what has no name yet."),
+    el("p", { class: "caption" }, "The darker, the larger the weight; underlined: the attending token. The prediction was fitted on other documents. Look at the worst rows for behavior that no rule describes yet."),
   );
 }

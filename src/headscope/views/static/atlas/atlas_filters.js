@@ -1,4 +1,4 @@
-// What narrows the heads: a box for words, chips of roles, of what heads find, and of what they show.
+// Filters of heads: a search box, and chips of roles, relations and behaviors.
 import { el, shape } from "../core/dom.js";
 import { data, headNumber, looks } from "../report/data.js";
 import { atlas } from "./atlas_data.js";
@@ -96,17 +96,17 @@ export class AtlasFilters {
     return isAskedFor(head, this.asked, this.found);
   }
 
-  // The relations asked for, by chips and by words.
+  // The relations that chips and search box select.
   get wanted() {
     return [...new Set([...this.relations, ...relationsAsked(this.asked)])];
   }
 
-  // What heads are asked to show, by chips and by words.
+  // The behaviors that chips and search box select.
   get wantedShown() {
     return [...new Set([...this.showings, ...showingsAsked(this.asked)])];
   }
 
-  // The statistic asked for ("entropy"), or that of the one role asked for.
+  // The statistic of the search ("entropy"), or that of its only role.
   get statistic() {
     if (statisticAsked(this.asked)) return statisticAsked(this.asked);
     const roles = new Set([...this.roles, ...this.asked.terms.flatMap(({ meanings }) => meanings.filter(({ what }) => what === "role").map(({ name }) => name))]);
@@ -137,7 +137,7 @@ export class AtlasFilters {
     this.clear.hidden = !this.active;
   }
 
-  // The heads that a chip stands for, by name where they are one or two: "3-1".
+  // The heads of a chip; one or two heads are named: "3-1".
   namedOn(heads) {
     const name = ({ kind, index }) => (data.kinds.length > 1 ? `${kind.kind} ${headNumber(kind, index)}` : headNumber(kind, index));
     return heads.length > MOST_ON_A_CHIP ? `${heads.length} heads` : heads.map(name).join(", ");
@@ -151,17 +151,17 @@ export class AtlasFilters {
       const named = without.map(({ says, label }) => (says && label !== says ? `${label} (${says})` : label)).join(", ");
       const { missing } = atlas;
       const [{ missing: lacking }] = without;
-      return `This run did not measure ${named}: ${missing[lacking] || NOT_THERE[lacking] || "it cannot occur in what was read"}.`;
+      return `This run did not measure ${named}: ${missing[lacking] || NOT_THERE[lacking] || "it cannot occur in this text"}.`;
     }
     if (!unknown.length) return "";
     const named = unknown.map((word) => `“${word}”`).join(", ");
-    const known = asksForHeads(this.asked) ? "; the rest of the question is answered" : "";
+    const known = asksForHeads(this.asked) ? "; the rest of the search applies" : "";
     return `Nothing here is called ${named}${known}. ${this.askable()}`;
   }
 
   askable() {
     const relations = atlas.relations.filter(({ overall }) => !overall).slice(0, 4).map(({ says, label }) => (says ? `${says} (${label})` : label));
-    const parts = [data.looks ? "what heads look at (previous, next, nearby, punctuation, broad)" : "a role (previous, next, comma, broad)", (atlas.showings || []).length ? "a behavior (induction, duplicate, brackets)" : null, this.said.length ? "a word of explanations (frequent, nearby)" : null, relations.length ? `what is found (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
-    return `Ask for ${parts.filter(Boolean).join(", ").replace(/, ([^,]*)$/, " or $1")}.`;
+    const parts = [data.looks ? "an attention target (previous, next, nearby, punctuation, broad)" : "a role (previous, next, comma, broad)", (atlas.showings || []).length ? "a behavior (induction, duplicate, brackets)" : null, this.said.length ? "a word of explanations (frequent, nearby)" : null, relations.length ? `a relation (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
+    return `Search for ${parts.filter(Boolean).join(", ").replace(/, ([^,]*)$/, " or $1")}.`;
   }
 }

@@ -1,4 +1,4 @@
-// The line that says which heads have what is asked for, and what comes nearest where none has.
+// The line of search results: the heads that match, or the nearest ones if none does.
 import { anchorOf } from "../report/data.js";
 import { relationNamed, showingNamed, standIns, strongestStandIns } from "./atlas_data.js";
 import { el } from "../core/dom.js";
@@ -14,7 +14,7 @@ export class FoundLine {
     this.element = el("div", { class: "at-found", role: "status" });
   }
 
-  // `heads`: those that have what is asked for; all heads where nothing is.
+  // `heads`: heads that match the search; all heads without a search.
   tell(heads) {
     this.element.replaceChildren(...this.parts(heads).filter(Boolean));
   }
@@ -24,7 +24,7 @@ export class FoundLine {
     const number = heads.length.toLocaleString("en");
     if (!filters.active) return [el("span", { class: "at-soft" }, `${number} heads`)];
     const trouble = filters.trouble();
-    if (!heads.length) return [el("strong", {}, "No head is found. "), trouble || `Nothing has all that is asked for. ${filters.askable()}`, this.offer()];
+    if (!heads.length) return [el("strong", {}, "No head is found. "), trouble || `No head matches the whole search. ${filters.askable()}`, this.offer()];
     const weak = filters.wanted.filter((name) => !filters.found.has(name)).map(relationNamed);
     const unshown = filters.wantedShown.filter((name) => !filters.found.has(name)).map(showingNamed);
     const more = heads.length - MOST_LINKS;

@@ -9,14 +9,14 @@ export class CompareHint {
     this.element = el("p", { class: "at-hint", hidden: true, role: "status" });
   }
 
-  // `opened`: the heads whose cards are open, {kind, index}; `picking`: whether the second is being chosen.
+  // `opened`: heads whose cards are open, {kind, index}; `picking`: true while the reader chooses the second.
   show(opened, picking) {
     this.element.hidden = !picking && opened.length !== 2;
     this.element.tabIndex = -1;
     const title = opened.length ? headTitle(opened[0].kind, opened[0].index) : "";
     const text = picking
       ? `Choose the head to compare ${title} with: on the map, in the grid or the list. `
-      : `Comparing with ${title}: another head on the map takes the second place. `;
+      : `Comparing with ${title}: click another head on the map to replace the second one. `;
     const onclick = () => (picking ? this.onLeave() : this.onAlone());
     this.element.replaceChildren(text, el("button", { type: "button", class: "at-button", onclick }, picking ? "Leave it" : "One head only"));
   }

@@ -71,7 +71,7 @@ export class AtlasList {
     return relation ? { label: `finds ${relation.label}`, share: true, of: ({ kind, index }) => accuracyOf(relation, kind, index) } : null;
   }
 
-  // Write the heads. The last `followers` of them were not asked for, only come near: they stay last, `note` says so.
+  // List the heads. The last `followers` of them do not match the search but come near: they stay last, below `note`.
   show(heads, { followers = 0, note = null } = {}) {
     this.heads = heads;
     this.more = { followers, note };

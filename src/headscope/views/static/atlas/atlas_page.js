@@ -1,4 +1,4 @@
-// The atlas as a page that is a single file: the opened heads stand in its address.
+// The atlas as a page in a single file: its address names the opened heads.
 import { atlas } from "./atlas_data.js";
 import { mountAtlas } from "./atlas_app.js";
 import { el } from "../core/dom.js";

@@ -10,14 +10,14 @@ const WIDTH = 460;
 const HEIGHT = 300;
 const EDGE = { left: 24, right: 10, top: 10, bottom: 24 };
 const MARK = 11;
-// Of more tokens the marks are smaller.
+// With more tokens than this, marks are smaller.
 const CROWDED = 40;
 const NAMES = { mark: MARK, letter: 6.2, line: 13, width: WIDTH, height: HEIGHT - EDGE.bottom };
 const LONGEST_NAME = 12;
 const MANY = 512;
 const SIDES = { output: "its output", query: "its queries", key: "its keys" };
 const COLORS = { class: "class of token", position: "position", length: "length of the vector" };
-// Class of token -> color and outline, so that no class is told by color alone.
+// Class of token -> color and outline, so that color is never the only difference.
 const LOOKS = {
   words: ["previous", "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0Z"],
   "period or comma": ["next", "M-4.5 -4.5H4.5V4.5H-4.5Z"],
@@ -25,7 +25,7 @@ const LOOKS = {
 };
 const OTHER_LOOK = ["broad", "M0 -6L5.4 4H-5.4Z"];
 
-// Chosen for all cards: whose vectors, what colors them, and the tokens by kind and axis.
+// Choices for all cards: the vectors, their coloring, and the tokens by kind and axis.
 const chosen = { side: "output", color: "class", tokens: new Map() };
 // The last that were drawn: no more cards are open at once.
 const MOST_OPEN = 4;
@@ -64,8 +64,8 @@ class DirectionMap {
     this.key = el("p", { class: "caption at-direction-key" });
     this.told = el("div", { class: "at-direction-told", role: "status" });
     const choices = el("div", { class: "scatter-choices" }, select("side", "Of", there), select("color", "Color", COLORS));
-    const caption = "Each mark is a token, drawn at random from the text, the same for all heads; special tokens are left out. Directions are those along which the vectors of all tokens vary most; the lines cross at their mean. Choose a token to find it on other maps.";
-    this.section = el("section", { class: "at-pca" }, el("h3", {}, "Where tokens lie in it"), choices, this.picture, this.key, this.told, el("p", { class: "caption" }, caption));
+    const caption = "Each mark is a random token of the text, the same for all heads, without special tokens. The axes are the first two principal directions over all tokens; the lines cross at the mean. Choose a token to find it on other maps.";
+    this.section = el("section", { class: "at-pca" }, el("h3", {}, "Tokens along its directions"), choices, this.picture, this.key, this.told, el("p", { class: "caption" }, caption));
     opened = [...opened, this].slice(-MOST_OPEN);
     this.draw();
   }
@@ -156,7 +156,7 @@ class DirectionMap {
     });
   }
 
-  // Words beside their marks as far as there is room, those furthest from the mean first.
+  // Label marks with their words while there is room, those furthest from the mean first.
   names(points) {
     const far = points.map(({ x, y }) => x * x + y * y);
     const order = points.map((_, at) => at).sort((a, b) => far[b] - far[a] || a - b);
@@ -193,7 +193,7 @@ class DirectionMap {
     drawAll();
   }
 
-  // Of marks that lie over one another the one whose middle is nearest to the pointer.
+  // Among overlapping marks, choose the one whose center is nearest to the pointer.
   pointed(event, act) {
     const mark = event.target.closest("[data-token]");
     if (!mark) return;
@@ -231,13 +231,13 @@ class DirectionMap {
 
 function lacking(kind, sides) {
   if (sides) return "With this number of heads, only some layers were measured; this one was not.";
-  if (atlas.missing.pca) return `This run found no directions: ${atlas.missing.pca}.`;
-  if (kind.roles.length > MANY) return `Of ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads the page has no maps of tokens; tables/directions_map.parquet has them.`;
+  if (atlas.missing.pca) return `This run measured no directions: ${atlas.missing.pca}.`;
+  if (kind.roles.length > MANY) return `Of ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads: the maps of tokens are only in tables/directions_map.parquet.`;
   return "The model exposes only its attention weights, not queries, keys and outputs.";
 }
 
 export function pcaPart(kind, index) {
   const sides = pcaOf(kind, index);
   if (sides && sides.length) return new DirectionMap(kind, index, sides).section;
-  return el("section", { class: "at-pca" }, el("h3", {}, "Where tokens lie in it"), el("p", { class: "caption" }, lacking(kind, sides)));
+  return el("section", { class: "at-pca" }, el("h3", {}, "Tokens along its directions"), el("p", { class: "caption" }, lacking(kind, sides)));
 }

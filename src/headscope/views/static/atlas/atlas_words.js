@@ -1,4 +1,4 @@
-// Tokens one after another as text: pieces of a word stand together, so that what is copied has whole words.
+// Tokens as running text: pieces of a word are joined, so that copied text has whole words.
 import { el } from "../core/dom.js";
 import { isolatedToken, rightToLeft } from "../core/token_text.js";
 
@@ -26,7 +26,7 @@ export function wordsOf(tokens, joins = []) {
 // The tokens of a row, `at` marked, spaces between words alone.
 export function writtenRow({ tokens, joins, at }) {
   return wordsOf(tokens, joins).flatMap((places, word) => {
-    // Pieces isolated one by one would stand in the wrong order where they run right to left.
+    // Pieces isolated one by one would appear in the wrong order in right-to-left scripts.
     const turned = places.length > 1 && places.some((place) => rightToLeft(tokens[place][0]));
     const pieces = places.map((place, piece) => {
       const [short, whole] = tokens[place];

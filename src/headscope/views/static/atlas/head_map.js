@@ -36,7 +36,7 @@ export class HeadMap {
     const { places, height } = layOutMap(where.x, where.y, { width: MAP_WIDTH, least: 220, most: 430, mark: size });
     this.places = places;
     this.marks = places.map((place, index) => (place ? this.mark(place, index, size) : null));
-    // What finds something is named first, then what has a role, then the others: as far as there is room.
+    // Name heads that find a relation first, then heads with a role, then the others, while there is room.
     const worth = (index) => (findsOf(kind, index).length ? 0 : isNamed(kind, index) ? 1 : 2);
     const order = places.map((_, index) => index).sort((a, b) => worth(a) - worth(b) || a - b);
     const written = places.map((_, index) => this.namesOf(index));

@@ -80,7 +80,7 @@ function withSaid(meanings, phrase, said) {
   return may && known ? [...meanings, { what: "said", name: phrase }] : meanings;
 }
 
-// Where a word also means something that the run measured, that is meant.
+// If one meaning of a word was measured in this run, take that meaning.
 function measured(meanings) {
   const known = meanings.filter(({ what }) => what !== "unmeasured");
   return known.length ? known : meanings;
@@ -104,7 +104,7 @@ function beginningWith(start, phrases) {
   return [...found];
 }
 
-// Whether anything was asked of heads; a statistic only says by what to sort.
+// True if the search selects heads; a statistic alone only sorts them.
 export function asksForHeads(asked) {
   return asked.heads.length > 0 || asked.layers.length > 0 || groupsOf(asked).length > 0;
 }

@@ -1,7 +1,7 @@
-// Controls: each is {element, show(...)}; a choice goes to `onPick`, and `show` writes what is chosen.
+// Controls: each is {element, show(...)}; a choice calls `onPick`, and `show` displays the current choice.
 import { el } from "./dom.js";
 
-// A row of tabs; arrow keys move along it. `panel` is the id of what they change.
+// A row of tabs; arrow keys move along it. `panel` is the id of the element that they change.
 export function tabRow({ label, panel, prefix, onPick }) {
   let buttons = [];
   const element = el("div", { class: "hs-tabs", role: "tablist", "aria-label": label });
@@ -80,7 +80,7 @@ export function checkField({ label, onPick }) {
   };
 }
 
-// A slider over steps, named in words beside it.
+// A slider over steps, with the name of the step as its label.
 export function stepField({ label, onPick }) {
   const input = el("input", { type: "range", min: 0, step: 1, oninput: () => onPick(Number(input.value)) });
   const words = el("output", {});

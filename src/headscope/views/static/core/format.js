@@ -14,7 +14,7 @@ export function percent(value) {
   return `${(100 * value).toFixed(value >= 0.0995 || value === 0 ? 0 : 1)}%`;
 }
 
-// A divergence: three decimals, and two digits of what is smaller.
+// A divergence: three decimals, or two digits if it is smaller.
 export function natsApart(value) {
   return `${value >= 0.001 || value === 0 ? value.toFixed(3) : value.toPrecision(2)} nats`;
 }

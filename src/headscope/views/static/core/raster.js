@@ -6,7 +6,7 @@ import { rgbOf } from "./colors.js";
 let spares = [];
 const MOST_SPARES = 4;
 
-// The same interface as CanvasSurface, as far as lines and plain rectangles go.
+// The interface of CanvasSurface, for lines and plain rectangles only.
 export class RasterSurface {
   // `width` x `height` at `scale`, filled with the color `ground`; y counts from `top`.
   constructor(width, height, scale, ground, top = 0) {

@@ -1,4 +1,4 @@
-// A role's shape on its color, so that no role is told by color alone.
+// A role's shape on its color, so that color is never the only difference.
 import { svg } from "./dom.js";
 import { roleLabel, roleStyle } from "./theme.js";
 

@@ -1,4 +1,4 @@
-// Tokens as text: what cannot be seen is named, what is too long is cut, what runs right to left is kept to itself.
+// Tokens as text: invisible characters are named, long text is cut, right-to-left text is isolated.
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const NAMED = { "\n": "⏎", "\r": "␍", "\t": "⇥" };

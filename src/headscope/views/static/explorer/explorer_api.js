@@ -1,5 +1,5 @@
 // What the page asks of its server: one function a question, errors as sentences.
-const GONE = "The explorer does not answer any more. What is drawn stays; start headscope explore again to go on.";
+const GONE = "The explorer has stopped. The page stays as it is; start headscope explore again to continue.";
 
 export class ServerError extends Error {
   constructor(message, status, after) {
@@ -30,7 +30,7 @@ export class ExplorerApi {
     return (await (await this.request("/api/models")).json()).models;
   }
 
-  // The payload of a look: {model, text, text_b, decoder_text, generate}. A busy server is asked again.
+  // Request the payload of a text: {model, text, text_b, decoder_text, generate}. Try again if the server is busy.
   async look(request, { signal, tries = 5 } = {}) {
     const body = JSON.stringify(request);
     for (let left = tries; ; left--) {

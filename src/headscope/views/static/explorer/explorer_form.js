@@ -1,4 +1,4 @@
-// The explorer's form: a sentence, the model, and what few need folded away.
+// The explorer's form: a sentence and the model; rarely needed fields are folded.
 import { el } from "../core/dom.js";
 
 export class ExplorerForm {
@@ -31,7 +31,7 @@ export class ExplorerForm {
     this.onLook();
   }
 
-  // `model`: what the server tells of it, or null: fields that it has no use for are hidden.
+  // `model`: the server's description of the model, or null; fields that the model does not use are hidden.
   abilities(model) {
     this.decoderField.hidden = !(model && model.decoder);
     this.generateField.hidden = !(model && model.writes);
@@ -54,7 +54,7 @@ export class ExplorerForm {
     if (text_b || decoder_text || generate) this.more.open = true;
   }
 
-  // What is asked for now; a hidden field asks for nothing.
+  // The current request; hidden fields are left out.
   read() {
     const most = Number(this.generate.max);
     const generate = this.generateField.hidden ? 0 : Math.max(0, Math.min(most, Math.floor(Number(this.generate.value) || 0)));

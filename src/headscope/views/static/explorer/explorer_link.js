@@ -1,4 +1,4 @@
-// The part of the explorer's address behind `#`: what is looked at, then what is shown of it. It never holds the token.
+// The part of the explorer's address after `#`: the request, then the state of the view. It never contains the token.
 const PARTS = [["model", "model"], ["text", "text"], ["text_b", "text-b"], ["decoder_text", "decoder-text"], ["generate", "generate"], ["part", "part"], ["atlas", "atlas"]];
 
 // `asked`: {model, text, text_b, decoder_text, generate, part}; what is empty goes unsaid.
@@ -25,7 +25,7 @@ export function stateOfHash(hash) {
   return hash.replace(/^#/, "").split("&").filter((each) => each && !own(each)).join("&");
 }
 
-// The request that the server understands; null where there is no text.
+// The request in the server's form; null without a text.
 export function requestOf({ model, text, text_b, decoder_text, generate }) {
   if (!text || !text.trim()) return null;
   return { model, text, ...(text_b && text_b.trim() ? { text_b } : {}), ...(decoder_text && decoder_text.trim() ? { decoder_text } : {}), ...(generate ? { generate } : {}) };

@@ -1,4 +1,4 @@
-// The server's models while they load: asked again and again until none is on its way.
+// The server's models: polled until all of them are loaded.
 import { asSentence } from "./explorer_api.js";
 
 const PAUSE = 300;

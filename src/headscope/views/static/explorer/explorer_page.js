@@ -89,7 +89,7 @@ class ExplorerPage {
     this.sentence.go(asked, stateOfHash(hash));
   }
 
-  // The address follows the part that is to be seen, not what another one does behind it.
+  // Only the visible part changes the address.
   write(parts, fresh, part) {
     if (part !== this.part) return;
     const hash = `#${parts.filter(Boolean).join("&")}`;

@@ -1,4 +1,4 @@
-// The explorer's sentence part: the form, and under it all views of what was asked last.
+// The explorer's sentence part: the form, and below it all views of the last text.
 import { mountAttention } from "../views/attention_app.js";
 import { VIEWS } from "../views/list.js";
 import { el } from "../core/dom.js";
@@ -106,7 +106,7 @@ export class SentencePart {
     this.onAddress(asked, view.hash(), fresh);
   }
 
-  // The address of what is shown, when the page comes back to it.
+  // The address of the displayed text, for a return to this part.
   readdress() {
     this.onAddress(this.shown.asked, this.shown.view.hash(), true);
   }

@@ -1,4 +1,4 @@
-// A source of attention whose layers the server sends when they are asked for.
+// A source of attention that requests each layer from the server when it is needed.
 import { checkPayload, keysOf } from "../views/embedded_source.js";
 import { weightsOfBytes } from "../core/weights.js";
 import { neuronOfBytes } from "../views/decode.js";

@@ -19,7 +19,7 @@ function keepToken(token) {
   }
 }
 
-// A refused token, given or kept, is of no use any more.
+// Forget a refused token.
 export function forgetToken(token) {
   if (keptToken() === token) localStorage.removeItem(TOKEN_NAME);
 }

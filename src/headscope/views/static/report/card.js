@@ -1,4 +1,4 @@
-// A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
+// A head's card: its role in words, its attention on one sentence, and its place among all heads.
 import { el, shape } from "../core/dom.js";
 import { anchorOf, effectLineOf, findsOf, headAt, headTitle, mapOf, lookOf, notesOf, sentenceOf, showsOf } from "./data.js";
 import { tableInterval, tableNumber, upper } from "../core/format.js";
@@ -7,7 +7,7 @@ import { lineDiagram } from "./lines.js";
 import { firstSentence, labelOf, mapOfSentence, tellSentence } from "./sentence.js";
 import { strips } from "./strips.js";
 
-// The badge of what a head looks at, or of its role; none where it has none.
+// The badge of a head's attention target, or of its role; null if it has neither.
 export function lookBadge(kind, index) {
   const look = lookOf(kind, index);
   return isNamed(kind, index) ? el("span", { class: `badge role-${look.name}` }, shape(look.name), look.label) : "";

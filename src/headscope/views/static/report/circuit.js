@@ -47,7 +47,7 @@ function drawArc(kind, arc) {
   return svg("g", { class: `circuit-arc ${arc.side}`, "data-arc": `${arc.source} ${arc.drawn}`, opacity: (0.45 + 0.55 * Math.min(1, arc.share)).toFixed(2) }, line("rim", d, size + HALO), line("line", d, size), line("rim dot", end, dot + HALO), line("dot", end, dot));
 }
 
-// The smallest share, in percent, from which on at most so many arcs are drawn; the largest are drawn in any case.
+// The smallest share, in percent, that leaves at most this number of arcs; the largest arcs are always drawn.
 function firstLeast(shares, most = MOST_AT_FIRST) {
   const sorted = [...shares].sort((a, b) => b - a);
   const [top, last] = [sorted[0], sorted.at(-1)].map((share) => Math.floor(100 * share));

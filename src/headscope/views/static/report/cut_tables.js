@@ -1,4 +1,4 @@
-// A long table shows its first ten rows, and all of them on demand: rows stand in the order of what matters.
+// A long table shows its first ten rows, and all rows on demand; the most important rows come first.
 import { el } from "../core/dom.js";
 
 const SHOWN = 10;

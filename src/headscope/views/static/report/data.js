@@ -43,7 +43,7 @@ export function cellOf(kind, statistic, index) {
   };
 }
 
-// The categories that color heads: what they look at, where the run explained them; otherwise their roles.
+// The categories that color heads: attention targets if the run explained heads, else roles.
 export const looks = data.looks || data.roles;
 export const UNNAMED = "mixed"; // the category of the heads that fit no other
 
@@ -60,7 +60,7 @@ export function findsOf(kind, index) {
   return (kind.finds && kind.finds[index]) || [];
 }
 
-// What a head shows: behaviors of which the whole interval of its share stands out.
+// The behaviors that a head shows: those with the whole interval above the thresholds.
 export function showsOf(kind, index) {
   return (kind.shows && kind.shows[index]) || [];
 }
@@ -92,7 +92,7 @@ export function headNumber(kind, index) {
   return `${Math.floor(index / kind.heads) + 1}-${(index % kind.heads) + 1}`;
 }
 
-// "Head 2-3"; of a model some of whose layers have no attention, "Head 2-3 (the model's layer 5)".
+// "Head 2-3"; if some layers of the model have no attention, "Head 2-3 (the model's layer 5)".
 export function headTitle(kind, index) {
   const own = ownLayer(kind, Math.floor(index / kind.heads));
   const name = `${kind.label} ${headNumber(kind, index)}${own ? ` (${own})` : ""}`;

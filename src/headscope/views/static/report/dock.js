@@ -1,8 +1,8 @@
-// The card beside what the reader reads: docked at the page's edge while its own place is out of sight.
+// The card stays visible: it is docked at the page's edge while its own place is scrolled away.
 import { el } from "../core/dom.js";
 
 export class Dock {
-  // `card`: the element; `home`: what it stands in, whose being seen brings it back there.
+  // `card`: the element; `home`: its container, to which it returns when the container is visible.
   constructor(card, home) {
     this.card = card;
     this.home = home;

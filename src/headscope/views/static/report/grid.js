@@ -4,7 +4,7 @@ import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, look
 import { amount, lower } from "../core/format.js";
 import { summaryOf } from "./head_fact.js";
 
-// Colors the grid by roles, where its heads are otherwise colored by what they look at.
+// Color the grid by roles instead of attention targets.
 export const BY_ROLE = "role";
 
 // What a head is, in a line: "Head 1-3 · Previous token: 98% ...", or "Head 1-3 · entropy 0.30 nats · Previous token".
@@ -37,7 +37,7 @@ export class HeadGrid {
     this.readout = readout;
     this.onOpen = onOpen;
     this.ids = ids;
-    this.colorBy = null; // a statistic, or BY_ROLE; by default what heads look at
+    this.colorBy = null; // a statistic, or BY_ROLE; by default attention targets
     this.role = null;
     this.keep = null; // of a place: whether that head stays bright, where something else narrows the heads
     this.cells = [];
@@ -104,7 +104,7 @@ export class HeadGrid {
     return this.colorBy === BY_ROLE ? data.roles[this.kind.roles[index]] : lookOf(this.kind, index);
   }
 
-  // Color by what heads look at, or by how much of one statistic a head has.
+  // Color by attention targets, or by the value of a statistic.
   paint() {
     const { kind, statistic } = this;
     const explained = this.colorBy === null && kind.looks ? kind.explained : null;
@@ -193,7 +193,7 @@ export class HeadGrid {
   }
 }
 
-// Marks in a cell's corner, beside its role.
+// Marks in a cell's corner, in addition to its role.
 const FINDS = [
   { name: "syntax", label: "Finds a relation" },
   { name: "coreference", label: "Finds antecedents" },

@@ -1,4 +1,4 @@
-// The strongest supported fact about a head, as the run's data has it: what opens its card, its readout and its line.
+// The strongest supported fact about a head, from the run's data: the first line of its card, readout and list entry.
 import { UNNAMED, data, lookOf } from "./data.js";
 
 // [name, rest]: "Finds obj", " (direct object): 74% of cases ...".

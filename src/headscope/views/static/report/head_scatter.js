@@ -45,7 +45,7 @@ export class HeadScatter {
     return this.selects[axis];
   }
 
-  // Of another kind of attention other measures may have numbers; what the reader has picked stays.
+  // Another kind of attention may have other measures; the reader's choice stays.
   show(kind) {
     this.kind = kind;
     if (!this.picked) {
@@ -129,7 +129,7 @@ export class HeadScatter {
     this.tell(null);
   }
 
-  // Dim what is not asked for.
+  // Dim heads that do not match the search.
   paint() {
     for (const point of this.points || []) point.classList.toggle("off", Boolean(this.keep && !this.keep(Number(point.dataset.index))));
   }

@@ -1,4 +1,4 @@
-// Where the reader is, in the address: "#section-syntax&encoder-8-10": the section they read and the head they opened.
+// The reader's position in the address: "#section-syntax&encoder-8-10", the section and the opened head.
 import { anchorOf, headAt } from "./data.js";
 
 const NEAR_TOP = 0.35;
@@ -31,7 +31,7 @@ export function followSections(nav, onSection) {
       if (one === link) one.setAttribute("aria-current", "true");
       else one.removeAttribute("aria-current");
     }
-    // Of a contents list that scrolls, the line that is marked comes into sight.
+    // Scroll the marked line of the contents into view.
     if (link && nav.scrollHeight > nav.clientHeight) nav.scrollTop = link.offsetTop - nav.clientHeight / 3;
     onSection(id);
   }

@@ -64,7 +64,7 @@ function address(how) {
   }
 }
 
-// Go where the address says: to its section, with its head's card beside it.
+// Go to the section of the address, and open the card of its head.
 function follow() {
   const { section, head } = readPlace(location.hash);
   Object.assign(place, { section, head });

@@ -1,4 +1,4 @@
-// A sentence on which a head does its thing: its weights, and what is said of it.
+// An example sentence of a head: its weights, and a caption.
 import { el } from "../core/dom.js";
 import { block, roleNamed, statisticNamed } from "./data.js";
 import { amount } from "../core/format.js";
@@ -6,7 +6,7 @@ import { rowsOfText } from "../core/weights.js";
 
 let read = null;
 
-// The one sentence that shows best what a head does; null where the run kept none.
+// The clearest example sentence of a head; null if the run kept none.
 export function firstSentence(kind, index) {
   read = read || block("sentences") || {};
   return (read[kind.kind] || {})[index] || null;

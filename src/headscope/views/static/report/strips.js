@@ -1,4 +1,4 @@
-// Where a head stands among all heads of its kind: a tick a head, its own mark with its interval, uniform dashed.
+// A head's place among all heads of its kind: a tick for each head, its own mark with its interval, uniform attention dashed.
 import { el, svg } from "../core/dom.js";
 import { cellOf, data, pick } from "./data.js";
 import { tableInterval, tableNumber } from "../core/format.js";
@@ -65,7 +65,7 @@ function strip(kind, statistic, index, rank) {
   );
 }
 
-// `rank(statistic)`: a head's place among all, {short, whole}, where it shall be told.
+// `rank(statistic)`: a head's rank among all heads, {short, whole}, if it is to be shown.
 export function strips(kind, index, rank = null) {
   return el("dl", { class: "strips" }, data.statistics.map((statistic) => strip(kind, statistic, index, rank)).filter(Boolean));
 }

@@ -1,4 +1,4 @@
-// Tabs for the kinds of attention, and the choice of what colors the grid.
+// Tabs for the kinds of attention, and the choice of the grid's coloring.
 import { el } from "../core/dom.js";
 import { data } from "./data.js";
 import { BY_ROLE } from "./grid.js";

@@ -1,4 +1,4 @@
-// Terms of the glossary are linked to it where a section first uses them: pointed at or reached by keyboard they say what they mean.
+// Terms of the glossary are linked where a section first uses them; hover or keyboard focus shows their meaning.
 import { el } from "../core/dom.js";
 import { upper } from "../core/format.js";
 

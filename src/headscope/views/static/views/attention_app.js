@@ -53,7 +53,7 @@ class AttentionApp {
     this.waiting = el("p", { class: "hs-waiting", hidden: true }, "Loading the layer…");
     this.panel = el("div", { class: "hs-panel-view", role: "tabpanel", id: `${prefix}-panel`, tabindex: -1 }, this.waiting);
     const error = this.payload.largest_error;
-    const exact = typeof error === "number" ? `Weights are held in one byte each: they differ from the model's by ${Number(error.toPrecision(2))} at most.` : "";
+    const exact = typeof error === "number" ? `Weights are stored in one byte each: they differ from the model's by ${Number(error.toPrecision(2))} at most.` : "";
     this.element = el("div", { class: "hs-attention" }, this.toolbar.element, this.unknown, this.trouble, this.panel, el("p", { class: "hs-exact" }, exact));
     this.announcer = new Announcer(this.element);
     root.append(this.element);
@@ -104,7 +104,7 @@ class AttentionApp {
     const gathers = (name) => Boolean(viewNamed(name).gathers);
     if (parts.view && !several(parts.view) && several(before.view) && before.heads.length === 1 && parts.head === undefined) next.head = before.heads[0];
     if (parts.view && gathers(parts.view) && !several(before.view) && before.head) Object.assign(next, { heads: [before.head], mean: false });
-    // What is open in one view is not what is open in another.
+    // Each view has its own open element.
     if (parts.view && (gathers(parts.view) || gathers(before.view)) && parts.open === undefined) next.open = false;
     this.state = settle(next, this.payload);
     this.onState(this.state, this.hash());
@@ -176,7 +176,7 @@ class AttentionApp {
   fail(error) {
     this.trouble.hidden = false;
     this.trouble.textContent = error.message;
-    // What was drawn stays, and the controls say what that is.
+    // The last drawing stays, and the controls describe it.
     if (this.last && this.last.view === this.state.view) {
       this.state = this.last;
       this.onState(this.state, this.hash());

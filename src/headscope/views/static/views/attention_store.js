@@ -1,4 +1,4 @@
-// Layers as they are asked for: decoded, at token or word level, the last few kept.
+// Layers on request: decoded, at token or word level; the last few are cached.
 import { wordWeights } from "./word_level.js";
 import { unitsOf } from "./axis.js";
 import { isSquare, keysOf } from "./embedded_source.js";
@@ -74,7 +74,7 @@ export class AttentionStore {
     return this.statistics.get(name);
   }
 
-  // A promise of how long what each layer's heads write is; of null where that is not known.
+  // A promise of the output norms of each layer's heads; of null if they are not known.
   written(kindIndex) {
     const kind = this.payload.kinds[kindIndex];
     this.lengths[kindIndex] ||= kind.written

@@ -9,7 +9,7 @@ export function hasWords(axis) {
   return axis.words.some((word) => word !== null);
 }
 
-// Units of an axis: labels, each unit's first token, each token's unit, and what the payload says of tokens, by unit.
+// Units of an axis: labels, each unit's first token, each token's unit, and the payload's data on tokens, by unit.
 export function unitsOf(axis, level) {
   const count = axis.tokens.length;
   const byWord = level === "word" && hasWords(axis);
@@ -28,7 +28,7 @@ export function unitsOf(axis, level) {
     count: first.length,
     labels: first.map((i, unit) => visibleToken(byWord ? wordText(axis, i) : axis.tokens[i]) + (unknown.has(unit) ? UNKNOWN : "")),
     unknown,
-    // Text that stands without a space before it: a later piece of a split word.
+    // Text without a space before it: a later piece of a split word.
     joined: first.map((i) => i > 0 && axis.words[i] !== null && axis.words[i] === axis.words[i - 1]),
     first,
     unitOf,
@@ -48,7 +48,7 @@ function wordText(axis, start) {
   return text;
 }
 
-// How many of an axis's words (tokens, where there are no words) the model does not know: {unknown, all, words}.
+// The number of an axis's words (tokens, if there are no words) that the model does not know: {unknown, all, words}.
 function countUnknown(axis) {
   const words = hasWords(axis);
   const idOf = (place) => (words && axis.words[place] !== null ? axis.words[place] : `token ${place}`);
@@ -65,5 +65,5 @@ export function tellUnknown(kinds) {
   const notes = [...new Set([...axes.values()].map((axis) => axis.words_note).filter(Boolean))].map((note) => `At word level ${note}.`);
   if (!counts.length) return notes.join(" ");
   const told = counts.map(({ unknown, all, words }) => `${unknown} of ${all} ${words ? "words" : "tokens"}`).join(", and ");
-  return [`${UNKNOWN} ${told} unknown to this model: it reads one and the same token in place of each.`, ...notes].join(" ");
+  return [`${UNKNOWN} ${told} unknown to this model: it reads the same unknown token for each.`, ...notes].join(" ");
 }

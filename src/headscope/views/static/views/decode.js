@@ -26,7 +26,7 @@ export function halfToNumber(half) {
   return sign * 2 ** (exponent - 25) * (1024 + fraction);
 }
 
-// How long what heads write is, as Python's `written_bytes` has it: {keys [head, token], rows [head, token]} of each layer.
+// Output norms as Python's `written_bytes` stores them: {keys [head, token], rows [head, token]} of each layer.
 export function writtenOfBytes(bytes, { layers, heads, tokens }) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const one = heads * tokens;

@@ -1,4 +1,4 @@
-// A source of attention whose layers lie in the page.
+// A source of attention whose layers are embedded in the page.
 import { weightsOfBytes } from "../core/weights.js";
 import { neuronOfBytes, unpackPart } from "./decode.js";
 
@@ -14,7 +14,7 @@ export function keysOf(kind) {
   return kind.keys || kind.queries;
 }
 
-// Whether a kind's tokens look at one another; a learned sink, which stands behind them as a key of its own, is no token.
+// True if a kind's tokens attend to one another; a learned sink, an additional last key, is not a token.
 export function isSquare(kind) {
   return !kind.keys || hasSink(kind);
 }

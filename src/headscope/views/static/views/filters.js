@@ -17,7 +17,7 @@ export function shownUnits(units, side, { pairs = "all", special = true } = {}) 
 }
 
 // Positions that heads rest on: the special tokens; without any, the first token of a text read from left to right.
-// A learned sink is one beside either.
+// A learned sink is an additional key.
 export function sinkUnits({ special, sink }, { causal }) {
   const tokens = [...special].filter((unit) => unit !== sink);
   return tokens.length || !causal ? special : new Set([0, ...special]);

@@ -15,7 +15,7 @@ export function frameOf({ state, kind, units, weights, theme }) {
   return { state, kind, units, weights, theme, shown, labels, sinks, square: !kind.keys };
 }
 
-// The frame with the head view's heads: those that are on, or their mean as one head in ink.
+// The frame with the head view's heads: the heads that are switched on, or their mean as one head in ink.
 export function withHeads(frame) {
   const { state, weights, kind } = frame;
   const labels = headLabels(kind);

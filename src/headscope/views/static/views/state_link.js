@@ -124,7 +124,7 @@ function tokenOf(token, kind) {
   return Number.isInteger(token.at) && token.at >= 0 && token.at < tokens.length ? { side: token.side, at: token.at } : null;
 }
 
-// The address's part behind `#`: only what differs from the first state, always in the same order.
+// The part of the address after `#`: only differences from the first state, always in the same order.
 export function writeState(state, payload) {
   const first = firstState(payload);
   const kind = payload.kinds.find((one) => one.kind === state.kind);
@@ -144,7 +144,7 @@ export function writeState(state, payload) {
   return parts.map(([name, text]) => `${name}=${encodeURIComponent(text).replaceAll("%2C", ",")}`).join("&");
 }
 
-// The state that an address names; what it does not name, or this input does not offer, is as at first.
+// The state that an address names; values that it does not name, or that this input does not offer, are the defaults.
 export function readState(hash, payload) {
   const named = {};
   for (const part of hash.replace(/^#/, "").split("&")) {

@@ -1,4 +1,4 @@
-// Everything that can be chosen, above the view: which view, kind, layer, heads, level, filters, and what to take away.
+// The controls above the view: view, kind, layer, heads, level, filters, and buttons to save or copy.
 import { actionButton, checkField, selectField, stepField, tabRow } from "../core/controls.js";
 import { el } from "../core/dom.js";
 import { headLabels } from "./embedded_source.js";
@@ -28,8 +28,8 @@ export class Toolbar {
     this.faint = checkField({ label: "", onPick: (faint) => set({ faint }) });
     this.steps = stepField({ label: "Step", onPick: (step) => set({ token: step < 0 ? null : { side: "query", at: this.rows[step] } }) });
     const take = [
-      actionButton("Save", "SVG", "Save what is shown as an SVG picture, in light colors", () => actions.save("svg")),
-      actionButton("Save", "PNG", "Save what is shown as a PNG picture, in light colors", () => actions.save("png")),
+      actionButton("Save", "SVG", "Save the view as an SVG picture, in light colors", () => actions.save("svg")),
+      actionButton("Save", "PNG", "Save the view as a PNG picture, in light colors", () => actions.save("png")),
       actions.copyLink && actionButton("Copy", "link", "Copy an address that opens this view as it is now", actions.copyLink),
       actions.copyCode && actionButton("Copy", "code", "Copy Python that draws this view", actions.copyCode),
     ];

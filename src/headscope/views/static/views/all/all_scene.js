@@ -1,4 +1,4 @@
-// Several scenes as one: columns beside each other, in each a scene under the other.
+// Several scenes as one: columns side by side, with scenes below each other in each column.
 const BETWEEN = 32;
 
 export function sceneOfAll(columns, title) {

@@ -16,7 +16,7 @@ export const VIEW = {
   element: (host, store) => new AllViews(host, store),
 };
 
-// Two columns; views that are not named stand under the first, those that need queries and keys below both, folded.
+// Two columns; views that are not named are below the first, those that need queries and keys below both, folded.
 const COLUMNS = [["head", "matrix"], ["heatmap", "model"]];
 
 function arranged(views) {

@@ -1,8 +1,8 @@
 // The lines of the head view: every weight of a threshold or more, as flat arrays, the strongest last.
 export const BUCKETS = 24;
-// Tokens up to which even the faintest lines can be told apart.
+// Maximum number of tokens at which even the faintest lines can be distinguished.
 const ROOMY = 24;
-// Means of many heads are small: a weight of this or more is drawn in full where there is no larger one.
+// Means of many heads are small: a weight of at least this is drawn in full color if there is no larger one.
 const LEAST_STRONGEST = 0.1;
 
 // The opacity of a line: weight is opacity, and the faintest can still be seen. `strongest` is the weight of a line in

@@ -82,7 +82,7 @@ export function paintFocus(surface, focus, looks, { step, x0, x1, top, height, l
   if (strip) paintStrips(surface, focus, looks, { step, top, height, cell, x: focus.side === "query" ? x1 - strip + 6 : x0, least });
 }
 
-// A cell for each head beside an attended token, always in the heads' order, so that place tells what color tells.
+// A cell for each head next to an attended token, always in the order of heads, so that position repeats the color.
 function paintStrips(surface, focus, looks, { step, top, height, cell, x, least }) {
   const count = focus.drawn.length;
   for (let place = 0; place < count; place++) {

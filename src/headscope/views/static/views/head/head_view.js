@@ -15,7 +15,7 @@ import { TwoSteps } from "./two_steps.js";
 
 // Space between a label and the ends of its lines.
 const LINE_GAP = 8;
-// Tokens of what was read that stand above the first generated one.
+// Number of input tokens above the first generated one.
 const LINES_BEFORE = 3;
 
 export const VIEW = {
@@ -33,8 +33,8 @@ export class HeadView {
     this.host = host;
     this.tiles = new LineTiles(() => this.frame.theme[among ? "card" : "paper"]);
     this.columns = {
-      query: new TokenColumn("query", "Tokens that attend (queries)", this.handlers("query")),
-      key: new TokenColumn("key", "Tokens attended to (keys)", this.handlers("key")),
+      query: new TokenColumn("query", "Attending tokens (queries)", this.handlers("query")),
+      key: new TokenColumn("key", "Attended tokens (keys)", this.handlers("key")),
     };
     this.ends = el("div", { class: "hs-ends", "aria-hidden": "true" }, el("span", {}, "attends"), el("span", {}, "is attended to"));
     this.body = el("div", { class: "hs-columns" }, this.columns.query.list, this.tiles.box, this.columns.key.list);
@@ -106,7 +106,7 @@ export class HeadView {
     this.begin();
   }
 
-  // A page whose model wrote something opens where that begins.
+  // If the model generated text, the page opens where it begins.
   begin() {
     if (this.begun) return;
     this.begun = true;
@@ -182,7 +182,7 @@ export class HeadView {
     return parts;
   }
 
-  // Where a pinned token's strongest partners lie out of view, a way there.
+  // A link to a pinned token's strongest partners, if they are out of view.
   jumps(focus) {
     const { scrollTop, clientHeight } = this.scroll;
     const out = (place) => place * this.step + this.step > scrollTop + clientHeight || place * this.step < scrollTop;

@@ -1,4 +1,4 @@
-// Where the head view's parts stand: rows, columns, and a slot for each head inside a row.
+// The layout of the head view: rows, columns, and a slot for each head inside a row.
 export const TILE = 256;
 
 // Height of a token's row: roomy for a sentence, tighter for a text.
@@ -39,7 +39,7 @@ export function tileCount(height) {
   return Math.ceil(height / TILE);
 }
 
-// Width of one head's cell in the strip beside an attended token; 0 where the lines need the room.
+// Width of one head's cell in the strip next to an attended token; 0 if the lines need the room.
 export function stripCell(heads, lines) {
   const cell = heads <= 4 ? 8 : heads <= 8 ? 6 : heads <= 16 ? 4 : 2;
   return heads > 1 && cell * heads + 6 <= lines / 3 ? cell : 0;

@@ -43,7 +43,7 @@ export class LineTiles {
     for (const tile of this.tiles) this.watch.observe(tile.base);
   }
 
-  // `paint(surface, span)` draws all lines of a span in steps, as a generator; what was drawn before is stale.
+  // `paint(surface, span)` draws all lines of a span in steps, as a generator; earlier drawings are stale.
   show(paint) {
     this.paint = paint;
     this.version++;
@@ -77,7 +77,7 @@ export class LineTiles {
     return new RasterSurface(this.width, tile.height, window.devicePixelRatio || 1, this.color(), tile.top);
   }
 
-  // Draw what is in view and stale, a slice at a time; a token's lines, and what is newer, go first.
+  // Draw stale tiles in view, a slice at a time; the lines of a token, and newer tiles, come first.
   work() {
     clearTimeout(this.waiting);
     const until = performance.now() + SLICE;

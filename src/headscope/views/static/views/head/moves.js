@@ -24,7 +24,7 @@ export function movesTo(layers, place, tokens) {
   return moves;
 }
 
-// The token with the largest amount, the first of those that are equal; none but `place` itself: -1.
+// The token with the largest amount, the first of equal ones; -1 if there is none but `place` itself.
 function largest(amountOf, place, tokens) {
   let best = -1;
   for (let from = 0; from < tokens; from++) if (from !== place && (best < 0 || amountOf(from) > amountOf(best))) best = from;

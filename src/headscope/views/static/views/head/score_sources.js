@@ -52,7 +52,7 @@ export class ScoreSources {
     const largest = Math.max(...Object.values(found.sides).flat().map(([, nats]) => Math.abs(nats)), 1e-9);
     const far = `${Math.abs(found.above_mean).toFixed(2)} nats ${found.above_mean < 0 ? "below" : "above"} the mean of its row`;
     const columns = Object.keys(TITLES).map((side) => el("div", {}, el("h3", {}, TITLES[side]), el("ol", {}, found.sides[side].map(([source, nats]) => bar(source, nats, largest)))));
-    return [el("p", {}, `The score is ${far}.`), el("div", { class: "hs-moves" }, columns), el("p", { class: "hs-count" }, "On each side the parts sum to this difference. Norms are frozen at the scale that they had.")];
+    return [el("p", {}, `The score is ${far}.`), el("div", { class: "hs-moves" }, columns), el("p", { class: "hs-count" }, "On each side the parts sum to this difference. Norms keep the scale of the unchanged input.")];
   }
 }
 

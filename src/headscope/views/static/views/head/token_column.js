@@ -60,7 +60,7 @@ export class TokenColumn {
     return { item, share };
   }
 
-  // The token that is shown alone (or null), which tokens on this side it reaches, and with what weight. Only rows in
+  // The token that is shown alone (or null), the tokens on this side that it reaches, and their weights. Only rows in
   // view, [from, to), are written: a long text has many that nobody sees.
   isolate(own, drawn, weights, view) {
     this.list.classList.toggle("hs-isolated", own !== null || drawn !== null);

@@ -44,18 +44,18 @@ export class TwoSteps {
     const choice = keyChoice(label, keys, key, (at) => this.choose(frame, query, at));
     if (!key) return [choice];
     const title = el("h2", {}, "Two steps");
-    if (!layers.length) return [title, choice, el("p", {}, `There is no layer below layer ${layer} here that could have moved something to ${toldToken(key.label)}.`)];
-    if (key.at === 0) return [title, choice, el("p", {}, `${toldToken(key.label)} is the first token: nothing stands before it that could be moved to it.`)];
+    if (!layers.length) return [title, choice, el("p", {}, `There is no layer below layer ${layer} here that could have moved a token to ${toldToken(key.label)}.`)];
+    if (key.at === 0) return [title, choice, el("p", {}, `${toldToken(key.label)} is the first token: no earlier token could be moved to it.`)];
     const moves = movesTo(layers, key.at, tokens);
     const intro = el("p", {}, `Before layer ${layer}, heads of layers below moved to ${toldToken(key.label)}:`);
     const columns = el(
       "div",
       { class: "hs-moves" },
       this.column(frame, key, "By attention weight", moves.weight, ({ weight }) => percent(weight)),
-      written ? this.column(frame, key, "By norm of what was written", moves.norm, ({ norm }) => Number(norm.toPrecision(3)).toLocaleString("en")) : el("div", {}, el("h3", {}, "By norm of what was written"), el("p", {}, "Not known of this attention: it needs a model whose output projection can be read.")),
+      written ? this.column(frame, key, "By output norm", moves.norm, ({ norm }) => Number(norm.toPrecision(3)).toLocaleString("en")) : el("div", {}, el("h3", {}, "By output norm"), el("p", {}, "Not known for this attention: it needs a model with a readable output projection.")),
     );
     const sink = hasSink(frame.kind) ? " A learned sink moves nothing." : "";
-    return [title, choice, intro, columns, el("p", { class: "hs-count" }, `For each head, the other token that it moved most of. A norm is the length of a vector in the residual stream. This describes where attention went, not what caused it.${sink}`)];
+    return [title, choice, intro, columns, el("p", { class: "hs-count" }, `For each head, the other token from which it moved most. A norm is the length of a vector in the residual stream. This describes where attention went, not what caused it.${sink}`)];
   }
 
   column(frame, key, title, moves, format) {

@@ -3,7 +3,7 @@
 // Values of the shown units of the shaded side: `received` shades keys, `given` queries. `place` is the chosen token's
 // place on the other side, or -1 for all of them:
 // received from one token: its row; from all: the mean over the queries that can see the key;
-// given to one token: its column; to all: the largest weight that the token gives, which tells how sharply it looks.
+// given to one token: its column; to all: the largest weight that the token gives, a measure of focus.
 export function heatValues({ weights, heads, shown, kind, units }, direction, place) {
   const { queries, keys, values } = weights;
   const base = heads[0] * queries;

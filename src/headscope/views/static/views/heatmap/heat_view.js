@@ -55,7 +55,7 @@ export class HeatView {
     const same = frame.square && String(shown.query) === String(shown.key);
     const joined = (side) => Array.from(shown[side], (unit, place) => place > 0 && units[side].joined[unit] && shown[side][place - 1] === unit - 1);
     const text = (side, values) => ({ side, labels: labels[side], joined: joined(side), values, chosen: side === this.chooser || same ? chosen : -1 });
-    const names = { query: "Tokens that attend (queries)", key: "Tokens attended to (keys)" };
+    const names = { query: "Attending tokens (queries)", key: "Attended tokens (keys)" };
     this.paragraphs = same
       ? [{ ...text(this.shaded, this.values), name: "", says: "Tokens" }]
       : ["query", "key"].map((side) => ({ ...text(side, side === this.shaded ? this.values : null), name: names[side], says: names[side] }));

@@ -42,7 +42,7 @@ export function matrixSizes({ rows, columns }, room, longest, { readable = false
   return { cell, side, top, fits: fit >= 12, width: side + cell * columns, height: top + cell * rows };
 }
 
-// `view`: what is scrolled to and how much is seen; `spot`: {row, column}, either -1.
+// `view`: scroll position and visible size; `spot`: {row, column}, either -1.
 export function paintMatrix(surface, { picture, labels, sizes, view, spot, theme }) {
   const { cell, side, top } = sizes;
   const { left, top: down, width, height } = view;

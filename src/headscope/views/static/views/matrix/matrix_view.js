@@ -166,7 +166,7 @@ export class MatrixView {
     this.host.say(this.words(this.spot));
   }
 
-  // Scroll until a cell is in view beside the labels.
+  // Scroll until a cell is in view next to the labels.
   reveal(row, column) {
     const { cell, side, top } = this.sizes;
     const { scroll } = this;

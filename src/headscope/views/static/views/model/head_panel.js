@@ -1,4 +1,4 @@
-// One head enlarged beside the model view, with the ways to its other views.
+// One head enlarged next to the model view, with links to its other views.
 import { el } from "../../core/dom.js";
 import { HeadView } from "../head/head_view.js";
 

@@ -1,4 +1,4 @@
-// The model view: all layers and heads in small; click or Enter enlarges one; sorted by what heads do.
+// The model view: all layers and heads as thumbnails, sorted by statistics or roles; click or Enter enlarges one.
 import { el } from "../../core/dom.js";
 import { frameOf, withHead } from "../frame.js";
 import { headLabels, isSquare } from "../embedded_source.js";
@@ -27,7 +27,7 @@ export const VIEW = {
   element: (host, store, options) => new ModelView(host, store, options),
 };
 
-// Statistics that a kind has: between two texts there is no previous token.
+// Statistics of a kind of attention: between two texts there is no previous token.
 function sortable(kind) {
   return HEAD_STATISTICS.filter(({ name }) => isSquare(kind) || ["entropy", "first"].includes(name)).map(({ name, label }) => [name, label]);
 }

@@ -6,7 +6,7 @@ import { shadedPixels } from "../matrix/matrix_scene.js";
 // Fainter lines cannot be seen at this size.
 const FAINTEST_LINE = 0.05;
 const MOST_POOLED = 64;
-// Tokens up to which lines can be told apart.
+// Maximum number of tokens at which lines can be distinguished.
 export const MOST_LINES = 48;
 
 export function thumbnailOf(frame, head, lines) {

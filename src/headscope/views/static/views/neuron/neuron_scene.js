@@ -4,7 +4,7 @@ import { percent } from "../../core/format.js";
 // High enough to be read from the back of a room.
 export const NEURON_ROW = 32;
 
-// Widths beside the vectors: of a key's name and of a step's number.
+// Widths next to the vectors: of a key's name and of a step's number.
 const COLUMNS = { label: 130, step: 76 };
 const GAP = 16;
 export const STEP_NAMES = {
@@ -13,8 +13,8 @@ export const STEP_NAMES = {
   bias: { head: "+ bias", title: "The position bias, added to the scaled product" },
   capped: { head: "soft-cap", title: "cap × tanh(score / cap)" },
   visible: { head: "mask", title: "Whether the query may see the key" },
-  score: { head: "score", title: "What goes into the softmax" },
-  weight: { head: "weight", title: "exp(score) / the sum over the keys that can be seen" },
+  score: { head: "score", title: "The input of the softmax" },
+  weight: { head: "weight", title: "exp(score) / the sum over visible keys" },
 };
 
 // Width of a vector's bars: wide enough to point at one number, and as wide as `room` for the whole table lets it be.

@@ -5,7 +5,7 @@ import { barsWidth, NEURON_ROW, stepText, STEP_NAMES } from "./neuron_scene.js";
 import { CanvasSurface } from "../../core/surface.js";
 
 export class NeuronTable {
-  // `onPoint(text)` names what is under the pointer.
+  // `onPoint(text)` names the element under the pointer.
   constructor(onPoint) {
     this.onPoint = onPoint;
     this.version = 0;

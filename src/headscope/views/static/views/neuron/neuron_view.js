@@ -45,7 +45,7 @@ export class NeuronView {
     const without = !neuron;
     this.missing.hidden = !without;
     this.element.classList.toggle("hs-without", without);
-    this.missing.textContent = without ? frame.kind.no_neuron || "This page holds no queries and keys: it was written without them, as pages of long texts are. `headscope view neuron` and `neuron_view` keep them." : "";
+    this.missing.textContent = without ? frame.kind.no_neuron || "This page has no queries and keys; pages of long texts leave them out. `headscope view neuron` and `neuron_view` keep them." : "";
     if (without) return;
     const { state, units, shown, labels } = frame;
     const places = Array.from(shown.query);
