@@ -1,4 +1,4 @@
-# One command each; everything is installed into .venv by the target that needs it.
+# Each target installs what it needs into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
 INPUTS := pyproject.toml constraints.txt $(wildcard packages/*/pyproject.toml)
@@ -6,40 +6,40 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 .PHONY: help demo demo-encoder demo-decoder explore test test-all test-quick check lint examples docs pictures decoder bench fuzz soak clean
 help:
-	@echo "make demo    install, run the report on the embedded models and text, say where each report.html is"
-	@echo "make explore open a page on which to type a sentence and see every view of it"
+	@echo "make demo    install, run the report on the embedded models and text, print the path of each report.html"
+	@echo "make explore open a page to type sentences and see all views of them"
 	@echo "make test    install what the tests need and run a seeded sample of them, with the tests that find planted defects"
-	@echo "make test-all  every test: before an issue is done"
-	@echo "make test-quick  a minute's worth of them, from every folder of the source: what to run while working"
+	@echo "make test-all  every test: before a release"
+	@echo "make test-quick  quick tests of every folder: for every few minutes"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
 	@echo "make docs    write the tables, statistics and API pages of docs/reference from the source"
-	@echo "make pictures  take the pictures of README and docs anew, from the demonstration"
-	@echo "make decoder   train the embedded decoder anew (an hour): DATA= the corpora, RUN= a folder to keep it in"
-	@echo "make soak    kill every command that writes, a hundred times and about each rename, and compare"
-	@echo "make fuzz    feed broken and hostile inputs to all that is read, 10 minutes (MINUTES=2 SEED=1 TARGET=maps)"
+	@echo "make pictures  retake the pictures of README and docs from the demonstration"
+	@echo "make decoder   train the embedded decoder again (an hour): DATA= the corpora, RUN= a folder to keep it in"
+	@echo "make soak    kill every command that writes, a hundred times, and compare the results"
+	@echo "make fuzz    feed broken and hostile inputs to every reader, 10 minutes (MINUTES=2 SEED=1 TARGET=maps)"
 	@echo "make bench   print ratios against the alternatives"
 
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
-# torch first and pinned: with it in place nothing else can ask for another build.
+# torch comes first and pinned, so that no other package pulls in another build.
 .venv/.demo: $(INPUTS) | $(BIN)/python
 	$(PIP) torch==2.13.0
 	$(PIP) ./packages/headscope-minilm ./packages/headscope-decoder --editable '.[demo]' --editable ./packages/headscope-train
 	@touch $@
 
-# BertViz for its signatures alone: of what it asks for, its views need nothing that is not here.
+# BertViz without its dependencies: the tests only compare signatures with it.
 .venv/.dev: .venv/.demo
 	$(PIP) --editable '.[demo,dev,explore,notebook,ray]' --editable ./packages/headscope-train
 	$(PIP) --no-deps bertviz==1.4.1
 	@touch $@
 
-# Half of the treebank's documents and one model with random weights are enough for intervals of a few points.
+# Half of the treebank and one model with random weights give intervals of a few points.
 SHOWN = --include pca --controls 1
 ENCODER = $(BIN)/headscope report $(SHOWN) --loss mlm --max-inputs 500 --out demo-report
 DECODER = $(BIN)/headscope report --model headscope-decoder $(SHOWN) --include why --why-inputs 32 --loss clm --max-inputs 150 --out demo-report-decoder
 
-# Both reports at once. The encoder's takes both cores when the decoder's has ended; waiting threads leave their core.
+# Both reports at once; the encoder's uses both cores when the decoder's has ended. Waiting threads free their core.
 demo: .venv/.demo
 	@OMP_WAIT_POLICY=passive $(MAKE) --no-print-directory --jobs 2 demo-encoder demo-decoder
 	@echo "open $(CURDIR)/demo-report/report.html"
@@ -63,20 +63,19 @@ demo-report/report.html: | .venv/.demo
 explore: .venv/.explore demo-report/report.html
 	$(BIN)/headscope explore --study demo-report
 
-# axe-core, for the accessibility check of the pages; where npm is not there the check skips and says so.
+# axe-core checks the accessibility of the pages; without npm the check is skipped.
 tests/views/js/node_modules: tests/views/js/package.json
 	@command -v npm >/dev/null || echo "npm is not there: the accessibility check will skip"
 	@! command -v npm >/dev/null || npm install --prefix tests/views/js --no-package-lock --no-audit --no-fund --silent || true
 
-# A process a core and one more, for a quarter of the time is waited for browsers, servers and other processes; one thread
-# each: two that share their threads wait for one another. Each takes its part of the tests in their order, so that what
-# a file shares is made once, and who is done first takes over part of the rest.
+# One process per core and one more, because tests wait for browsers and servers a quarter of the time; one thread each, so
+# that processes do not wait for each other. Each process runs a part of the tests in order, so that the fixtures of a file
+# are made once; a process that finishes early takes over part of the rest.
 WORKERS ?= $(shell $(BIN)/python -c 'import os; print(len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else "auto")')
-# Compiled modules are kept whatever the environment says: the processes, and the commands that they start, share them.
+# Keep compiled modules, whatever the environment says: the processes and the commands that they start share them.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
-# A sample of each test's cases, of the slow tests and of those in a browser, another one every day; make test SAMPLE=N
-# repeats one.
+# A sample of the cases, slow tests and browser tests, another one every day; make test SAMPLE=N repeats one.
 # Durations: make test PYTEST_ADDOPTS=--durations=50
 SAMPLE ?= $(shell date +%Y%j)
 test: .venv/.dev tests/views/js/node_modules
@@ -85,9 +84,8 @@ test: .venv/.dev tests/views/js/node_modules
 test-all: .venv/.dev tests/views/js/node_modules
 	$(PYTEST)
 
-# What is neither marked slow or long nor in a browser, and one case of a test that has many: see tests/support/quick.py. What
-# takes over two seconds of processor time all the same is named at the end, to be marked or mended. TESTS="tests/app"
-# runs those of some files and folders.
+# Tests that are not marked slow, long or browser, with one case each (tests/support/quick.py). Tests of more than two
+# seconds of processor time are listed at the end. TESTS="tests/app" selects files and folders.
 test-quick: .venv/.dev
 	$(PYTEST) --quick $(TESTS)
 
@@ -106,7 +104,7 @@ docs: .venv/.dev
 	$(BIN)/python docs/make/statistics.py
 	$(BIN)/python docs/make/api.py
 
-# Of the demonstration's report, with Chromium; PROBES=DIR names a report with probes for table 3.
+# Screenshots of the demonstration's report in Chromium; PROBES=DIR names a report with probes for table 3.
 demo-report-decoder/report.html: | .venv/.demo
 	$(DECODER)
 
@@ -143,17 +141,17 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/families.py --small
 	$(BIN)/python benchmarks/code_lines.py
 
-# 49 minutes of a core; goes on after a stop. What is trained becomes packages/headscope-decoder, with its card and curve.
+# 49 minutes of one core; continues after an interruption. Writes packages/headscope-decoder with its card and curve.
 decoder: .venv/.dev
 	@test -n "$(DATA)" -a -n "$(RUN)" || { echo "give DATA=, the folder of the corpora, and RUN=, where to train"; exit 2; }
 	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=$(or $(THREADS),2) packages/headscope-decoder/recipe/train.sh "$(DATA)" "$(RUN)"
 	$(BIN)/python packages/headscope-decoder/recipe/package.py "$(RUN)/run"
 
-# Kills every command that writes, at random and about each rename, and compares what it comes to; about half an hour.
+# Kill every command that writes, at random times and around each rename, and compare the results; half an hour.
 soak: .venv/.dev
 	$(BIN)/python tests/soak/run.py --kills $(or $(KILLS),100) --seed $(or $(SEED),0)
 
-# Findings lie in tests/fuzz/findings, each with the command that tries it again.
+# Findings are in tests/fuzz/findings, each with the command that repeats it.
 MINUTES ?= 10
 SEED ?= 0
 fuzz: .venv/.dev
