@@ -1,4 +1,4 @@
-"""What is special to one analysis stays in its room: nothing else imports it, reads its tables or names its figures."""
+"""Modules outside an analysis neither import it, nor read its tables, nor name its figures."""
 
 import ast
 from pathlib import Path
@@ -26,13 +26,13 @@ from support.mock_probes import with_probes
 from support.stand_ins import schemas, stand_in
 
 ROOT = Path(headscope.__file__).parent
-ROOMS = {analysis.name for analysis in ANALYSES}
+FOLDERS = {analysis.name for analysis in ANALYSES}
 FIGURES = {figure.name for parts in every_part() for figure in parts.figures}
-# Words that also say what is asked for, or what is read: as such anybody may use them, but no table by that name.
+# Names of stages and corpora, which any module may use, except as names of tables.
 ASKED = {*STAGES, *(corpus for stage in STAGES.values() for corpus in stage.corpora)}
 READS = ("table", "tables")
 
-# What may be named outside its room, and why.
+# Tables that other modules may name, with the reason.
 ROLES = "roles of heads, which all analyses and pages build on, are read from it"
 CARDS = "the sentences that every head is drawn on, in the report and on its card"
 MAY_NAME = {
@@ -45,10 +45,10 @@ MAY_NAME = {
 
 
 def outside():
-    """Yield every module that lies in no room, by its path from the package."""
+    """Yield every module outside the analyses, by its path from the package."""
     for path in sorted(ROOT.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        if not any(name.startswith(f"analyses/{room}/") for room in ROOMS):
+        if not any(name.startswith(f"analyses/{folder}/") for folder in FOLDERS):
             yield name, ast.parse(path.read_text())
 
 
@@ -62,17 +62,17 @@ def imported(tree):
             yield from (alias.name for alias in node.names)
 
 
-def rooms_imported(tree):
-    """The rooms that a module reaches into, by import or by a name in a string."""
+def analyses_imported(tree):
+    """Yield the analyses that a module imports, or names in a string."""
     names = [*imported(tree), *(text for text in texts(tree) if " " not in text)]
     for name in names:
         parts = name.replace(":", ".").split(".")
-        if parts[:2] == ["headscope", "analyses"] and len(parts) > 2 and parts[2] in ROOMS:
+        if parts[:2] == ["headscope", "analyses"] and len(parts) > 2 and parts[2] in FOLDERS:
             yield parts[2]
 
 
 def texts(tree):
-    """Every string of a module that is no docstring, pieces of f-strings among them."""
+    """Yield every string of a module except docstrings, including pieces of f-strings."""
     documents = {
         id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
@@ -82,7 +82,7 @@ def texts(tree):
 
 
 def tables_read(tree):
-    """Names in the place of a table's: `run.tables.get(name)`, `study.table(name)`, `result.tables[name]`."""
+    """Yield names of tables: `run.tables.get(name)`, `study.table(name)`, `result.tables[name]`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             owner = node.func.value
@@ -96,31 +96,31 @@ def tables_read(tree):
 
 
 def named(tree):
-    """The tables and figures of analyses that a module names."""
+    """Return the tables and figures of analyses that a module names."""
     return {text for text in texts(tree) if text in ({*of_table()} | FIGURES) - ASKED} | (
         {*tables_read(tree)} & {*of_table()}
     )
 
 
-def test_nobody_reaches_into_a_room():
-    found = {name: sorted({*rooms_imported(tree)}) for name, tree in outside()}
-    wrong = {name: rooms for name, rooms in found.items() if rooms}
+def test_no_other_module_imports_an_analysis():
+    found = {name: sorted({*analyses_imported(tree)}) for name, tree in outside()}
+    wrong = {name: folders for name, folders in found.items() if folders}
     assert not wrong, wrong
 
 
-def test_the_list_names_each_room_once():
+def test_the_list_names_each_analysis_once():
     folders = [path.parent.name for path in (ROOT / "analyses").glob("*/analysis.py")]
     here = [analysis.name for analysis in ANALYSES if not analysis.package]
     assert sorted(folders) == sorted(here)
 
 
-def test_nobody_names_what_is_in_a_room():
+def test_no_other_module_names_a_table_or_figure_of_an_analysis():
     found = {name: named(tree) for name, tree in outside()}
     wrong = {name: sorted(names - {*MAY_NAME.get(name, ())}) for name, names in found.items()}
     wrong = {name: names for name, names in wrong.items() if names}
     assert not wrong, wrong
     idle = {name: {*known} - found[name] for name, known in MAY_NAME.items()}
-    assert not any(idle.values()), f"exceptions that nobody needs any more: {idle}"
+    assert not any(idle.values()), f"exceptions that are no longer needed: {idle}"
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_nobody_names_what_is_in_a_room():
         ("'''head_map'''", (set(), set())),
     ],
 )
-def test_the_search_sees_what_it_looks_for(code, expected):
+def test_the_search_finds_imports_and_names(code, expected):
     tree = ast.parse(code)
-    assert ({*rooms_imported(tree)}, named(tree)) == expected
+    assert ({*analyses_imported(tree)}, named(tree)) == expected
 
 
 def test_tables_have_one_name_and_one_maker():
@@ -167,7 +167,7 @@ def test_every_figure_that_is_declared_is_exported(tmp_path):
         with_joint_effects,
     ):
         everything = more(everything)
-    # What nobody has made up yet is made of its schema.
+    # Other tables are made from their schemas.
     others = {name: stand_in(schema) for name, schema in schemas().items() if name not in everything.tables}
     everything = with_parts(everything, **others)
     written = {path.stem for path in export_figures(everything, tmp_path, columns="one")}
