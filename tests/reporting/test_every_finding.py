@@ -104,12 +104,12 @@ def test_layers_that_rest_on_a_token_state_the_lowest_bound():
             inputs = put(inputs, statistic, (layer, None), value=0.1, ci_low=0.09, ci_high=0.11)
         inputs = put(inputs, "cls", (layer, None), value=low + 0.01, ci_low=low, ci_high=low + 0.02, uniform=0.016)
     assert texts(inputs, "special")[:2] == [
-        "[CLS] gets 38% to 51% (every 95% interval above 37%) of attention in layers 2 and 3.",
+        "In layers 2 and 3, 38% to 51% of attention goes to [CLS], depending on the layer (95% intervals above 37%).",
         "Uniform attention would give [CLS] 1.6% in layers 2 and 3.",
     ]
     for layer in (5, 6):
         inputs = put(inputs, "cls", (layer, None), value=0.6, ci_low=0.5, ci_high=0.7, uniform=0.016)
-    assert texts(inputs, "special")[0].endswith("of attention in layers 2, 3, 5 and 1 more.")
+    assert texts(inputs, "special")[0].startswith("In layers 2, 3, 5 and 1 more, 38% to 60% of attention goes to [CLS]")
 
 
 def test_noop_is_told_only_where_the_difference_is_sure():
@@ -154,7 +154,13 @@ def test_random_weights_no_head_stands_out():
     assert found[1].goes_on
     assert found[1].text not in first
     everything = " ".join(one.text for one in found)
-    for claim in ("over half", "more than any other", "narrowly focused", "of attention in layer"):
+    for claim in (
+        "over half",
+        "more than any other",
+        "narrowly focused",
+        "of attention in layer",
+        "of attention goes to",
+    ):
         assert claim not in everything
 
 

@@ -255,7 +255,7 @@ def test_signature_and_counts_are_the_manifests(encoder):
     assert told["versions torch"] == "2.13.0"
     assert told["seed"] == "0"
     assert "Read 41 documents, used 40: 200 segments, 23,600 tokens." in page.text
-    assert "Cut to the length limit: 3. Skipped: 1 (too long: 1)." in page.text
+    assert "Inputs cut at the length limit: 3. Skipped: 1 (too long: 1)." in page.text
     assert inputs.manifest["notes"][0] in page.text
 
 

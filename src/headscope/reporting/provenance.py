@@ -23,30 +23,28 @@ def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
     """Return short definitions of all numbers; `more` are the terms of sections that not every run has."""
     entries = (
         *statistic_terms(words),
-        ("Uniform", "what the same statistic would be if attention were spread evenly over all visible tokens"),
-        ("Query token", "the token that attends; the key token is the one that it attends to"),
-        ("Sink", f"a token that takes up attention for which a head has no other use: {words.cls}, {words.sep} or a "
+        ("Uniform", "the value of the statistic for uniform attention over all visible tokens"),
+        ("Query token", "the attending token; the key token is the attended token"),
+        ("Sink", f"a token that receives the attention that a head does not use: {words.cls}, {words.sep} or a "
          "learned sink"),
-        ("Norm-weighted", "each weight times the length of what the head writes of the token, each row divided by its "
-         "sum (Kobayashi et al. 2020)"),
+        ("Norm-weighted", "each weight times the norm of the vector that the head writes of the token, each row "
+         "divided by its sum (Kobayashi et al. 2020)"),
         ("Nats", "the unit of entropy, divergence and loss, with natural logarithms; 1 nat is 1.44 bits"),
-        ("Held out", "measured on documents that neither selected a head nor fitted anything: what a selection on one "
-         "half of the documents is worth on the other"),
-        ("Cross-fitted", "the head that halves of the documents select most often is scored on the halves that did not "
-         "select it. What its value on all documents lies above that is added to the interval, which holds among equal "
-         "heads, near ties and a clear best"),
-        ("All documents", "the head on all documents, those that selected it among them: too high where heads are "
+        ("Held out", "measured on documents that were not used to select or to fit"),
+        ("Cross-fitted", "the head that halves of the documents select most often, scored on the halves that did not "
+         "select it. The interval is widened by the distance to its value on all documents, a sign of selection bias"),
+        ("All documents", "the head on all documents, including those that selected it: biased upwards if heads are "
          "nearly equal"),
-        ("Random weights", "the same model with weights drawn at random, measured and selected in the same way; mean "
-         "and range over the draws"),
-        ("Average of a statistic", "over a segment’s rows, then over segments; n counts segments that have such a row"),
+        ("Random weights", "the same model with random weights, measured and selected in the same way; mean and range "
+         "over seeds"),
+        ("Average of a statistic", "over a segment’s rows, then over segments; n counts segments with such a row"),
         ("95% interval", "Student’s t over documents, shares by Wilson’s bound; none with fewer than "
          f"{FEWEST_DOCUMENTS} documents"),
-        ("Role", f"the first that holds: {thresholds(words)}. Roles go by the averages; sentences go by the intervals"),
+        ("Role", f"the first condition that is true: {thresholds(words)}. Roles use averages; sentences use intervals"),
         ("Stands out", f"the interval lies above {percent(LARGE_SHARE)} and above twice uniform, at a false discovery "
          "rate of 5% over heads"),
-        ("Worth a sentence", "an effect, an order, a rank or clusters that are shown, at a false discovery rate of 5% "
-         f"over all sentences of a kind, and not too small: {LEAST_LOSS:g} nats of loss, of a logit or between heads, "
+        ("Worth a sentence", "significant at a false discovery rate of 5% over all sentences of a kind, and not too "
+         f"small: {LEAST_LOSS:g} nats of loss, of a logit or between heads, "
          f"{LEAST_ENTROPY:g} nats of entropy, a point of a share"),
     )  # fmt: skip
     addressed: dict[str, tuple[str, str]] = {}
@@ -101,9 +99,9 @@ def counts(manifest: Mapping[str, Any]) -> list[Html]:
     reasons = [f"{plain(reason)}: {int(number):,}" for reason, number in why_skipped.items()]
     if cut or skipped:
         why = f" ({'; '.join(reasons)})" if reasons else ""
-        out.append(el("p", f"Cut to the length limit: {cut:,}. Skipped: {skipped:,}{why}."))
+        out.append(el("p", f"Inputs cut at the length limit: {cut:,}. Skipped: {skipped:,}{why}."))
     else:
-        out.append(el("p", "Nothing was cut to the length limit and nothing was skipped."))
+        out.append(el("p", "Nothing was cut at the length limit or skipped."))
     notes = [plain(note) for note in manifest.get("notes", [])]
     return [*out, el("ul", [el("li", note) for note in notes])] if notes else out
 

@@ -16,14 +16,16 @@ from headscope.statistics.statistic import Rows, Special, Statistic, Term, Topic
 
 _POSITIONS = Term(
     name="Previous, next, current token",
-    says="weight on the position before, after, or of the token that attends; the first token’s previous and the last "
-    "one’s next are 0, and those rows count",
+    says="weight on the token before, after, or at the position of the attending token; the first token’s previous and "
+    "the last one’s next are 0, and those rows count",
 )
 _NEIGHBORS = (
     "weight on the token before, after, and on itself; the first token's `previous` and the last one's `next` are 0, "
     "and those rows count"
 )
-_CLASSES = Term(name="{Cls}, {sep}, period or comma", says="total weight on keys of that class; classes go by token id")
+_CLASSES = Term(
+    name="{Cls}, {sep}, period or comma", says="total weight on keys of that class; classes are sets of token ids"
+)
 _SEP_FROM = Term(
     name="{sep} to {sep}, other to {sep}", says="weight on {sep} from rows that are {sep}, and from all other rows"
 )
@@ -75,11 +77,10 @@ _HERE = (
         quantity=RowQuantity.PUNCTUATION,
         label="punctuation",
         on="punctuation",
-        meaning="weight on pieces that are nothing but punctuation (Unicode's categories P), `.` and `,` among them; a "
+        meaning="weight on pieces that consist of punctuation (Unicode's categories P), including `.` and `,`; a "
         "piece of a character is none",
         term=Term(
-            name="Punctuation",
-            says="total weight on keys that are nothing but punctuation of any kind, periods and commas among them",
+            name="Punctuation", says="total weight on keys that consist of punctuation, including periods and commas"
         ),
         search_words=("punctuation marks", "brackets", "quotes", "question marks"),
         heading="punct.",
@@ -94,7 +95,7 @@ _HERE = (
         term=Term(
             name="Learned sink",
             says="weight on a logit without a token, in models that have one; uniform attention, entropy and largest "
-            "weight count it as one key more",
+            "weight count it as an additional key",
         ),
         topic="special",
         search_words=("learned sink", "sink logit"),

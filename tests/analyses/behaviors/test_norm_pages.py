@@ -47,7 +47,7 @@ def test_the_sentence_names_the_heads_that_do_not_write_what_they_show(run):
     number = len([name for name in NATURAL if BEHAVIORS[name].unit == "share"]) - 1  # one cannot occur
     assert sentences_of(run) == [
         f"In text, 2 of {number} behaviors seen in attention weights are not seen in norm-weighted attention.",
-        f"Most often it is “first token”, in 1 of 1 head: {layer}-{head}.",
+        f"Most often this is “first token”, which 1 of 1 head shows in attention weights only: {layer}-{head}.",
     ]
     assert sentences_of(with_behaviors(mock_inputs.section_4(4, 8), unwritten=())) == [
         "In text, all behaviors seen in attention weights are also seen in norm-weighted attention."
@@ -86,7 +86,7 @@ def test_experiments_have_the_same_sentences_and_tables_but_for_shuffled_words()
     assert sentences_of(run, EXPERIMENTS_PAGE) == [
         "Over repeated random tokens, 1 of 3 behaviors seen in attention weights is not seen in norm-weighted "
         "attention.",
-        f"It is “{BEHAVIORS['duplicate'].label}”, in 1 of 1 head: {layer}-{head}.",
+        f"This is “{BEHAVIORS['duplicate'].label}”, which 1 of 1 head shows in attention weights only: {layer}-{head}.",
         "In repeated needles, all behaviors seen in attention weights are also seen in norm-weighted attention.",
     ]
     assert page.count(f">{COLUMN}</th>") == len(EXPERIMENTS)
