@@ -113,10 +113,18 @@ def shown(value: Any, *, limit: int = 200) -> str:
     return shorten(printable(str(value)[: 4 * limit]), limit)
 
 
-def a_kind(value: Any) -> str:
-    """Return the kind of a JSON value: `a list`, `text`, `null` ..."""
-    kinds = {dict: "an object", list: "a list", str: "text", bool: "true or false", float: "a fraction"}
-    return "null" if value is None else kinds.get(type(value), "a number")
+def described(value: Any, *, limit: int = 60) -> str:
+    """Return a JSON value in a few printable words: `null`, `12`, `the text 'a'`, `a list` ..."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) < 10**15 else "a huge number"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, str):
+        return f"the text {shorten(titled(value), limit)!r}"
+    kind = "a list" if isinstance(value, list | tuple) else "an object"
+    return kind if value else f"{kind} without content"
 
 
 def short_name(name: str) -> str:

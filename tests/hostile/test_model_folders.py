@@ -200,6 +200,6 @@ def test_the_words_of_a_refusal(tmp_path):
     with pytest.raises(ModelError) as refused:
         load_model(made)
     assert str(refused.value) == (
-        f"{made} is refused: it needs code of its own (config.json's auto_map names a.B), which is never run; "
+        f"{made} is refused: it needs code of its own (config.json has an auto_map), which is never run; "
         "expected a family of transformers itself"
     )

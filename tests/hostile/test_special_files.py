@@ -211,10 +211,8 @@ def test_every_file_of_a_model(tmp_path):
             with guarded(), pytest.raises(ModelError) as refused:
                 load_model(made)
             # A link's own FIFO lies in the folder too.
-            assert str(refused.value).endswith(
-                f" is {called}; expected a regular file; take it out of the folder, or save the tokenizer again with "
-                "save_pretrained"
-            )
+            advice = "copy or download the folder again, or save it again with save_pretrained"
+            assert str(refused.value).endswith(f" is {called}; expected a regular file; {advice}")
 
 
 def test_a_pickle(tmp_path):

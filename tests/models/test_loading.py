@@ -124,7 +124,7 @@ def test_a_folder_without_a_configuration(tmp_path):
 
 def test_a_broken_configuration(tmp_path):
     (tmp_path / "config.json").write_text("{")
-    with pytest.raises(ModelError, match=r"config.json is not JSON \(.*\); save the model again$"):
+    with pytest.raises(ModelError, match=r"config.json is not JSON \(.*\); copy or download the folder again"):
         load_model(tmp_path)
 
 

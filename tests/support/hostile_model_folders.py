@@ -173,7 +173,7 @@ _ABSURD = {
 def config_numbers() -> Iterator[Case]:
     """Sizes that no model has."""
     for key, (name, value) in itertools.product(_KEYS, _ABSURD.items()):
-        yield changed(f"{key}-{name}", f"config.json: {key} is ", in_json("config.json", **{key: value}))
+        yield changed(f"{key}-{name}", f"config.json gives {key} as ", in_json("config.json", **{key: value}))
     for key in ("hidden_size", "vocab_size", "intermediate_size"):
         # Within the bounds of a number, and gigabytes all the same.
         yield changed(f"{key}-gigabytes", "makes a model of", in_json("config.json", **{key: 1 << 24}))
@@ -182,29 +182,29 @@ def config_numbers() -> Iterator[Case]:
         )
     yield changed(
         "max_position_embeddings-zero",
-        "max_position_embeddings is 0",
+        "max_position_embeddings as 0",
         in_json("config.json", max_position_embeddings=0),
     )
     yield changed("layers-zero", "", in_json("config.json", num_hidden_layers=0))
     yield changed("heads-zero", "could not be loaded", in_json("config.json", num_attention_heads=0))
     yield changed("heads-that-do-not-fit", "could not be loaded", in_json("config.json", num_attention_heads=7))
     yield changed("a-part-that-is-none", "names a part for text", in_json("config.json", text_config={"vocab_size": 9}))
-    yield changed("layers-null", "num_hidden_layers is null", in_json("config.json", num_hidden_layers=None))
+    yield changed("layers-null", "num_hidden_layers as null", in_json("config.json", num_hidden_layers=None))
     yield changed("layers-more-than-tensors", "and the weights hold", in_json("config.json", num_hidden_layers=900))
     yield changed("layers-lacking", "the checkpoint lacks", in_json("config.json", num_hidden_layers=3))
-    yield changed("labels-ten-million", "num_labels is 10,000,000", in_json("config.json", num_labels=10_000_000))
+    yield changed("labels-ten-million", "num_labels as 10,000,000", in_json("config.json", num_labels=10_000_000))
     many = {str(number): "x" for number in range(120_000)}
     yield changed("labels-named", "names 120,000 labels", in_json("config.json", id2label=many))
     yield changed(
         "part-of-a-billion-layers",
-        "num_layers is 1,000,000,000",
+        "num_layers as 1,000,000,000",
         in_json("config.json", text_config={"num_layers": 10**9}),
     )
     for family in ("gpt2", "llama", "albert", "modernbert", "gemma2", "qwen3", "t5"):
         key = {"gpt2": "n_layer", "t5": "num_layers"}.get(family, "num_hidden_layers")
         yield changed(
             f"{family}-of-a-billion-layers",
-            f"{key} is 1,000,000,000",
+            f"{key} as 1,000,000,000",
             in_json("config.json", model_type=family, **{key: 10**9}),
         )
 
@@ -235,7 +235,7 @@ _BROKEN_JSON = {
     "utf-16": ('{"a": 1}'.encode("utf-16"), "is not JSON"),
     "list": (b"[1, 2]", "holds a list; expected an object"),
     "null": (b"null", "holds null; expected an object"),
-    "text": (b'"bert"', "holds text; expected an object"),
+    "text": (b'"bert"', "holds the text 'bert'; expected an object"),
     "deep": (b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "is nested more than 50 deep"),
     "deep-objects": (b'{"a":' * 200 + b"1" + b"}" * 200, "is nested more than 50 deep"),
     "long-number": (b'{"a": ' + b"9" * 5000 + b"}", "is not JSON"),
@@ -292,8 +292,8 @@ def _header(text: bytes, *, length: int | None = None, data: bytes = b"") -> byt
 
 def _contents() -> Iterator[tuple[str, bytes, str]]:
     """What may stand in a file of weights."""
-    yield "empty", b"", "has 0 bytes"
-    yield "short", b"\x01\x00", "has 2 bytes"
+    yield "empty", b"", "is not a safetensors file"
+    yield "short", b"\x01\x00", "is not a safetensors file"
     yield "pickle", pickle.dumps({"weight": _Touch()}), "is a pickle inside"
     yield "old-pickle", pickle.dumps({"weight": _Touch()}, protocol=2), "is a pickle inside"
     yield "torch-pickle", _torch_pickle(), "is a pickle inside"
@@ -361,11 +361,11 @@ def weight_indices() -> Iterator[Case]:
         "address": ("https://evil.example/a.safetensors", "which is not a file of this folder"),
         "dots": ("..", "which is no"),
         "empty": ("", "which is no"),
-        "missing": ("absent.safetensors", "which is not there"),
-        "escape": ("\x1b[31m.safetensors", "which is not there"),
-        "number": (5, "names files that are not text"),
-        "null": (None, "names files that are not text"),
-        "list": (["one.safetensors"], "names files that are not text"),
+        "missing": ("absent.safetensors", "which is missing"),
+        "escape": ("\x1b[31m.safetensors", "which is missing"),
+        "number": (5, "which is not a safetensors file"),
+        "null": (None, "which is not a safetensors file"),
+        "list": (["one.safetensors"], "which is not a safetensors file"),
     }
     for name, (file, says) in files.items():
         yield _index(f"to-{name}", says, {"weight_map": {"weight": file}})
@@ -429,7 +429,7 @@ def tokenizer_files() -> Iterator[Case]:
         "object": {},
     }.items():
         yield changed(
-            f"longest-{name}", "model_max_length is ", in_json("tokenizer_config.json", model_max_length=value)
+            f"longest-{name}", "model_max_length as ", in_json("tokenizer_config.json", model_max_length=value)
         )
     for name, value in {
         "null": None,

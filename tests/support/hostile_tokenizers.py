@@ -48,7 +48,7 @@ def named_files() -> Iterator[Case]:
         yield changed(f"names-no-{key}", None, in_json(config, **{key: None}))
     yield changed("names-author's", None, in_json(config, tokenizer_file="/home/me/tokenizer.json"))
     for key in ("tokenizer_file", "vocab_file", "sp_model_kwargs", "chat_template", "\x1b[31m"):
-        says = "special_tokens_map.json holds "
+        says = "special_tokens_map.json names other files to read ("
         yield changed(f"map-{key[1:]}", says, in_json("special_tokens_map.json", **{key: OUTSIDE}))
     yield changed("map-of-tokens", None, in_json("special_tokens_map.json", unk_token="[UNK]", pad_token=None))
 
@@ -74,11 +74,11 @@ def texts() -> Iterator[Case]:
     config = "tokenizer_config.json"
     for name in ("../evil", "/tmp/evil", "a/b", "..\\evil", ".", "a\0b"):
         for templates in ({name: "a"}, [{"name": name, "template": "a"}]):
-            says = "has a chat template of the name"
+            says = "has a chat template that is not a text under a plain name"
             kind = type(templates).__name__
             yield changed(f"template-{kind}-{name!r}", says, in_json(config, chat_template=templates))
     for name, value in {"number": 5, "list": ["a"], "nested": {"a": {"b": "c"}}, "null": {"a": None}}.items():
-        says = "chat_template is not a text, or texts by name"
+        says = "has a chat template that is not a text under a plain name"
         yield changed(f"template-{name}", says, in_json(config, chat_template=value))
     for name, value in {"text": "{{ a }}", "texts": {"default": "a", "tool use": "b"}, "none": None}.items():
         yield changed(f"template-{name}", None, in_json(config, chat_template=value))

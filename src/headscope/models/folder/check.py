@@ -1,29 +1,16 @@
 """Check a model folder before transformers reads it: name what is missing, and refuse what must not be loaded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from headscope.errors import ModelError
-from headscope.models.folder.files import (
-    MOST_BYTES,
-    MOST_TOKENIZER,
-    check_files,
-    check_text,
-    read_object,
-    refuse_named_files,
-)
-from headscope.models.folder.own_code import refuse_other_classes, refuse_own_code
+from headscope.models.folder.files import check_files, read_small_files, refusal, refuse_named_files
+from headscope.models.folder.own_code import entries, refuse_own_code
 from headscope.models.folder.tokenizer_files import check_tokenizer
 from headscope.models.folder.weight_files import INDEX, WEIGHTS, WeightFiles, read_headers
-from headscope.visible import a_kind, shown
+from headscope.visible import described, shown
 
-# The small JSON files, each with its maximum size in bytes.
-_JSON = {
-    "config.json": MOST_BYTES,
-    "tokenizer_config.json": MOST_TOKENIZER,
-    **dict.fromkeys(("special_tokens_map.json", "added_tokens.json", "generation_config.json"), MOST_BYTES),
-}
 ADAPTER = "adapter_config.json"
 """The file of an adapter's folder that describes it."""
 MOST_LAYERS = 1000
@@ -92,14 +79,9 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
             f"{shown(name)} holds an adapter beside its model (adapter_config.json), which is not read; merge it with "
             "peft's merge_and_unload and save the whole, or take it out of the folder"
         )
-    contents = {
-        file: read_object(folder / file, most=most) for file, most in _JSON.items() if (folder / file).is_file()
-    }
-    for file, content in contents.items():
-        check_text(folder / file, content)
-    config, tokenizer = contents["config.json"], contents.get("tokenizer_config.json", {})
-    refuse_own_code(config, tokenizer, name=name)
-    refuse_other_classes(config, tokenizer, name=name)
+    contents = read_small_files(folder)
+    config = contents["config.json"]
+    refuse_own_code(config, contents.get("tokenizer_config.json", {}), name=name)
     refuse_named_files(folder, contents)
     headers = None
     if weights:
@@ -110,61 +92,33 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
                 "save_pretrained, which writes safetensors"
             )
         headers = read_headers(folder)
-    check_numbers(config, file=str(folder / "config.json"), tensors=None if headers is None else headers.tensors)
+    _check_numbers(config, folder / "config.json", tensors=None if headers is None else headers.tensors)
     check_tokenizer(folder, contents, name=name)
     return headers
 
 
-def check_numbers(config: Mapping[str, Any], *, file: str, tensors: int | None = None) -> None:
+def _check_numbers(config: Mapping[str, Any], path: Path, *, tensors: int | None) -> None:
     """Refuse a configuration with sizes that no model can have.
 
     Args:
         config: content of config.json.
-        file: path of the file, for messages.
+        path: path of the file, for messages.
         tensors: number of tensors in the weights, if it is known: a layer that shares no weights has at least one.
-
-    Raises:
-        ModelError: a size is out of range; gives its name, its value, and the expected range.
     """
-    for key, value in _sizes(config):
+    for key, value in entries(config, but=_NAMES):
+        if key not in _MOST:
+            continue
         # Some families have a separate size for each layer.
-        for each in value if isinstance(value, list) else [value]:
-            _check(key, each, file)
-            if key in _LAYERS and tensors is not None and each > tensors + _SHARED:
-                raise ModelError(
-                    f"{shown(file)}: {key} is {each:,}, and the weights hold {tensors:,} tensors; expected the "
-                    "config.json that was saved with the weights"
-                )
+        for size in value if isinstance(value, list) else [value]:
+            if size is None and key not in _LAYERS:
+                continue  # a size that follows from others
+            least, most = int(key in _POSITIONS), _MOST[key]
+            if type(size) is not int or not least <= size <= most:
+                problem = f"gives {key} as {described(size)}"
+                raise refusal(path, problem, expected=f"a whole number from {least} to {most:,}")
+            if key in _LAYERS and tensors is not None and size > tensors + _SHARED:
+                problem = f"gives {key} as {size:,}, and the weights hold {tensors:,} tensors"
+                raise refusal(path, problem, expected="the config.json that was saved with the weights")
     labels = config.get("id2label")
     if isinstance(labels, dict | list) and len(labels) > MOST_LABELS:
-        raise ModelError(
-            f"{shown(file)} names {len(labels):,} labels; expected at most {MOST_LABELS:,}: take id2label out"
-        )
-
-
-def _check(key: str, value: Any, file: str) -> None:
-    if value is None and key not in _LAYERS:
-        return  # a size that follows from others
-    if isinstance(value, bool) or not isinstance(value, int):
-        written = shown(value, limit=40) if isinstance(value, str | float) else ""
-        raise ModelError(
-            f"{shown(file)}: {key} is {a_kind(value)}{f' ({written})' if written else ''}; expected a whole number, as "
-            "save_pretrained writes it"
-        )
-    least = 1 if key in _POSITIONS else 0
-    if not least <= value <= _MOST[key]:
-        # A number of a thousand digits is too long for a message.
-        shown_value = f"{value:,}" if value.bit_length() < 128 else f"a number of {value.bit_length():,} bits"
-        raise ModelError(
-            f"{shown(file)}: {key} is {shown_value}; expected a whole number from {least} to {_MOST[key]:,}: save the "
-            "model again"
-        )
-
-
-def _sizes(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield every size of a configuration, including those of its parts."""
-    for key, inner in value.items():
-        if key in _MOST:
-            yield key, inner
-        elif isinstance(inner, dict) and key not in _NAMES:
-            yield from _sizes(inner)
+        raise refusal(path, f"names {len(labels):,} labels", expected=f"at most {MOST_LABELS:,}")

@@ -1,16 +1,16 @@
 """The files of a tokenizer, within limits: transformers takes minutes and gigabytes for some that look small."""
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from headscope.encoding.tokenizer.bounds import MOST_GROWTH, check_definition, longest_entry
 from headscope.errors import ModelError
-from headscope.models.folder.files import MOST_VOCABULARY, READ, VOCABULARIES, check_text, read_object
+from headscope.models.folder.files import MOST_VOCABULARY, READ, VOCABULARIES, read_object, refusal
 from headscope.storage.bounded import read_regular
-from headscope.visible import a_kind, shown
+from headscope.visible import described, shown
 
 DEFINITION = "tokenizer.json"
 # Tokenizers of characters and bytes, which need no vocabulary file, only the name of their class.
@@ -22,7 +22,6 @@ _LONG, _MOST_IN_LONG = 1000, 4 << 20
 _ADDED = ("added_tokens", "added_tokens_decoder", "additional_special_tokens", "extra_special_tokens")
 # Settings with the number of tokens that a tokenizer's class makes.
 _MADE = ("extra_ids", "offset", "num_madeup_words")
-_AGAIN = "save the tokenizer again with save_pretrained"
 MOST_CUTS = 1 << 30
 """Maximum sum of the squared lengths of the pieces, which takes seconds. Real vocabularies have 20 million."""
 MOST_PIECES = 4_000_000
@@ -48,13 +47,14 @@ def check_tokenizer(folder: Path, contents: Mapping[str, Mapping[str, Any]], *, 
             f"{shown(name)} has no tokenizer: expected tokenizer.json; save the tokenizer with save_pretrained into "
             "the same folder"
         )
-    _check_longest(config.get("model_max_length"), folder / "tokenizer_config.json")
     for file, content in contents.items():
         if file != "config.json":
             _check_tokens(content, folder / file)
-    added = contents.get("added_tokens.json", {})
-    _check_number("tokens to its vocabulary", len(added), folder / "added_tokens.json")
-    _check_ids(added.values(), folder / "added_tokens.json")
+    longest = config.get("model_max_length")
+    # A missing length, and transformers' huge default, are accepted; NaN is not at least 1.
+    if longest is not None and not (isinstance(longest, int | float) and longest is not True and longest >= 1):
+        problem = f"gives model_max_length as {described(longest)}"
+        raise refusal(folder / "tokenizer_config.json", problem, expected="a number of tokens from 1")
     for path in sorted(folder.iterdir()):
         if path.is_file() and (path.name in READ or path.suffix == ".model"):
             if path.suffix == ".json":
@@ -64,55 +64,42 @@ def check_tokenizer(folder: Path, contents: Mapping[str, Mapping[str, Any]], *, 
 
 
 def _check_json(path: Path) -> None:
-    content = read_object(path, most=MOST_VOCABULARY, again=_AGAIN)
+    content = read_object(path, most=MOST_VOCABULARY)
     if path.name != DEFINITION:
-        check_text(path, content, again=_AGAIN)
         check_lengths(path, map(len, _texts(content)))
         return
-    missing = [part for part in ("model", "added_tokens") if part not in content]
-    if missing:
-        raise ModelError(f"{shown(path)} has no {missing[0]}; expected a fast tokenizer's definition: {_AGAIN}")
+    if missing := [part for part in ("model", "added_tokens") if part not in content]:
+        raise refusal(path, f"has no {missing[0]}", expected="a fast tokenizer's definition")
     _check_tokens(content, path, but=("vocab", "merges"))
     try:
         check_definition(content)
     except (ValueError, struct.error):
-        raise ModelError(f"{shown(path)} has a normalizer that cannot be read; {_AGAIN}") from None
+        raise refusal(path, "has a normalizer that cannot be read") from None
     except ModelError as error:
         raise ModelError(f"{shown(path)}: {error}") from None
 
 
-def _check_tokens(value: Mapping[str, Any], path: Path, *, but: tuple[str, ...] = ()) -> None:
-    """Check the number of tokens added to a vocabulary, and the length of the texts of tokens."""
-    for key in _ADDED:
-        if isinstance(tokens := value.get(key), list | dict):
-            _check_number("tokens to its vocabulary", len(tokens), path)
-    for key in _MADE:
-        if isinstance(number := value.get(key), int | float):
-            _check_number(f"tokens to its vocabulary ({key})", number, path)
-    decoder = value.get("added_tokens_decoder")
-    _check_ids(decoder if isinstance(decoder, dict) else (), path)
-    long = sum(len(text) for text in _texts(value, but=but) if len(text) > _LONG)
-    if long > _MOST_IN_LONG:
-        raise ModelError(
-            f"{shown(path)} has texts of {long:,} letters for tokens; expected pieces of a few letters: {_AGAIN}"
-        )
-
-
-def _check_number(what: str, number: int | float, path: Path) -> None:
-    if number > MOST_ADDED:
-        raise ModelError(
-            f"{shown(path)} adds {shown(f'{number:,}', limit=40)} {what}; expected at most {MOST_ADDED:,}: {_AGAIN}"
-        )
-
-
-def _check_ids(ids: Iterable[Any], path: Path) -> None:
-    """Refuse an added token far above the others: a token is made for every id before it."""
-    for each in map(str, ids):
+def _check_tokens(content: Mapping[str, Any], path: Path, *, but: tuple[str, ...] = ()) -> None:
+    """Check the number of tokens added to a vocabulary, their ids, and the length of the texts of tokens."""
+    added = [(key, content.get(key)) for key in _ADDED]
+    numbers = {key: len(tokens) for key, tokens in added if isinstance(tokens, list | dict)}
+    numbers |= {key: content[key] for key in _MADE if isinstance(content.get(key), int | float)}
+    decoder = content.get("added_tokens_decoder")
+    ids = [*decoder] if isinstance(decoder, dict) else []
+    if path.name == "added_tokens.json":
+        numbers, ids = {"": len(content)}, [*map(str, content.values())]
+    for key, number in numbers.items():
+        if number > MOST_ADDED:
+            which = f" ({key})" if key in _MADE else ""
+            problem = f"adds {shown(f'{number:,}', limit=40)} tokens to its vocabulary{which}"
+            raise refusal(path, problem, expected=f"at most {MOST_ADDED:,}")
+    for each in ids:
         if each.isascii() and each.isdigit() and (len(each) > 18 or int(each) > MOST_IDS):
-            raise ModelError(
-                f"{shown(path)} adds a token with the id {shown(each, limit=40)}; expected at most {MOST_IDS:,}: "
-                f"{_AGAIN}"
-            )
+            problem = f"adds a token with the id {shown(each, limit=40)}"
+            raise refusal(path, problem, expected=f"at most {MOST_IDS:,}, since a token is made for each id before it")
+    long = sum(len(text) for text in _texts(content, but=but) if len(text) > _LONG)
+    if long > _MOST_IN_LONG:
+        raise refusal(path, f"has texts of {long:,} letters for tokens", expected="pieces of a few letters")
 
 
 def _texts(value: Any, *, but: tuple[str, ...] = ()) -> Iterator[str]:
@@ -127,19 +114,6 @@ def _texts(value: Any, *, but: tuple[str, ...] = ()) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _texts(inner, but=but)
-
-
-def _check_longest(most: Any, path: Path) -> None:
-    """Refuse a maximum length that is not a number; a missing one, and transformers' huge default, are accepted."""
-    if most is None:
-        return
-    number = isinstance(most, int | float) and not isinstance(most, bool)
-    if not number or most != most or most < 1:  # NaN differs from itself
-        written = repr(most) if isinstance(most, str) else str(most) if number else a_kind(most)
-        raise ModelError(
-            f"{shown(path)}: model_max_length is {shown(written, limit=40)}; expected a number of tokens from 1: mend "
-            f"it, or {_AGAIN}"
-        )
 
 
 def check_vocabulary(path: Path) -> None:
@@ -166,7 +140,7 @@ def check_vocabulary(path: Path) -> None:
     check_lengths(path, _tiktoken_lines(content))
     longest = max(map(longest_entry, tables), default=0)
     if longest > MOST_GROWTH:
-        raise ModelError(f"{shown(path)} makes {longest:,} letters of one; expected at most {MOST_GROWTH}: {_AGAIN}")
+        raise refusal(path, f"makes {longest:,} letters of one", expected=f"at most {MOST_GROWTH}")
 
 
 def check_lengths(path: Path, lengths: Iterator[int]) -> None:
@@ -183,9 +157,9 @@ def check_lengths(path: Path, lengths: Iterator[int]) -> None:
     for length in lengths:
         cuts, number, longest = cuts + length * length, number + 1, max(longest, length)
         if number > MOST_PIECES:
-            raise ModelError(f"{shown(path)} has more than {MOST_PIECES:,} pieces; expected fewer: {_AGAIN}")
+            raise refusal(path, f"has more than {MOST_PIECES:,} pieces", expected="fewer")
         if cuts > MOST_CUTS:
-            raise ModelError(f"{shown(path)} has pieces of up to {longest:,} letters; expected a few letters: {_AGAIN}")
+            raise refusal(path, f"has pieces of up to {longest:,} letters", expected="a few letters")
 
 
 def _tiktoken_lines(content: bytes) -> Iterator[int]:

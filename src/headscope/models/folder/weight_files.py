@@ -7,15 +7,14 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from headscope.errors import ModelError
-from headscope.models.folder.files import read_object
-from headscope.visible import a_kind, shown
+from headscope.models.folder.files import is_plain_name, read_object, refusal
+from headscope.visible import described, shown
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 _DISTRIBUTED = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
 _MOST_INDEX = 32 << 20
 _MOST_HEADER = 16 << 20  # bytes per file, enough for 100,000 tensors
-_AGAIN = "save the model again with save_pretrained, which writes safetensors"
+_SAVED = "the config.json that was saved with the weights"
 _SPARE = 1 << 24
 """Numbers that may be missing from any checkpoint: a small model's head, tables of positions."""
 _PACKED = 32  # one number of a quantized checkpoint may represent this many
@@ -42,10 +41,8 @@ def read_headers(folder: Path) -> WeightFiles:
     """
     for path in sorted(folder.iterdir()):
         if _DISTRIBUTED.match(path.name):
-            raise ModelError(
-                f"{shown(path)} is part of a distributed checkpoint, which would be read in place of the weights that "
-                f"are checked; {_AGAIN}, or take it out of the folder"
-            )
+            # It would be read in place of the weights that are checked.
+            raise refusal(path, "is part of a distributed checkpoint", expected="weights in model.safetensors")
     files = [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else _shards(folder)
     headers = [read_header(file) for file in files]
     return WeightFiles(sum(each.tensors for each in headers), sum(each.numbers for each in headers))
@@ -59,24 +56,20 @@ def _shards(folder: Path) -> list[Path]:
     index = folder / INDEX
     places = read_object(index, most=_MOST_INDEX).get("weight_map")
     if not isinstance(places, dict) or not places:
-        raise ModelError(
-            f"{shown(index)} has no weight_map (it is {a_kind(places)}); expected an object from each weight's name "
-            f"to its file: {_AGAIN}"
-        )
-    files: list[Path] = []
-    for name in dict.fromkeys(file if isinstance(file, str) else None for file in places.values()):
-        if name is None:
-            raise ModelError(f"{shown(index)} names files that are not text; expected file names: {_AGAIN}")
-        if name != Path(name).name or "\\" in name or "\0" in name:
-            fault = f"is not a file of this folder; expected file names alone: {_AGAIN}"
+        expected = "an object from each weight's name to its file"
+        raise refusal(index, f"has no weight_map (it is {described(places)})", expected=expected)
+    files = []
+    for name in dict.fromkeys(map(str, places.values())):
+        if not is_plain_name(name):
+            fault = "is not a file of this folder"
         elif not name.endswith(".safetensors"):
-            fault = f"is not a safetensors file; pickled weights are never read: {_AGAIN}"
+            fault = "is not a safetensors file; pickled weights are never read"
         elif not (folder / name).is_file():
-            fault = "is not there; expected every shard in the folder: copy or download it again"
+            fault = "is missing"
         else:
             files.append(folder / name)
             continue
-        raise ModelError(f"{shown(index)} names {shown(name, limit=60)}, which {fault}")
+        raise refusal(index, f"names {shown(name, limit=60)}, which {fault}")
     return files
 
 
@@ -90,29 +83,19 @@ def read_header(path: Path) -> WeightFiles:
     with path.open("rb") as file:
         begin = file.read(8)
     if begin[:4] == b"PK\x03\x04" or (begin[:1] == b"\x80" and begin[1:2] in b"\2\3\4\5"):
-        raise ModelError(f"{shown(path)} is a pickle inside, and pickles are never read; {_AGAIN}")
-    if len(begin) < 8:
-        raise ModelError(f"{shown(path)} has {size} bytes, and a safetensors file has more; {_AGAIN}")
-    (header,) = struct.unpack("<Q", begin)
+        raise refusal(path, "is a pickle inside, and pickles are never read")
+    header = struct.unpack("<Q", begin)[0] if len(begin) == 8 else _MOST_HEADER + 1
     if header > _MOST_HEADER:
-        raise ModelError(
-            f"{shown(path)} is not a safetensors file: its header would have {header:,} bytes, expected at most "
-            f"{_MOST_HEADER:,}; {_AGAIN}"
-        )
+        raise refusal(path, "is not a safetensors file: it does not begin with the size of a header")
     if header + 8 > size:
-        raise ModelError(
-            f"{shown(path)} is cut off: its header has {header:,} bytes and the file {size:,}; copy or download it "
-            "again"
-        )
+        raise refusal(path, f"is cut off: its header has {header:,} bytes and the file {size:,}")
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(str(path), framework="numpy") as opened:
             shapes: list[Any] = [opened.get_slice(name).get_shape() for name in opened.keys()]  # noqa: SIM118
     except SafetensorError as error:
-        raise ModelError(
-            f"{shown(path)} is cut off or no safetensors file ({shown(error, limit=100)}); copy or download it again"
-        ) from error
+        raise refusal(path, f"is cut off or no safetensors file ({shown(error, limit=100)})") from error
     return WeightFiles(len(shapes), sum(map(prod, shapes)))
 
 
@@ -126,10 +109,8 @@ def read_config(folder: Path) -> Any:
 
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     if not isinstance(config.get_text_config(), PreTrainedConfig):
-        raise ModelError(
-            f"{shown(folder / 'config.json')} names a part for text (text_config ...) that its family does not have; "
-            "expected the config.json that was saved with the weights"
-        )
+        problem = "names a part for text (text_config ...) that its family does not have"
+        raise refusal(folder / "config.json", problem, expected=_SAVED)
     return config
 
 
@@ -157,7 +138,5 @@ def check_implied(auto: Any, config: Any, folder: Path, weight_files: WeightFile
     packed = _PACKED if getattr(config, "quantization_config", None) is not None else 1
     # A head may be as large as the embeddings, so twice the checkpoint's numbers is acceptable.
     if numbers > 2 * packed * weight_files.numbers + _SPARE:
-        raise ModelError(
-            f"{shown(folder / 'config.json')} makes a model of {numbers:,} numbers, and the weights next to it hold "
-            f"{weight_files.numbers:,}; expected the config.json that was saved with the weights"
-        )
+        problem = f"makes a model of {numbers:,} numbers, and the weights next to it hold {weight_files.numbers:,}"
+        raise refusal(folder / "config.json", problem, expected=_SAVED)
