@@ -183,7 +183,7 @@ def test_what_is_said_of_a_row(tmp_path):
 def test_what_is_said_of_an_index(tmp_path):
     place = edited(lambda content: content["entries"][0]["input"]["ids"].__setitem__(2, None), tmp_path)
     assert refused(lambda: walk(place)) == (
-        f"{place / 'index.json'} is damaged (segment 1 of document a, ids: expected a whole number from 0 to "
+        f"{place / 'index.json'} is damaged (entry 1, input, ids: expected a whole number from 0 to "
         "2,147,483,647, found null); extract the maps again"
     )
     (place / "index.json").write_bytes(b"[" * 100_000)

@@ -278,10 +278,22 @@ def test_another_version_or_another_thing(tmp_path):
     ("old", "new", "why"),
     [
         ('"special"', '"spatial"', "it lacks 'special'"),
-        ('"file": "maps-00001', '"file": "../maps-00001', "a shard at '../maps-00001.safetensors'"),
-        ('"kind": "encoder"', '"kind": "sideways"', "attention of kind 'sideways'"),
-        ('"ids": [0, 5, 2]', '"ids": [0, 5]', "segment 1 of document a has lists of different length"),
-        ('"shard": 0, "name": "2"', '"shard": 4, "name": "2"', "segment 1 of document b lies nowhere"),
+        (
+            '"file": "maps-00001',
+            '"file": "../maps-00001',
+            "shards, file: expected the name of a file in the folder, found the text '../maps-00001.safetensors'",
+        ),
+        (
+            '"kind": "encoder"',
+            '"kind": "sideways"',
+            "layout, kind: expected one of encoder, decoder, cross, found the text 'sideways'",
+        ),
+        ('"ids": [0, 5, 2]', '"ids": [0, 5]', "entry 1 has lists of different length, or no tokens"),
+        (
+            '"shard": 0, "name": "2"',
+            '"shard": 4, "name": "2"',
+            "entry 2, shard: expected a whole number from 0 to 0, found 4",
+        ),
     ],
 )
 def test_a_damaged_index(old, new, why, tmp_path):

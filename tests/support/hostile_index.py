@@ -100,43 +100,47 @@ def index_values() -> Iterator[Case]:
         }.items():
             if (part, name) != ("tokens", "a text"):
                 change = _set(value, "entries", 1, "input", part, 2)
-                yield Case(f"one of the {part} is {name}", partial(edited, change), "segment 1 of document b, " + part)
+                yield Case(f"one of the {part} is {name}", partial(edited, change), "entry 2, input, " + part)
         change = _set([], "entries", 0, "input", part)
         yield Case(f"{part} without content", partial(edited, change), "has lists of different length")
     lone = {"tokens": ("input", "tokens", 1), "words": ("words", 1)}
     for name, path in lone.items():
         change = _set("\ud800", "entries", 0, *path)
-        yield Case(f"half a character in {name}", partial(edited, change), "half of one (a lone surrogate)")
+        yield Case(
+            f"half a character in {name}",
+            partial(edited, change),
+            "expected a text of whole characters, found the text",
+        )
     changes = {
         "a word id beyond the words": (_set(2, "entries", 0, "input", "word_ids", 3), "from -1 to 1, found 2"),
         "a class that there is not": (_set(5, "entries", 0, "input", "classes", 0), "from 0 to 4, found 5"),
         "no words and a huge word id": (_words_unknown, "from -1 to 1,048,575, found 1,000,000,000"),
         "more token types than tokens": (
             _set([0] * 6, "entries", 0, "token_types"),
-            "segment 1 of document a has lists of different length",
+            "entry 1 has lists of different length",
         ),
         "two kinds of one name": (_twice("layout"), "expected each kind of attention once, found encoder, encoder"),
         "no kind": (_set([], "layout"), "expected each kind of attention once, found none"),
         "cross attention alone": (_set("cross", "layout", 0, "kind"), "beside an encoder and a decoder, found cross"),
         "a kind that is not stored": (_set("decoder", "layout", 0, "kind"), "decoder maps of segment 1"),
         "no entries": (_set([], "entries"), "expected at least one segment, found none"),
-        "a segment twice": (_twice("entries"), "segment 1 of document a is there twice"),
-        "two segments, one map": (_set("1", "entries", 1, "name"), "two segments have the maps named '1'"),
+        "a segment twice": (_twice("entries"), "expected each segment once, found 0 of document a 2 times"),
+        "two segments, one map": (_set("1", "entries", 1, "name"), "expected each name of maps once, found 1 of shard"),
         "a name that is not stored": (_set("9", "entries", 1, "name"), "are missing (tensor 9.encoder of maps-"),
-        "a shard out of range": (_set(1, "entries", 1, "shard"), "segment 1 of document b lies nowhere"),
-        "no shards": (_set([], "shards"), "segment 1 of document a lies nowhere"),
-        "a shard twice": (_twice("shards"), f"expected each file once, found {SHARD} twice"),
-        "tokens of a decoder that is not there": (_decoder, "has tokens of a decoder, and the maps are of encoder"),
+        "a shard out of range": (_set(1, "entries", 1, "shard"), "entry 2, shard: expected a whole number from 0 to 0"),
+        "no shards": (_set([], "shards"), "entry 1, shard: expected a whole number"),
+        "a shard twice": (_twice("shards"), f"expected each file of the shards once, found {SHARD} 2 times"),
+        "tokens of a decoder that is not there": (_decoder, "expected tokens of a decoder beside those of an encoder"),
         "a part more": (_set(1, "entries", 0, "more"), "found the text 'more' too"),
         "a store of 8 bits": (_set("int8", "store"), "expected one of float16, float32, found the text 'int8'"),
         "another store": (_set("float32", "store"), "are of type F16, expected F32 as the index says"),
-        "other words": (_set("average", "word_level"), "expected one of mean, first, max, null"),
+        "other words": (_set("average", "word_level"), "expected one of mean, first, max, found"),
         "by word, and stored by token": (_set("mean", "word_level"), "have shape [2, 2, 5, 5], expected [2, 2, 4, 4]"),
         "fields in fields": (_set(_nested(200), "entries", 0, "fields"), "nested more than 72 deep"),
         "a signature in a signature": (_set(_nested(200), "signature"), "nested more than 72 deep"),
         "a corpus of a list": (_set({"treebank": [1]}, "signature", "corpus"), "the signature's corpus"),
         "options that are a text": (_set("x", "signature", "options"), "options: expected an object"),
-        "a model without a name": (_set(None, "model", "name"), "the model's name: expected a text, found null"),
+        "a model without a name": (_set(None, "model", "name"), "the model's name: expected a text of whole"),
         "a document with an escape": (_set("a\x1b]0;x\x07", "entries", 0, "document"), "printable characters"),
         "a document of a mile": (_set("a" * 10**6, "entries", 0, "document"), "printable characters"),
         "an index of another format": (_set("x", "format"), "is not an index of saved maps"),
@@ -146,7 +150,11 @@ def index_values() -> Iterator[Case]:
     for name, (change, says) in changes.items():
         yield Case(name, partial(edited, change), says)
     for file in ("../x", "/etc/passwd", "..", ".", "", "a/b", "a\\b", "a\x00b", "~", "x" * 300, "\u202ex", "-x"):
-        yield Case(f"a shard at {file[:12]!r}", partial(edited, _set(file, "shards", 0, "file")), "a shard at ")
+        yield Case(
+            f"a shard at {file[:12]!r}",
+            partial(edited, _set(file, "shards", 0, "file")),
+            "shards, file: expected the name of a file in the folder",
+        )
 
 
 def _words_unknown(content: dict[str, Any]) -> None:
@@ -237,24 +245,24 @@ def masks() -> Iterator[Case]:
     """Masks out of range, of other sizes, of other layers."""
     at = ("entries", 1, "masks", "encoder")
     changes = {
-        "no masks in the list": (_set([], "masks"), "lies nowhere"),
-        "out of range": (_set(1, *at, 0), "segment 1 of document b lies nowhere"),
+        "no masks in the list": (_set([], "masks"), "encoder masks: expected a whole number"),
+        "out of range": (_set(1, *at, 0), "encoder masks: expected a whole number from 0 to 0, found 1"),
         "negative": (_set(-1, *at, 0), "encoder masks: expected a whole number"),
         "huge": (_set(10**30, *at, 0), "encoder masks: expected a whole number"),
         "true": (_set(True, *at, 0), "encoder masks: expected a whole number"),
         "a half": (_set(0.5, *at, 0), "encoder masks: expected a whole number"),
         "a text": (_set("0", *at, 0), "encoder masks: expected a whole number"),
         "a list": (_set([0], *at, 0), "encoder masks: expected a whole number"),
-        "of one layer": (_set([0], *at), "segment 1 of document b lacks masks"),
-        "of three layers": (_set([0, 0, 0], *at), "segment 1 of document b lacks masks"),
+        "of one layer": (_set([0], *at), "entry 2: expected 2 encoder masks, one for each layer"),
+        "of three layers": (_set([0, 0, 0], *at), "entry 2: expected 2 encoder masks, one for each layer"),
         "no list": (_set(7, *at), "encoder masks: expected a list, found 7"),
-        "of a kind that is not there": (_set([0, 0], "entries", 1, "masks", "\x1b[2J"), "has masks of kind"),
+        "of a kind that is not there": (_set([0, 0], "entries", 1, "masks", "\x1b[2J"), "expected masks of encoder attention"),
         "of fewer rows": (
             _set(4, "masks", 0, "rows"), "expected a mask of 5 rows and 5 keys for encoder attention, found one of 4"),
         "of a billion keys": (_set(10**9, "masks", 0, "keys"), "found one of 5 and 1,000,000,000"),
         "of negative rows": (_set(-5, "masks", 0, "rows"), "rows: expected a whole number"),
-        "in no shard": (_set(9, "masks", 0, "shard"), "mask.1 lies nowhere"),
-        "of no name": (_set(None, "masks", 0, "name"), "a mask's name: expected a text"),
+        "in no shard": (_set(9, "masks", 0, "shard"), "mask.1, shard: expected a whole number"),
+        "of no name": (_set(None, "masks", 0, "name"), "masks, name: expected a text"),
         "not stored": (_set("mask.9", "masks", 0, "name"), "mask.9 is missing, expected U8 of shape [4]"),
         "that is maps": (_set("1.encoder", "masks", 0, "name"), "1.encoder is F16 of shape [2, 2, 5, 5]"),
     }  # fmt: skip

@@ -1,168 +1,119 @@
-"""Types and bounds of each part of an index of saved maps, so that no unexpected value is used.
+"""Types and bounds of the parts of an index of saved maps, so that no unexpected value is used.
 
-An index may come from anywhere. Every function here takes a JSON value and returns it, or raises ValueError with
-the expected and the actual value.
+An index may come from anywhere. A check takes a JSON value and its name, and returns the value, or raises ValueError
+with the expected and the actual value.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from headscope.visible import shorten, titled
+from headscope.storage.bounded import within_depth
+from headscope.visible import described
 
+Check = Callable[[Any, str], Any]
 MOST_DEPTH = 64
 MOST_HEADS = 1 << 16  # heads of a kind over all layers; the largest models have about 16,000
 MOST_WORDS = 1 << 20  # words of a segment whose words are not given: tables are as long as the largest word id
 _LARGEST_ID = (1 << 31) - 1
-_SHOWN = 60
-_SHARD_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
-_HASH = re.compile(r"[0-9a-f]{32}")
 
 
-def named(value: Any) -> str:
-    """Describe a JSON value in a few printable words."""
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else str(value).lower()
-    if isinstance(value, int):
-        return f"{value:,}" if abs(value) < 10**15 else "a huge number"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, str):
-        return f"the text {shown(value)}"
-    what = "a list" if isinstance(value, Sequence) else "an object"
-    return what if value else f"{what} without content"
+def _checked(expected: str, is_right: Callable[[Any], bool]) -> Check:
+    def check(value: Any, what: str) -> Any:
+        if not is_right(value):
+            raise ValueError(f"{what}: expected {expected}, found {described(value)}")
+        return value
+
+    return check
 
 
-def shown(value: Any) -> str:
-    """Quote a text so that a message can contain it; describe any other value."""
-    return repr(shorten(titled(value), _SHOWN)) if isinstance(value, str) else named(value)
+def _is_text(value: Any) -> bool:
+    """Return True for a text that can be written as UTF-8, without half a character (a lone surrogate)."""
+    return isinstance(value, str) and not re.search("[\ud800-\udfff]", value)
 
 
-def record(value: Any, names: Sequence[str], what: str) -> dict[str, Any]:
-    """Return an object that has exactly these parts.
-
-    Raises:
-        KeyError: a part is missing.
-        ValueError: the value is not an object, or has an unknown part.
-    """
-    parts = mapping(value, what)
-    if missing := [name for name in names if name not in parts]:
-        raise KeyError(missing[0])
-    if more := [name for name in parts if name not in names]:
-        raise ValueError(f"{what}: expected {', '.join(names)} alone, found {named(more[0])} too")
-    return parts
+def _is_name(value: Any) -> bool:
+    """Return True for a name that messages may contain: one line, nothing invisible."""
+    return _is_text(value) and value.isprintable() and len(value) <= 200
 
 
-def mapping(value: Any, what: str) -> dict[str, Any]:
-    """Return an object."""
-    if not isinstance(value, dict):
-        raise ValueError(f"{what}: expected an object, found {named(value)}")
-    return value
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, dict) and within_depth(value, MOST_DEPTH)
 
 
-def listed(value: Any, what: str) -> list[Any]:
-    """Return a list."""
-    if not isinstance(value, list):
-        raise ValueError(f"{what}: expected a list, found {named(value)}")
-    return value
+def _matching(pattern: str) -> Callable[[Any], bool]:
+    def matches(value: Any) -> bool:
+        return isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+    return matches
 
 
-def whole(value: Any, what: str, *, low: int = 0, high: int = _LARGEST_ID) -> int:
-    """Return a whole number; true and 1.0 are not whole numbers."""
-    if type(value) is not int or not low <= value <= high:
-        raise ValueError(f"{what}: expected a whole number from {low:,} to {high:,}, found {named(value)}")
-    return value
+def _of_type(*types: type) -> Callable[[Any], bool]:
+    def is_of_type(value: Any) -> bool:
+        return type(value) in types
+
+    return is_of_type
 
 
-def wholes(value: Any, what: str, *, low: int = 0, high: int = _LARGEST_ID) -> list[int]:
-    """Return a list of whole numbers."""
-    numbers = listed(value, what)
-    if numbers and (set(map(type, numbers)) != {int} or min(numbers) < low or max(numbers) > high):
-        for each in numbers:
-            whole(each, what, low=low, high=high)
-    return numbers
+mapping = _checked("an object", _of_type(dict))
+listed = _checked("a list", _of_type(list))
+flag = _checked("true or false", _of_type(bool))
+scalar = _checked("a text or a number", _of_type(str, int, float, bool, type(None)))
+text = _checked("a text of whole characters", _is_text)
+name_of = _checked("a text of up to 200 printable characters", _is_name)
+# An index must not refer to files elsewhere.
+shard_file = _checked("the name of a file in the folder", _matching("[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}"))
+hash_of = _checked("32 hex digits", _matching("[0-9a-f]{32}"))
+plain = _checked(f"an object of at most {MOST_DEPTH} objects and lists in one another", _is_plain)
 
 
-def text(value: Any, what: str) -> str:
-    """Return a text that can be written as UTF-8."""
-    if not isinstance(value, str):
-        raise ValueError(f"{what}: expected a text, found {named(value)}")
-    if not value.isascii():
-        _check_characters(value, what)
-    return value
+def or_null(check: Check) -> Check:
+    """Return a check that accepts null, too."""
+
+    def check_or_null(value: Any, what: str) -> Any:
+        return None if value is None else check(value, what)
+
+    return check_or_null
 
 
-def texts(value: Any, what: str) -> list[str]:
-    """Return a list of texts that can be written as UTF-8."""
-    items = listed(value, what)
-    if items and set(map(type, items)) != {str}:
-        for each in items:
-            text(each, what)
-    _check_characters("".join(items), what)
-    return items
+def one_of(*known: str) -> Check:
+    """Return the check of one of a few texts."""
+    return _checked(f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known)
 
 
-def _check_characters(value: str, what: str) -> None:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"{what}: expected characters, found half of one (a lone surrogate)") from None
+def whole(*, low: int = 0, high: int = _LARGEST_ID) -> Check:
+    """Return the check of a whole number; true and 1.0 are not whole numbers."""
+    expected = f"a whole number from {low:,} to {high:,}"
+    return _checked(expected, lambda value: type(value) is int and low <= value <= high)
 
 
-def name_of(value: Any, what: str) -> str:
-    """Return a name that messages may contain: one line, nothing invisible."""
-    name = text(value, what)
-    if not name.isprintable() or len(name) > 200:
-        raise ValueError(f"{what}: expected up to 200 printable characters, found {named(value)}")
-    return name
+def wholes(*, low: int = 0, high: int = _LARGEST_ID) -> Check:
+    """Return the check of a list of whole numbers, which may be long."""
+    check = all_of(whole(low=low, high=high))
+
+    def check_wholes(value: Any, what: str) -> Any:
+        is_right = type(value) is list and set(map(type, value)) == {int} and min(value) >= low and max(value) <= high
+        return value if is_right else check(value, what)
+
+    return check_wholes
 
 
-def text_or_none(value: Any, what: str) -> str | None:
-    """Return a text or None."""
-    return None if value is None else text(value, what)
+def all_of(check: Check) -> Check:
+    """Return the check of a list whose items pass a check."""
+
+    def check_all(value: Any, what: str) -> list[Any]:
+        return [check(each, what) for each in listed(value, what)]
+
+    return check_all
 
 
-def flag(value: Any, what: str) -> bool:
-    """Return True or False."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{what}: expected true or false, found {named(value)}")
-    return value
+def record(**checks: Check) -> Check:
+    """Return the check of an object that has exactly these parts; an absent part raises KeyError."""
 
+    def check_record(value: Any, what: str) -> dict[str, Any]:
+        parts = mapping(value, what)
+        if more := [name for name in parts if name not in checks]:
+            raise ValueError(f"{what}: expected {', '.join(checks)} alone, found {described(more[0])} too")
+        return {name: check(parts[name], f"{what}, {name}") for name, check in checks.items()}
 
-def one_of(value: Any, known: Sequence[str | None], what: str) -> str | None:
-    """Return one of a few texts, or None if it is among them."""
-    if value is None and None in known:
-        return None
-    if not isinstance(value, str) or value not in known:
-        choices = ", ".join("null" if each is None else each for each in known)
-        raise ValueError(f"{what}: expected one of {choices}, found {named(value)}")
-    return value
-
-
-def shard_file(value: Any) -> str:
-    """Return the name of a file in the folder itself: an index must not refer to files elsewhere."""
-    if not isinstance(value, str) or _SHARD_FILE.fullmatch(value) is None:
-        raise ValueError(f"a shard at {shown(value)}")
-    return value
-
-
-def hash_of(value: Any, what: str) -> str:
-    """Return a hash: 32 hex digits."""
-    if not isinstance(value, str) or _HASH.fullmatch(value) is None:
-        raise ValueError(f"{what}: expected 32 hex digits, found {named(value)}")
-    return value
-
-
-def plain(value: Any, what: str) -> dict[str, Any]:
-    """Return an object of any content that is not nested too deeply to be written again."""
-    parts = mapping(value, what)
-    level: list[Any] = [parts]
-    for _ in range(MOST_DEPTH):
-        inner: list[Any] = []
-        for each in level:
-            values = each.values() if isinstance(each, Mapping) else each
-            inner += [part for part in values if isinstance(part, dict | list)]
-        if not inner:
-            return parts
-        level = inner
-    raise ValueError(f"{what}: expected at most {MOST_DEPTH} objects and lists in one another, found more")
+    return check_record

@@ -102,7 +102,7 @@ def read_json(path: Path, *, most: int, depth: int = MOST_DEPTH, parts: int = MO
         raise UnreadableFileError(path, f"is not JSON ({why})") from None
     except ValueError:
         raise UnreadableFileError(path, "is not JSON (a number has thousands of digits)") from None
-    if not _within_depth(value, depth):
+    if not within_depth(value, depth):
         raise UnreadableFileError(path, too_deep)
     return value
 
@@ -124,7 +124,7 @@ def _too_large(size: int, most: int) -> str:
     return f"has {size:,} bytes; expected at most {most:,}"
 
 
-def _within_depth(value: Any, most: int) -> bool:
+def within_depth(value: Any, most: int) -> bool:
     """Return True if lists and objects are nested at most `most` deep; checked level by level, without recursion."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(most):

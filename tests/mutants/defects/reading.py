@@ -11,7 +11,7 @@ READING = [
     defect("storage/places.py", "for path in folder.iterdir() if not is_own(path))",
         "for path in folder.iterdir())",
         "storage/test_unfinished.py::test_own_names_are_known_fit_the_file_system_and_are_drawn_anew[out]"),
-    defect("storage/bounded.py", "if not _within_depth(value, depth):", "if _within_depth(value, depth):",
+    defect("storage/bounded.py", "if not within_depth(value, depth):", "if within_depth(value, depth):",
         "hostile/test_special_files.py::test_every_file_of_saved_maps"),
     defect("storage/bounded.py", "if len(content) > most:", "if len(content) > 2 * most:",
         "hostile/test_special_files.py::test_a_file_of_the_system_that_has_no_size_and_no_end"),
