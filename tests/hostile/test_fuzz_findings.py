@@ -207,10 +207,9 @@ def test_a_tokenizer_that_writes_a_text_twice(tmp_path):
     tokenizer, _ = load_tokenizer(folder)
     with pytest.raises(ModelError) as refused:
         Encoder(tokenizer)
-    (given,) = tokenizer.backend_tokenizer.encode_batch(["a"], add_special_tokens=False)
     assert str(refused.value) == (
-        f"tokenizer.json's post_processor makes {2 * len(given)} pieces of a text's {len(given)}; expected special "
-        "tokens around each text, once: save the tokenizer again"
+        "tokenizer.json's post_processor does not write each text once; expected special tokens around each text, "
+        "once: save the tokenizer again"
     )
 
 

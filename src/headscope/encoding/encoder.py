@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.tokenizer.alignment import Alignment, align, join_words
-from headscope.encoding.tokenizer.pieces import Backend, FastBackend, Pieces, text_places
+from headscope.encoding.tokenizer.pieces import TEXT, FastBackend, Pieces, join_pieces, text_places, within_template
 from headscope.encoding.tokenizer.slow_backend import SlowBackend
 from headscope.encoding.vocabulary import Vocabulary, read_vocabulary
 from headscope.errors import InputError, ModelError
@@ -42,32 +43,22 @@ class Encoder:
     """
 
     def __init__(self, tokenizer: Any, *, token_types: str = "own") -> None:
-        self._backend: Backend[Pieces] = _backend_of(tokenizer)
+        self._backend = _backend_of(tokenizer)
         self.tokenizer = tokenizer
         self.token_types = token_types
         self.vocabulary: Vocabulary = read_vocabulary(tokenizer)
         self.unknown_id = self._backend.unknown_id()
         self.latest: Sequence[str] = ()
-        self.special_tokens_single = self._backend.special_tokens(pair=False)
-        self.special_tokens_pair = self._backend.special_tokens(pair=True)
-        self.first_tokens: tuple[int, ...] = ()
-        self._check_template()
-
-    def _check_template(self) -> None:
-        """Refuse a tokenizer that writes a text twice: its pieces cannot be traced to words. Set `first_tokens`."""
-        for texts in (("a", "b"), ("a",)):
-            pieces = self._backend.pieces(texts)
-            n_pieces = sum(map(len, pieces))
-            whole = self.whole(*pieces)
-            kept = whole.special_tokens_mask.count(0)
-            if kept != n_pieces:
-                is_fast = getattr(self.tokenizer, "is_fast", False)
-                where = "tokenizer.json's post_processor" if is_fast else type(self.tokenizer).__name__
-                raise ModelError(
-                    f"{where} makes {kept} pieces of a text's {n_pieces}; expected special tokens "
-                    "around each text, once: save the tokenizer again"
-                )
-            self.first_tokens = tuple(whole.ids[: whole.special_tokens_mask.index(0)]) if kept else ()
+        self._templates = {texts: self._backend.template(texts=texts) for texts in (1, 2)}
+        if any([number for number, _ in each].count(TEXT) != texts for texts, each in self._templates.items()):
+            is_fast = getattr(tokenizer, "is_fast", False)
+            where = "tokenizer.json's post_processor" if is_fast else type(tokenizer).__name__
+            raise ModelError(
+                f"{where} does not write each text once; expected special tokens around each text, once: save the "
+                "tokenizer again"
+            )
+        self.special_tokens_single, self.special_tokens_pair = (len(self._templates[n]) - n for n in (1, 2))
+        self.first_tokens = Frame.of(self).before
 
     def pieces(self, texts: Sequence[str]) -> Sequence[Pieces]:
         """Tokenize texts without special tokens."""
@@ -109,22 +100,23 @@ class Encoder:
         """
         self.latest = words
         text, spans = join_words(words, spaces)
-        pieces, offsets = self._backend.pieces_of_words(text, spans)
-        if len(offsets) < len(pieces):
+        pieces = self._backend.pieces_of_words(text, spans)
+        if len(pieces.offsets) < len(pieces):
             raise InputError(
                 f"{type(self.tokenizer).__name__} does not say which characters each token covers, and the tokens of "
                 f"{shorten(text, 40)!r} do not spell it out; words need a fast tokenizer (a tokenizer.json) here: "
                 "give a model that has one, or leave out the treebank and coreference"
             )
-        return pieces, align(text, spans, offsets)
+        return pieces, align(text, spans, pieces.offsets)
 
     def join(self, parts: Sequence[Pieces]) -> Pieces:
         """Join pieces of consecutive lines into one text."""
-        return self._backend.join(parts)
+        return join_pieces(parts)
 
     def whole(self, first: Pieces, second: Pieces | None = None) -> Pieces:
         """Add the special tokens to the pieces of one text or a pair."""
-        return self._backend.whole(first, second)
+        texts = [first] if second is None else [first, second]
+        return within_template(self._templates[len(texts)], texts)
 
     def segment(
         self,
@@ -162,7 +154,7 @@ class Encoder:
         Raises:
             InputError: a token is not in the vocabulary.
         """
-        ids = [self._backend.id_of(token) for token in tokens]
+        ids = [self._ids.get(token) for token in tokens]
         if None in ids:
             position = ids.index(None)
             raise InputError(
@@ -175,7 +167,7 @@ class Encoder:
         types = np.zeros_like(numbers)
         if self.token_types == "own" and sep is not None and self.special_tokens_pair > self.special_tokens_single:
             ends = np.flatnonzero(numbers == sep)
-            if len(ends) > 1 and self._pair_types_differ:
+            if len(ends) > 1 and len({kind for _, kind in self._templates[2]}) > 1:
                 types[ends[0] + 1 :] = 1
         special = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
         word_ids = np.full(len(numbers), NO_WORD, dtype=np.int64)
@@ -189,13 +181,13 @@ class Encoder:
             document=document, index=index, ids=numbers, token_types=types, word_ids=word_ids, origin=origin, **extra
         )
 
-    @property
-    def _pair_types_differ(self) -> bool:
-        first, second = self.pieces(["a", "b"])
-        return len(set(self.whole(first, second).type_ids)) > 1
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        """Id of each token by its name."""
+        return {str(name): int(number) for name, number in self.tokenizer.get_vocab().items()}
 
 
-def _backend_of(tokenizer: Any) -> Backend[Any]:
+def _backend_of(tokenizer: Any) -> FastBackend | SlowBackend:
     if getattr(tokenizer, "is_fast", False):
         return FastBackend(tokenizer)
     if not all(hasattr(tokenizer, name) for name in _SLOW):
@@ -215,11 +207,10 @@ class Frame:
 
     @classmethod
     def of(cls, encoder: Encoder) -> "Frame":
-        """Read the special tokens from a text of one character."""
-        whole = encoder.whole(encoder.pieces(["a"])[0])
-        text = text_places(whole)
-        ids = list(whole.ids)
-        return cls(tuple(ids[: text[0]]), tuple(ids[text[-1] + 1 :]))
+        """Return the special tokens of an encoder around one text."""
+        ids = [number for number, _ in encoder._templates[1]]
+        place = ids.index(TEXT)
+        return cls(tuple(ids[:place]), tuple(ids[place + 1 :]))
 
     def __len__(self) -> int:
         return len(self.before) + len(self.after)

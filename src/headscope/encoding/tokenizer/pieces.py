@@ -3,8 +3,8 @@
 import copy
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,110 +14,60 @@ from headscope.encoding.tokenizer.bounds import Normalizing, check_characters, m
 from headscope.encoding.tokenizer.text_words import PieceWords, WordFinder, joined_words
 from headscope.errors import ModelError
 
-
-@runtime_checkable
-class Pieces(Protocol):
-    """The pieces of one text, with or without special tokens."""
-
-    @property
-    def ids(self) -> list[int]:
-        """Token ids, `[piece]`."""
-
-    @property
-    def type_ids(self) -> list[int]:
-        """0 for the first text of a pair, 1 for the second, `[piece]`."""
-
-    @property
-    def offsets(self) -> list[tuple[int, int]]:
-        """First character and end of each piece, `[piece]`; empty if neither given by the tokenizer nor found."""
-
-    @property
-    def words(self) -> PieceWords:
-        """The words of the text."""
-
-    @property
-    def special_tokens_mask(self) -> list[int]:
-        """1 for special tokens, `[piece]`."""
-
-    def __len__(self) -> int: ...
-    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Keep `max_length` pieces: the first ones, or the last ones with `left`."""
+TEXT = -1
+Template = list[tuple[int, int]]
+"""The ids of the special tokens around texts, with `TEXT` in the place of each text, and the token type of each."""
 
 
-def kept_pieces(number: int, most: int, direction: str) -> slice:
-    """Return the slice of the pieces that are kept: the first ones, or the last ones with `left`."""
-    return slice(0, most) if direction == "right" else slice(max(0, number - most), None)
+@dataclass
+class Pieces:
+    """The pieces of one text, with or without special tokens.
+
+    Attributes:
+        ids: token ids, `[piece]`.
+        words: the words of the text.
+        offsets: first character and end of each piece, `[piece]`; empty if they are not known, or for several texts.
+        type_ids: 0 for the first text of a pair, 1 for the second, `[piece]`; empty without special tokens.
+        special_tokens_mask: 1 for special tokens, `[piece]`; empty without special tokens.
+    """
+
+    ids: list[int]
+    words: PieceWords
+    offsets: list[tuple[int, int]] = field(default_factory=list)
+    type_ids: list[int] = field(default_factory=list)
+    special_tokens_mask: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def truncate(self, most: int, *, direction: str = "right") -> None:
+        """Keep `most` pieces of a text without special tokens: the first ones, or the last ones with `left`."""
+        kept = slice(0, most) if direction == "right" else slice(max(0, len(self) - most), None)
+        self.ids, self.words, self.offsets = self.ids[kept], self.words.part(kept), self.offsets[kept]
+
+
+def join_pieces(parts: Sequence[Pieces]) -> Pieces:
+    """Join the pieces of consecutive lines into one text, with consecutive word numbers."""
+    return Pieces([number for part in parts for number in part.ids], joined_words([part.words for part in parts]))
+
+
+def within_template(template: Template, texts: Sequence[Pieces]) -> Pieces:
+    """Return texts with the special tokens of a template around them."""
+    ids, types, mask, remaining = [], [], [], iter(texts)
+    for number, kind in template:
+        inner = next(remaining).ids if number == TEXT else [number]
+        ids += inner
+        types += [kind] * len(inner)
+        mask += [int(number != TEXT)] * len(inner)
+    words = joined_words([text.words for text in texts])
+    whole = Pieces(ids, words, type_ids=types, special_tokens_mask=mask)
+    whole.words = words.among(len(ids), text_places(whole))
+    return whole
 
 
 def text_places(whole: Pieces) -> NDArray[np.int64]:
     """Return the positions of the text's pieces among special tokens, ascending; they keep their order, `[piece]`."""
     return np.flatnonzero(np.array(whole.special_tokens_mask) == 0)
-
-
-Cut = TypeVar("Cut", bound=Pieces)
-
-
-@runtime_checkable
-class Backend(Protocol[Cut]):
-    """The interface of a tokenizer that an encoder uses."""
-
-    def pieces(self, texts: Sequence[str]) -> Sequence[Cut]:
-        """Cut texts into pieces, without special tokens."""
-
-    def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[Cut, list[tuple[int, int]]]:
-        """Cut a text with words at `spans`, `[word, 2]`; return its pieces and the characters that each covers."""
-
-    def join(self, parts: Sequence[Cut]) -> Cut:
-        """Join pieces of consecutive lines into one text."""
-
-    def whole(self, first: Cut, second: Cut | None) -> Cut:
-        """Add the special tokens around one text or a pair."""
-
-    def special_tokens(self, *, pair: bool) -> int:
-        """Return the number of special tokens around one text or a pair."""
-
-    def id_of(self, token: str) -> int | None:
-        """Return the id of a piece by its name; None for an unknown name."""
-
-    def unknown_id(self) -> int | None:
-        """Return the id of the piece for unknown text, or None if no text is unknown."""
-
-
-@dataclass
-class FastPieces:
-    """Pieces of one text from a backend in Rust, with the words of the text; the interface is `Pieces`."""
-
-    encoding: Encoding
-    words: PieceWords
-
-    @property
-    def ids(self) -> list[int]:
-        """Token ids, `[piece]`."""
-        return list(self.encoding.ids)
-
-    @property
-    def type_ids(self) -> list[int]:
-        """0 for the first text of a pair, 1 for the second, `[piece]`."""
-        return list(self.encoding.type_ids)
-
-    @property
-    def offsets(self) -> list[tuple[int, int]]:
-        """First character and end of each piece, `[piece]`."""
-        return list(self.encoding.offsets)
-
-    @property
-    def special_tokens_mask(self) -> list[int]:
-        """1 for special tokens, `[piece]`."""
-        return list(self.encoding.special_tokens_mask)
-
-    def __len__(self) -> int:
-        return len(self.encoding)
-
-    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Keep `max_length` pieces: the first ones, or the last ones with `left`."""
-        kept = kept_pieces(len(self), max_length, direction)
-        self.encoding.truncate(max_length, stride=stride, direction=direction)
-        self.words = self.words.part(kept)
 
 
 class FastBackend:
@@ -138,12 +88,13 @@ class FastBackend:
         self._backend.no_padding()
         self._backend.no_truncation()
 
-    def pieces(self, texts: Sequence[str]) -> list[FastPieces]:
+    def pieces(self, texts: Sequence[str]) -> list[Pieces]:
         """Cut texts into pieces, without special tokens."""
-        return [
-            FastPieces(encoding, self._words(text, encoding.ids, encoding.offsets))
-            for text, encoding in zip(texts, self._cut(texts), strict=True)
-        ]
+        found = []
+        for text, encoding in zip(texts, self._cut(texts), strict=True):
+            ids, offsets = encoding.ids, encoding.offsets
+            found.append(Pieces(ids, self._words(text, ids, offsets), offsets))
+        return found
 
     def _cut(self, texts: Sequence[str]) -> list[Encoding]:
         check_characters(texts)
@@ -160,31 +111,20 @@ class FastBackend:
                 raise
             raise refused from None
 
-    def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[FastPieces, list[tuple[int, int]]]:
+    def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> Pieces:
         """Cut a text into pieces; the tokenizer returns the characters that each piece covers."""
         (encoding,) = self._cut([text])
-        return FastPieces(encoding, PieceWords.none(len(encoding))), encoding.offsets
+        return Pieces(encoding.ids, PieceWords.none(len(encoding)), encoding.offsets)
 
-    def join(self, parts: Sequence[FastPieces]) -> FastPieces:
-        """Join the pieces of consecutive lines into one text, with consecutive word numbers."""
-        encoding = Encoding.merge([part.encoding for part in parts], growing_offsets=True)
-        return FastPieces(encoding, joined_words([part.words for part in parts]))
-
-    def whole(self, first: FastPieces, second: FastPieces | None) -> FastPieces:
-        """Add the special tokens around one text or a pair."""
-        encoding = self._backend.post_process(first.encoding, None if second is None else second.encoding, True)
-        words = joined_words([text.words for text in (first, second) if text is not None])
-        places = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
-        return FastPieces(encoding, words.among(len(encoding), places))
-
-    def special_tokens(self, *, pair: bool) -> int:
-        """Return the number of special tokens around one text or a pair."""
-        return int(self._backend.num_special_tokens_to_add(pair))
-
-    def id_of(self, token: str) -> int | None:
-        """Return the id of a piece by its name; None for an unknown name."""
-        token_id: int | None = self._backend.token_to_id(token)
-        return token_id
+    def template(self, *, texts: int) -> Template:
+        """Return the special tokens around one text or two, found by a trial."""
+        # Some vocabularies have no letter "a", and leave unknown letters out.
+        trials = (self._cut([text])[0] for text in ("a", *self._tokenizer.get_vocab()))
+        piece = next(filter(len, trials))
+        piece.truncate(1)
+        whole = self._backend.post_process(piece, piece if texts == 2 else None, True)
+        ids = [i if special else TEXT for i, special in zip(whole.ids, whole.special_tokens_mask)]
+        return list(zip(ids, whole.type_ids))
 
     def unknown_id(self) -> int | None:
         """Return the id of the piece for unknown text; None for tokenizers that fall back to bytes."""
