@@ -17,32 +17,10 @@ def computed_in(dtype: torch.dtype) -> torch.dtype:
     return torch.promote_types(dtype, torch.float32)
 
 
-class WidenedParts:
-    """Return parts of a tensor in the precision of the computation.
-
-    Widened parts are written into the same memory, one after the other, so that no copy is as large as a layer.
-
-    Args:
-        tensor: tensor from the model, `[batch, head, row, width]`.
-        contiguous: whether a tensor that needs no widening is made contiguous: products of strided keys are slow, and
-            every block needs one.
-    """
-
-    def __init__(self, tensor: Tensor, *, contiguous: bool = False) -> None:
-        self._memory = _Memory(computed_in(tensor.dtype))
-        self._widens = tensor.dtype != self._memory.dtype
-        self._tensor = tensor.contiguous() if contiguous and not self._widens else tensor
-        self._last: tuple[tuple[slice, ...], Tensor] | None = None
-
-    def __call__(self, *part: slice) -> Tensor:
-        """Return a part; with half precision, a call for another part overwrites it."""
-        if not self._widens:
-            return self._tensor[part]
-        if self._last is None or self._last[0] != part:
-            tensor = self._tensor[part]
-            widened = self._memory.of(tensor.shape, device=tensor.device)
-            self._last = part, widened.copy_(tensor)
-        return self._last[1]
+def widened(part: Tensor) -> Tensor:
+    """Return a part of a tensor in the precision of the computation; half precision is copied part by part."""
+    exact = computed_in(part.dtype)
+    return part if part.dtype == exact else part.to(exact, memory_format=torch.contiguous_format)
 
 
 class CarriedColumns:
@@ -57,31 +35,17 @@ class CarriedColumns:
     """
 
     def __init__(self, value: Tensor, extra: Sequence[Tensor]) -> None:
-        self._memory = _Memory(computed_in(value.dtype))
         self._columns = value, *extra
         width = sum(each.shape[3] for each in self._columns)
         self.number = width + -width % _ALIGNED
-        self._whole: Tensor | None = None
-        self._last: tuple[tuple[slice, ...], Tensor] | None = None
-        if value.dtype == self._memory.dtype:
-            self._whole = aligned(self._columns)
+        # Values in half precision are widened part by part, so that no copy is as large as a layer.
+        self._whole = aligned(self._columns) if value.dtype == computed_in(value.dtype) else None
 
     def __call__(self, *part: slice) -> Tensor:
-        """Return the columns of some keys; with half precision, a call for others overwrites them."""
+        """Return the columns of some keys."""
         if self._whole is not None:
             return self._whole[part]
-        if self._last is None or self._last[0] != part:
-            self._last = part, self._joined([each[part] for each in self._columns])
-        return self._last[1]
-
-    def _joined(self, columns: Sequence[Tensor]) -> Tensor:
-        joined = self._memory.of((*columns[0].shape[:3], self.number), device=columns[0].device)
-        start = 0
-        for each in columns:
-            joined[..., start : start + each.shape[3]] = each
-            start += each.shape[3]
-        joined[..., start:] = 0.0
-        return joined
+        return aligned([widened(each[part]) for each in self._columns])
 
 
 def aligned(columns: Sequence[Tensor]) -> Tensor:
@@ -92,21 +56,6 @@ def aligned(columns: Sequence[Tensor]) -> Tensor:
     width = sum(each.shape[3] for each in columns)
     first = columns[0]
     return torch.cat([*columns, first.new_zeros((*first.shape[:3], -width % _ALIGNED))], dim=3)
-
-
-class _Memory:
-    """Memory that grows to the largest part."""
-
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = dtype
-        self._kept = torch.empty(0, dtype=dtype)
-
-    def of(self, shape: Sequence[int], *, device: torch.device) -> Tensor:
-        """Return memory of the given shape."""
-        number = math.prod(shape)
-        if self._kept.numel() < number:
-            self._kept = torch.empty(number, dtype=self.dtype, device=device)
-        return self._kept[:number].view(*shape)
 
 
 class BlockScores:
@@ -134,13 +83,14 @@ class BlockScores:
         self.mask, self.bias, self.scaling = mask, bias, scaling
         self.most = max(block.scores for block in blocks)
         self.dtype = computed_in(query.dtype)
-        self._queries, self._keys = WidenedParts(query), WidenedParts(key, contiguous=True)
+        # Products of strided keys are slow, and every block needs one.
+        self._query, self._key = query, key.contiguous()
         self._memory = query.new_empty(self.most, dtype=self.dtype)
 
     def __call__(self, block: Block) -> Tensor:
         """Return the scores of a block, `[item, head, row, key]`; the next call overwrites them."""
-        query = self._queries(block.items, block.heads, block.rows)
-        key = self._keys(block.items, block.groups, block.keys)
+        query = widened(self._query[block.items, block.heads, block.rows])
+        key = widened(self._key[block.items, block.groups, block.keys])
         scores = self._memory[: block.scores].view(*query.shape[:3], key.shape[2])
         _multiply(query, key.transpose(2, 3), out=scores, factor=self.scaling)
         if self.bias is not None:

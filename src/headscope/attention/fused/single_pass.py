@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headscope.attention.fused.block_products import BlockScores, FusedLayer, FusedResult, WidenedParts, emptied, store
+from headscope.attention.fused.block_products import BlockScores, FusedLayer, FusedResult, emptied, store, widened
 from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, BlockSize, Reach, cut_in_blocks, reach_of
 from headscope.attention.fused.statistics_pass import StatisticsPass
 from headscope.attention.model.tap import AttentionCall, known_sink
@@ -38,7 +38,6 @@ def why_not_fusible(call: AttentionCall) -> str | None:
 def softmax_pass(layer: FusedLayer) -> FusedResult:
     """Compute the weights and outputs of a layer, which has memory for the weights."""
     assert layer.weights is not None
-    values = WidenedParts(layer.value)
     for block in layer.blocks:
         s = layer.scores_of(block)
         part = torch.softmax(s, dim=-1)
@@ -51,7 +50,7 @@ def softmax_pass(layer: FusedLayer) -> FusedResult:
         store(
             layer.output.transpose(1, 2)[block.items, block.heads, block.rows],
             part,
-            values(block.items, block.groups, block.keys),
+            widened(layer.value[block.items, block.groups, block.keys]),
         )
     return FusedResult(output=layer.output, statistics=None, weights=layer.weights, sink=layer.sunk)
 
