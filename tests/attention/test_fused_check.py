@@ -70,11 +70,11 @@ def test_values_that_are_not_multiplied_are_seen(monkeypatch):
     """Right weights with another output are no attention, either."""
 
     def wrong(*given, **named):
-        result = single_pass.fused_attention(*given, **named)
+        result = single_pass.fused_call(*given, **named)
         result.output.mul_(1.02)
         return result
 
-    monkeypatch.setattr(tap_trial, "fused_attention", wrong)
+    monkeypatch.setattr(tap_trial, "fused_call", wrong)
     assert why_not_fused(call(torch.float32), KEYS).startswith("it is off by ")
     assert why_not_fused(call(torch.bfloat16), KEYS).startswith("it is off by ")
 

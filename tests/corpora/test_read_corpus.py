@@ -139,7 +139,7 @@ def test_documents_come_from_a_pipe_before_it_is_closed(monkeypatch):
         ),
         (
             b"[1] A note that is no JSON.",
-            "standard input, entry 1: expected an object with text, words or tokens, found the number 1 "
+            "standard input, entry 1: expected an object with text, words or tokens, found 1 "
             "(standard input that begins with [ is read as JSON, not as text)",
         ),
         (

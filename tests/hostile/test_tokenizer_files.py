@@ -119,7 +119,8 @@ def test_a_tokenizer_outside_of_the_folder_is_not_read(tmp_path):
         assert (code, err) == (
             2,
             f"headscope: {made / 'tokenizer_config.json'} names other files to read (fast_tokenizer_files); expected "
-            "it without fast_tokenizer_files: copy or download the folder again, or save it again with save_pretrained\n",
+            "it without fast_tokenizer_files: copy or download the folder again, or save it again with "
+            "save_pretrained\n",
         )
 
 

@@ -256,7 +256,7 @@ def masks() -> Iterator[Case]:
         "of one layer": (_set([0], *at), "entry 2: expected 2 encoder masks, one for each layer"),
         "of three layers": (_set([0, 0, 0], *at), "entry 2: expected 2 encoder masks, one for each layer"),
         "no list": (_set(7, *at), "encoder masks: expected a list, found 7"),
-        "of a kind that is not there": (_set([0, 0], "entries", 1, "masks", "\x1b[2J"), "expected masks of encoder attention"),
+        "of a kind that is not there": (_set([0, 0], "entries", 1, "masks", "\x1b[2J"), "expected masks of encoder"),
         "of fewer rows": (
             _set(4, "masks", 0, "rows"), "expected a mask of 5 rows and 5 keys for encoder attention, found one of 4"),
         "of a billion keys": (_set(10**9, "masks", 0, "keys"), "found one of 5 and 1,000,000,000"),

@@ -183,32 +183,19 @@ class UnmatchedBrackets:
         self._document = document
         self._found: list[tuple[int, Unmatched]] = []
 
-    def closing(self, at: int, origin: str, label: str) -> None:
-        """Add a closing bracket without an open one."""
-        remedy = f"open it before with ({label} or remove the bracket"
-        self._add(at, origin, f"{label}) closes a mention that is not open", remedy)
-
-    def opening(self, at: int, origin: str, label: str) -> None:
-        """Add a bracket that is never closed."""
-        remedy = f"close it with {label}) at its last word"
-        self._add(at, origin, f"the mention ({label} is never closed", remedy)
-
-    def out_of_order(self, at: int, origin: str, entity: str, part: int, total: int) -> None:
-        """Add a part of a mention that was not preceded by the part before it."""
-        fault = f"part {part} of {total} of a mention of {entity} is out of order"
-        remedy = f"number the parts of a mention in order, from [1/{total}] to [{total}/{total}]"
-        self._add(at, origin, fault, remedy)
-
-    def unfinished(self, at: int, origin: str, entity: str, part: int, total: int) -> None:
-        """Add the last part that was read of a mention with further parts."""
-        fault = f"the mention of {entity} with a part {part} of {total} has no part {part + 1}"
-        self._add(at, origin, fault, "add it, or take the numbers in square brackets away")
-
     def in_order(self) -> tuple[Unmatched, ...]:
         """Return the collected brackets in the order of the document."""
         return tuple(bracket for _, bracket in sorted(self._found, key=lambda pair: pair[0]))
 
-    def _add(self, at: int, origin: str, fault: str, remedy: str) -> None:
+    def add(self, at: int, origin: str, fault: str, remedy: str) -> None:
+        """Add a bracket.
+
+        Args:
+            at: position of its word.
+            origin: place in the file.
+            fault: description of the fault.
+            remedy: what to do about it.
+        """
         if len(self._found) == MAX_UNMATCHED:
             raise InputError(
                 f"{origin}: {fault}, after {MAX_UNMATCHED:,} brackets of this document that match no other either; "

@@ -16,6 +16,7 @@ from headscope.corpora.files import split_lines
 from headscope.corpora.formats import TextFormat
 from headscope.corpora.mentions.brackets import printable
 from headscope.errors import InputError
+from headscope.visible import described
 
 MAX_ENTRY = 16 << 20  # characters; without a limit, an unclosed bracket would load the whole file
 _SPACES = re.compile(r"[ \t\n\r]*")
@@ -195,7 +196,7 @@ def feature_documents(pieces: Iterable[str], *, name: str, by_line: bool) -> Ite
 
 def _document(entry: Any, *, origin: str) -> Document:
     if not isinstance(entry, dict):
-        raise InputError(f"{origin}: expected an object with text, words or tokens, found {_kind(entry)}")
+        raise InputError(f"{origin}: expected an object with text, words or tokens, found {described(entry)}")
     content_keys = [key for key in CONTENT if key in entry]
     if len(content_keys) != 1:
         came = " and ".join(content_keys) if content_keys else f"none of them among its fields ({_fields(entry)})"
@@ -215,7 +216,7 @@ def _document(entry: Any, *, origin: str) -> Document:
 
 def _strings(value: Any, field: str, origin: str) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise InputError(f"{origin}: expected {field} to be a list of strings, found {_kind(value)}")
+        raise InputError(f"{origin}: expected {field} to be a list of strings, found {described(value)}")
     if not value:
         raise InputError(f"{origin}: {field} is an empty list; give at least one string or leave the entry out")
     # a token may be white space (Gemma's "\n"), but a word may not
@@ -237,7 +238,7 @@ def _all_fit(value: list[Any], blank: bool) -> bool:
 
 def _string(value: Any, field: str, origin: str, *, blank: bool = False) -> str:
     if not isinstance(value, str):
-        raise InputError(f"{origin}: expected {field} to be a string, found {_kind(value)}")
+        raise InputError(f"{origin}: expected {field} to be a string, found {described(value)}")
     if not value or not (blank or value.strip()):
         raise InputError(f"{origin}: {field} is empty; fill it in or leave the entry out")
     try:
@@ -251,16 +252,6 @@ def _string(value: Any, field: str, origin: str, *, blank: bool = False) -> str:
 def _fields(entry: dict[str, Any]) -> str:
     names = [repr(name[:40])[1:-1] + "..." * (len(name) > 40) for name in entry]
     return ", ".join(names[:8] + ["..."] * (len(names) > 8)) or "it has no field"
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return f"the number {value}"[:40]
-    return "a string" if isinstance(value, str) else "a list" if isinstance(value, list) else "an object"
 
 
 _EXAMPLE = ('{"text": "The cat sat."}', '{"text": "It slept."}')

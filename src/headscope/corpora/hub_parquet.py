@@ -9,6 +9,7 @@ from typing import Any
 from headscope.corpora.mentions.brackets import printable
 from headscope.errors import InputError
 from headscope.storage.lock import placed
+from headscope.visible import shown
 
 # Lists with one entry per word; CoNLL-U has _ in columns that a file lacks.
 _WORD_COLUMNS = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -71,33 +72,38 @@ def conllu_sentence(row: Mapping[str, Any], *, where: str) -> str:
         InputError: tokens are missing, a column has another type, lists differ in length, the id of a multi-word token
             or empty node is malformed, or a field contains a tab or line end.
     """
-    columns: list[Sequence[Any] | None] = [_listed(row, column, where) for column in _WORD_COLUMNS]
+    try:
+        return "".join(f"{line}\n" for line in _conllu_lines(row))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{where} is not a sentence that CoNLL-U can hold ({shown(error)}); {_ANOTHER}") from None
+
+
+def _conllu_lines(row: Mapping[str, Any]) -> list[str]:
+    columns = {name: row.get(name) for name in (*_WORD_COLUMNS, "mwt", "empty_nodes", "comments")}
+    if others := [name for name, values in columns.items() if not isinstance(values, list | None)]:
+        raise ValueError(f"{others[0]} is not a list")
     count = len(row["tokens"] or ())
-    if not count:
-        raise InputError(f"{where}: no tokens; {_ANOTHER}")
-    for column, values in zip(_WORD_COLUMNS, columns):
-        if values is not None and len(values) != count:
-            raise InputError(f"{where}: {count} tokens, but {len(values)} in {column}; {_ANOTHER}")
-    rows = zip(*([None] * count if values is None else values for values in columns))
-    table: list[tuple[tuple[int, ...], list[Any]]] = [((n, 1), [n, *entries]) for n, entries in enumerate(rows, 1)]
+    words = zip(*(columns[name] or [None] * count for name in _WORD_COLUMNS), strict=True)
+    table: list[tuple[tuple[int, ...], list[Any]]] = [((n, 1), [n, *fields]) for n, fields in enumerate(words, 1)]
+    if not table:
+        raise ValueError("no tokens")
     # A multi-word token precedes its first word, an empty node (8.1) follows the word it is counted from.
-    for token in _entries(row, "mwt", where):
-        first, _ = _numbers(token["id"], "-", where)
+    for token in columns["mwt"] or []:
+        first, _ = map(int, token["id"].split("-"))
         table.append(((first, 0), [token.get(field) for field in _TOKEN_FIELDS]))
-    for node in _entries(row, "empty_nodes", where):
-        word, nth = _numbers(node["id"], ".", where)
+    for node in columns["empty_nodes"] or []:
+        word, nth = map(int, node["id"].split("."))
         table.append(((word, 2, nth), [node.get(field) for field in _NODE_FIELDS]))
-    lines = [f"# {comment}" for comment in _comments(row, where)]
+    lines = [f"# {comment}" for comment in _comments(row, columns["comments"] or [])]
     for _, fields in sorted(table, key=lambda entry: entry[0]):
         if isinstance(fields[3], int):
             fields[3] = _UPOS[fields[3]] if 0 <= fields[3] < len(_UPOS) else "_"
-        written = ["_" if value is None or value == "" else str(value) for value in fields]
-        if any("\t" in value for value in written):
-            raise InputError(f"{where}: a tab inside a field; {_ANOTHER}")
-        lines.append("\t".join(written))
+        lines.append("\t".join("_" if value is None or value == "" else str(value) for value in fields))
+        if lines[-1].count("\t") != len(_NODE_FIELDS) - 1:
+            raise ValueError("a tab inside a field")
     if any("\n" in line or "\r" in line for line in lines):
-        raise InputError(f"{where}: a line end inside a field; {_ANOTHER}")
-    return "".join(line + "\n" for line in lines)
+        raise ValueError("a line end inside a field")
+    return lines
 
 
 def wikitext_articles(lines: Iterable[str]) -> Iterator[list[str]]:
@@ -121,48 +127,14 @@ def wikitext_articles(lines: Iterable[str]) -> Iterator[list[str]]:
         yield article
 
 
-def _listed(row: Mapping[str, Any], column: str, where: str) -> list[Any] | None:
-    """Return the value of a row in a column of lists."""
-    value = row.get(column)
-    if value is not None and not isinstance(value, list):
-        raise InputError(f"{where}: expected a list in {column}, found {printable(repr(value))}; {_ANOTHER}")
-    return value
-
-
-def _entries(row: Mapping[str, Any], column: str, where: str) -> list[Mapping[str, Any]]:
-    """Return the multi-word tokens or empty nodes of a row."""
-    values = _listed(row, column, where) or []
-    for value in values:
-        if not isinstance(value, Mapping) or not isinstance(value.get("id"), str):
-            came = printable(repr(value))
-            raise InputError(f"{where}: expected entries with an id in {column}, found {came}; {_ANOTHER}")
-    return values
-
-
-def _comments(row: Mapping[str, Any], where: str) -> Iterator[str]:
+def _comments(row: Mapping[str, Any], comments: list[Any]) -> Iterator[str]:
     """Yield the comment lines without their #; two are stored in columns of their own, with a mark in their place."""
     marks = {"__SENT_ID__": ("sent_id", row.get("sent_id") or row.get("idx")), "__TEXT__": ("text", row.get("text"))}
-    comments = _listed(row, "comments", where) or []
-    for comment in comments:
-        if not isinstance(comment, str):
-            came = printable(repr(comment))
-            raise InputError(f"{where}: expected strings in comments, found {came}; {_ANOTHER}")
     for mark in [mark for mark in marks if mark not in comments] + comments:
         if mark not in marks:
             yield mark
         elif marks[mark][1]:
             yield f"{marks[mark][0]} = {marks[mark][1]}"
-
-
-def _numbers(text: str, between: str, where: str) -> tuple[int, int]:
-    first, _, second = text.partition(between)
-    # int() refuses thousands of digits
-    if not all(part.isdecimal() and len(part) < 10 for part in (first, second)):
-        raise InputError(
-            f"{where}: {printable(repr(text))} is not the id of a multi-word token (1-2) or empty node (1.1); "
-            f"{_ANOTHER}"
-        )
-    return int(first), int(second)
 
 
 def _rows(source: Path, *, needed: Sequence[str], name: str) -> Iterator[dict[str, Any]]:

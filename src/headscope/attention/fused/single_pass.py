@@ -9,6 +9,7 @@ function, call by call, before it is used. The self-test, not a list, decides wh
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -17,7 +18,7 @@ from torch import Tensor
 from headscope.attention.fused.block_products import BlockScores, FusedLayer, FusedResult, emptied, store, widened
 from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, BlockSize, Reach, cut_in_blocks, reach_of
 from headscope.attention.fused.statistics_pass import StatisticsPass
-from headscope.attention.model.tap import AttentionCall, known_sink
+from headscope.attention.model.tap import AttentionCall, bias_of, known_sink, scaling_of, sink_logits
 from headscope.encoding.segment import SegmentInfo
 
 
@@ -33,6 +34,21 @@ def why_not_fusible(call: AttentionCall) -> str | None:
     if not known_sink(call):
         return "its learned sink is neither one a head nor one a row"
     return None
+
+
+def fused_call(call: AttentionCall, *, rows: slice = slice(None), **how: Any) -> FusedResult:
+    """Compute some rows of a call of the attention function; the other arguments are those of `fused_attention`."""
+    return fused_attention(
+        call.query[:, :, rows],
+        call.key,
+        call.value,
+        mask=call.mask[:, :, rows] if call.mask is not None and call.mask.shape[2] > 1 else call.mask,
+        bias=bias_of(call, rows),
+        sink=sink_logits(call, rows),
+        scaling=scaling_of(call),
+        start=rows.start or 0,
+        **how,
+    )
 
 
 def softmax_pass(layer: FusedLayer) -> FusedResult:

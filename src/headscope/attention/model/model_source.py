@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from headscope.attention.fused.block_products import FusedResult
-from headscope.attention.fused.single_pass import fused_attention, why_not_fusible
+from headscope.attention.fused.single_pass import fused_call, why_not_fusible
 from headscope.attention.model.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.model.output_path import Projection
 from headscope.attention.model.projections import find_projections
 from headscope.attention.model.segment_source import SegmentSource
-from headscope.attention.model.tap import AttentionCall, attended, bias_of, scaling_of, sink_logits, sink_weight
+from headscope.attention.model.tap import AttentionCall, attended, sink_weight
 from headscope.attention.output_norms import Writing, key_norms
 from headscope.attention.tile import vectors_of
 from headscope.encoding.batching import ahead, of_one_length
@@ -177,18 +177,11 @@ class _Forward:
     def _fused(
         self, call: AttentionCall, site: CallSite, rows: slice, need_weights: bool = False, norms: Tensor | None = None
     ) -> FusedResult:
-        shared = self.shared
-        return fused_attention(
-            call.query[:, :, rows],
-            call.key,
-            call.value,
-            mask=call.mask[:, :, rows] if call.mask is not None and call.mask.shape[2] > 1 else call.mask,
-            bias=bias_of(call, rows),
-            sink=sink_logits(call, rows),
-            reach=partial(shared.reach, call.mask, call.key.shape[2], rows),
-            scaling=scaling_of(call),
-            keys=shared.keys(site),
-            start=rows.start,
+        return fused_call(
+            call,
+            rows=rows,
+            reach=partial(self.shared.reach, call.mask, call.key.shape[2], rows),
+            keys=self.shared.keys(site),
             square=site.kind != "cross",
             need_weights=need_weights,
             need_statistics=self.need_statistics,

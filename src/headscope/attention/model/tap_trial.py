@@ -8,17 +8,8 @@ from torch import Tensor
 
 from headscope.attention.fused.block_products import FusedResult
 from headscope.attention.fused.blocks import BlockSize
-from headscope.attention.fused.single_pass import fused_attention, why_not_fusible
-from headscope.attention.model.tap import (
-    AttentionCall,
-    EagerOutput,
-    Tap,
-    attended,
-    bias_of,
-    scaling_of,
-    sink_logits,
-    sink_of,
-)
+from headscope.attention.fused.single_pass import fused_call, why_not_fusible
+from headscope.attention.model.tap import AttentionCall, EagerOutput, Tap, attended, bias_of, scaling_of, sink_of
 from headscope.attention.model.trial_batch import DECODER_LENGTHS, LENGTHS, TrialBatch, compresses, in_a_line
 from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import CallSite
@@ -115,20 +106,7 @@ def why_not_fused(call: AttentionCall, keys: SegmentInfo) -> str | None:
         return f"the model's own function does not compute in float64 ({type(error).__name__})"
     allowed = _TOLERANCE + _ROUNDING * _largest_score(call)
     for size in (None, _SMALL_BLOCK):
-        result = fused_attention(
-            call.query,
-            call.key,
-            call.value,
-            mask=call.mask,
-            bias=bias_of(call, slice(None)),
-            sink=sink_logits(call),
-            scaling=scaling_of(call),
-            keys=keys,
-            start=0,
-            square=False,
-            need_weights=True,
-            size=size,
-        )
+        result = fused_call(call, keys=keys, square=False, need_weights=True, size=size)
         off = _difference(result, exact)
         if not off <= allowed:
             return f"it is off by {off:.1e} from the model's own function, and {allowed:.1e} is allowed"

@@ -111,14 +111,18 @@ def match_brackets(
             if not closes:
                 continue
             if not open_.get(label):
-                unmatched.closing(brackets.start, brackets.origin, printable(label))
+                name = printable(label)
+                remedy = f"open it before with ({name} or remove the bracket"
+                unmatched.add(brackets.start, brackets.origin, f"{name}) closes a mention that is not open", remedy)
                 continue
             start = open_[label].pop().start
             if part := _PART.fullmatch(label):
                 entity, number, total = part[1], int(part[2]), int(part[3])
                 parts_of_entity = parts.setdefault(entity, _Parts())
                 if not parts_of_entity.fits(number, total):
-                    unmatched.out_of_order(brackets.start, brackets.origin, printable(entity), number, total)
+                    fault = f"part {number} of {total} of a mention of {printable(entity)} is out of order"
+                    remedy = f"number the parts of a mention in order, from [1/{total}] to [{total}/{total}]"
+                    unmatched.add(brackets.start, brackets.origin, fault, remedy)
                     continue
                 whole = parts_of_entity.add(start, number, total, brackets)
                 if whole is None:
@@ -136,10 +140,14 @@ def match_brackets(
                     )
     for label, still_open in open_.items():
         for brackets in still_open:
-            unmatched.opening(brackets.start, brackets.origin, printable(label))
+            fault = f"the mention ({printable(label)} is never closed"
+            remedy = f"close it with {printable(label)}) at its last word"
+            unmatched.add(brackets.start, brackets.origin, fault, remedy)
     for entity, unfinished in parts.items():
         for number, total, brackets in unfinished.left():
-            unmatched.unfinished(brackets.start, brackets.origin, printable(entity), number, total)
+            fault = f"the mention of {printable(entity)} with a part {number} of {total} has no part {number + 1}"
+            remedy = "add it, or take the numbers in square brackets away"
+            unmatched.add(brackets.start, brackets.origin, fault, remedy)
     mentions = sorted(mentions_found, key=lambda mention: (mention.start, -mention.end, mention.entity))
     return Matched(tuple(mentions), unmatched.in_order())
 
