@@ -5,7 +5,8 @@ import torch
 
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
-from headscope.attention.tile import HeadVectors, join_rows, join_vectors
+from headscope.attention.output_norms import join_fields
+from headscope.attention.tile import HeadVectors, join_rows
 from support.inputs import made_up_segments, vocabulary
 from support.plain_vectors import SIDES, plain_vectors
 from support.tiny_models import tiny_model
@@ -86,8 +87,8 @@ def test_a_layer_has_vectors_where_every_tile_has_them():
         HeadVectors(queries=queries[:, :, rows], keys=queries, outputs=-queries[:, :, rows])
         for rows in (slice(0, 3), slice(3, 4))
     ]
-    joined = join_vectors(tiles)
+    joined = join_fields(tiles, queries=2, outputs=2)
     assert torch.equal(joined.queries, queries)
     assert torch.equal(joined.outputs, -queries)
-    assert join_vectors([tiles[0], None]) is None
-    assert join_vectors([]) is None
+    assert join_fields([tiles[0], None], queries=2, outputs=2) is None
+    assert join_fields([]) is None

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from headscope.corpora.files import KINDS
-from headscope.corpora.formats import TABLES, table_format
+from headscope.corpora.formats import TABLES, load_format
 from headscope.corpora.reading import read_corpus
 from headscope.errors import InputError
 
@@ -13,7 +13,7 @@ SENTENCES = ["The cat sat.", "It slept."]
 
 
 def example(ending):
-    found = table_format(ending).example
+    found = load_format(TABLES, ending).example
     return found() if callable(found) else found
 
 
@@ -54,7 +54,7 @@ def test_a_table_says_which_columns_it_has(ending, tmp_path):
 def test_an_empty_table_is_told_what_was_expected(ending, tmp_path):
     path = tmp_path / f"my{ending}"
     path.write_bytes(b"")
-    assert refusal(path, column="text") == f"{path} is empty: expected {table_format(ending).expected}"
+    assert refusal(path, column="text") == f"{path} is empty: expected {load_format(TABLES, ending).expected}"
 
 
 def test_a_folder_means_its_tables_where_a_column_is_said(tmp_path):

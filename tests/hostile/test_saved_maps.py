@@ -344,11 +344,12 @@ def test_what_is_said_of_tensors(tmp_path):
         f"MAPS: the encoder maps of segment 1 of document b are missing (tensor 2.encoder of {SHARD}); {AGAIN}"
     )
     assert text("maps of another shape") == (
-        "MAPS: the encoder maps of segment 1 of document b have shape [2, 2, 25, 1], expected [2, 2, 5, 5] [layers, "
-        f"heads, queries, keys]; {AGAIN}"
+        "MAPS: the encoder maps of segment 1 of document b are F16 of shape [2, 2, 25, 1], expected F16 of shape "
+        f"[2, 2, 5, 5] [layers, heads, queries, keys] as the index says; {AGAIN}"
     )
     assert text("maps of BF16") == (
-        "MAPS: the encoder maps of segment 1 of document b are of type BF16, expected F16 as the index says; " + AGAIN
+        "MAPS: the encoder maps of segment 1 of document b are BF16 of shape [2, 2, 5, 5], expected F16 of shape "
+        f"[2, 2, 5, 5] [layers, heads, queries, keys] as the index says; {AGAIN}"
     )
     assert text("a mask not stored") == (
         f"MAPS/{SHARD}: mask.9 is missing, expected U8 of shape [4], a bit for each of 5 rows and 5 keys; {AGAIN}"

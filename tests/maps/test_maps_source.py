@@ -330,8 +330,9 @@ def test_maps_of_another_length_than_the_index_says(tmp_path):
         values.append(values[0])
     path.write_text(json.dumps(content))
     assert refused(lambda: walk(tmp_path / "maps")) == (
-        f"{tmp_path / 'maps'}: the encoder maps of segment 1 of document b have shape [2, 2, 3, 3], expected "
-        "[2, 2, 4, 4] [layers, heads, queries, keys]; copy the whole folder again, or extract the maps again"
+        f"{tmp_path / 'maps'}: the encoder maps of segment 1 of document b are F32 of shape [2, 2, 3, 3], "
+        "expected F32 of shape [2, 2, 4, 4] [layers, heads, queries, keys] as the index says; copy the whole folder "
+        "again, or extract the maps again"
     )
 
 

@@ -60,8 +60,8 @@ TAKEN = {
 # What an index may say, but not of these files.
 LATER = {
     ("shards.0.bytes", "7"): "bytes, expected 7; copy the whole folder again",
-    ("layout.0.layers", "7"): "have shape [2, 2, 5, 5], expected [7, 2, 5, 5]",
-    ("layout.0.heads", "7"): "have shape [2, 2, 5, 5], expected [2, 7, 5, 5]",
+    ("layout.0.layers", "7"): "of shape [2, 2, 5, 5], expected F16 of shape [7, 2, 5, 5]",
+    ("layout.0.heads", "7"): "of shape [2, 2, 5, 5], expected F16 of shape [2, 7, 5, 5]",
 }
 
 
@@ -87,7 +87,7 @@ def index_values() -> Iterator[Case]:
         for part in ("layers", "heads"):
             yield Case(f"{part} {name}", partial(edited, _set(value, "layout", 0, part)), DAMAGED)
     for part in ("layers", "heads"):
-        yield Case(f"{part} other than stored", partial(edited, _set(3, "layout", 0, part)), "have shape")
+        yield Case(f"{part} other than stored", partial(edited, _set(3, "layout", 0, part)), "of shape")
     for part in TOKENS:
         for name, value in {
             "null": None,
@@ -133,9 +133,9 @@ def index_values() -> Iterator[Case]:
         "tokens of a decoder that is not there": (_decoder, "expected tokens of a decoder beside those of an encoder"),
         "a part more": (_set(1, "entries", 0, "more"), "found the text 'more' too"),
         "a store of 8 bits": (_set("int8", "store"), "expected one of float16, float32, found the text 'int8'"),
-        "another store": (_set("float32", "store"), "are of type F16, expected F32 as the index says"),
+        "another store": (_set("float32", "store"), "are F16 of shape [2, 2, 5, 5], expected F32 of shape"),
         "other words": (_set("average", "word_level"), "expected one of mean, first, max, found"),
-        "by word, and stored by token": (_set("mean", "word_level"), "have shape [2, 2, 5, 5], expected [2, 2, 4, 4]"),
+        "by word, and stored by token": (_set("mean", "word_level"), "expected F16 of shape [2, 2, 4, 4]"),
         "fields in fields": (_set(_nested(200), "entries", 0, "fields"), "nested more than 72 deep"),
         "a signature in a signature": (_set(_nested(200), "signature"), "nested more than 72 deep"),
         "a corpus of a list": (_set({"treebank": [1]}, "signature", "corpus"), "the signature's corpus"),

@@ -73,8 +73,8 @@ def shards() -> Iterator[Case]:
     for dtype in ("F64", "F32", "BF16", "I16", "U16", "I8", "BOOL", "F8_E4M3"):
         yield Case(f"maps of {dtype}", partial(resealed, partial(_header, partial(_as_type, dtype))), "")
     changes = {
-        "maps of another shape": (_shaped([2, 2, 25, 1]), "have shape [2, 2, 25, 1], expected [2, 2, 5, 5]"),
-        "maps of two axes": (_shaped([10, 10]), "have shape [10, 10], expected [2, 2, 5, 5]"),
+        "maps of another shape": (_shaped([2, 2, 25, 1]), "of shape [2, 2, 25, 1], expected F16 of shape [2, 2, 5, 5]"),
+        "maps of two axes": (_shaped([10, 10]), "of shape [10, 10], expected F16 of shape [2, 2, 5, 5]"),
         "maps of a billion rows": (_shaped([2, 2, 10**9, 10**9]), "is not a whole safetensors file"),
         "maps of an overflow": (_shaped([1 << 62, 1 << 62]), "is not a whole safetensors file"),
         "maps under another name": (_renamed("2.encoder", "3.encoder"), "are missing (tensor 2.encoder of maps-"),

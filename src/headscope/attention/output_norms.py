@@ -8,8 +8,8 @@ in W.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Float64, Int
@@ -148,25 +148,27 @@ def norm_row_statistics(
     return statistics.masked_fill(shares[..., :1].isnan(), torch.nan)
 
 
-def join_output_norms(parts: Sequence[OutputNorms | None]) -> OutputNorms | None:
-    """Join the norms of the tiles of one layer, in the order of their rows; None if a tile has none."""
-    known = [part for part in parts if part is not None]
-    if not known or len(known) < len(parts):
-        return None
-    return OutputNorms(
-        keys=known[0].keys,
-        outputs=torch.cat([part.outputs for part in known], dim=2),
-        stream=joined([part.stream for part in known], dim=1),
-        scale=joined([part.scale for part in known], dim=2),
-        pairs=joined([part.pairs for part in known], dim=2),
-        given_statistics=joined([part.given_statistics for part in known], dim=2),
-    )
-
-
 def joined(parts: Sequence[Tensor | None], *, dim: int) -> Tensor | None:
     """Join parts of the tiles of one layer along their rows; None if a tile has no part."""
     known = [part for part in parts if part is not None]
     return torch.cat(known, dim=dim) if len(known) == len(parts) else None
+
+
+Parts = TypeVar("Parts")
+
+
+def join_fields(parts: Sequence[Parts | None], **dims: int) -> Parts | None:
+    """Join dataclasses of the tiles of one layer, in the order of their rows; None if a tile has none.
+
+    Args:
+        parts: one dataclass for each tile.
+        **dims: the axis of rows of each field that has one; the others are the same in all tiles.
+    """
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    rows = {name: joined([getattr(part, name) for part in known], dim=dim) for name, dim in dims.items()}
+    return replace(known[0], **rows)  # type: ignore[type-var]
 
 
 class Writing:

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from headscope.attention.interventions.outcome import HeadEffects
 from headscope.attention.model.tap import AttentionCall
-from headscope.attention.output_norms import OutputNorms, join_output_norms, joined, norm_row_statistics
+from headscope.attention.output_norms import OutputNorms, join_fields, joined, norm_row_statistics
 from headscope.attention.row_statistics import Visibility, row_statistics
 from headscope.encoding.segment import SegmentInfo
 
@@ -39,18 +40,6 @@ def vectors_of(call: AttentionCall, *, rows: slice, output: Tensor) -> HeadVecto
         output: output of the attention function for these rows, `[batch, row, head, value width]`.
     """
     return HeadVectors(queries=call.query[:, :, rows], keys=call.key, outputs=output.transpose(1, 2))
-
-
-def join_vectors(parts: Sequence[HeadVectors | None]) -> HeadVectors | None:
-    """Join the vectors of the tiles of one layer, in the order of their rows; None if a tile has none."""
-    known = [part for part in parts if part is not None]
-    if not known or len(known) < len(parts):
-        return None
-    return HeadVectors(
-        queries=torch.cat([part.queries for part in known], dim=2),
-        keys=known[0].keys,
-        outputs=torch.cat([part.outputs for part in known], dim=2),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,13 +175,13 @@ def join_rows(
         visible = torch.cat([part.visible for part in parts], dim=1)
         whole = Visibility.of(visible, keys=first.keys, start=first.start, square=first.square)
         known[key] = replace(whole, sink=first.visibility.sink)
+    tensors = ("given_weights", "given_statistics", "given_gradient", "sink")
+    by_row: dict[str, Any] = {name: joined([getattr(tile, name) for tile in tiles], dim=2) for name in tensors}
+    written = [tile.written for tile in tiles]
     return replace(
         first,
         visibility=known[key],
-        given_weights=joined([tile.given_weights for tile in tiles], dim=2),
-        given_statistics=joined([tile.given_statistics for tile in tiles], dim=2),
-        given_gradient=joined([tile.given_gradient for tile in tiles], dim=2),
-        written=join_output_norms([tile.written for tile in tiles]),
-        sink=joined([tile.sink for tile in tiles], dim=2),
-        vectors=join_vectors([tile.vectors for tile in tiles]),
+        written=join_fields(written, outputs=2, stream=1, scale=2, pairs=2, given_statistics=2),
+        vectors=join_fields([tile.vectors for tile in tiles], queries=2, outputs=2),
+        **by_row,
     )

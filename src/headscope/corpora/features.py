@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from headscope.corpora.document import Document
 from headscope.corpora.files import split_lines
-from headscope.corpora.formats import TextFormat
+from headscope.corpora.formats import Format
 from headscope.corpora.mentions.brackets import printable
 from headscope.errors import InputError
 from headscope.visible import described
@@ -255,13 +255,13 @@ def _fields(entry: dict[str, Any]) -> str:
 
 
 _EXAMPLE = ('{"text": "The cat sat."}', '{"text": "It slept."}')
-LIST = TextFormat(
+LIST = Format(
     expected=EXPECTED_FEATURES,
     documents=partial(feature_documents, by_line=False),
     example=f"[{', '.join(_EXAMPLE)}]",
     begins="[",
 )
-LINES = TextFormat(
+LINES = Format(
     expected=EXPECTED_FEATURES,
     documents=partial(feature_documents, by_line=True),
     example="\n".join(_EXAMPLE),

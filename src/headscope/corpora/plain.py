@@ -5,7 +5,7 @@ from typing import Any
 
 from headscope.corpora.document import Document
 from headscope.corpora.files import EXPECTED_TEXT, split_lines
-from headscope.corpora.formats import TextFormat
+from headscope.corpora.formats import Format
 from headscope.errors import InputError
 from headscope.visible import printable, shorten
 
@@ -94,9 +94,7 @@ def _by_line(pieces: Iterable[str], /, *, name: str) -> Iterator[Document]:
     return line_documents(split_lines(pieces, name=name), name=name)
 
 
-FORMAT = TextFormat(
-    expected=EXPECTED_TEXT, documents=_documents, example="The cat sat.\n\nIt slept.\n", by_line=_by_line
-)
+FORMAT = Format(expected=EXPECTED_TEXT, documents=_documents, example="The cat sat.\n\nIt slept.\n", by_line=_by_line)
 
 
 EXPECTED_FASTA = "FASTA: a header line that begins with >, then the sequence on one line or several"
@@ -141,6 +139,6 @@ def _records(pieces: Iterable[str], name: str) -> Iterator[tuple[int, str, dict[
         yield first, "".join(lines), {"header": header}
 
 
-FASTA = TextFormat(
+FASTA = Format(
     expected=EXPECTED_FASTA, documents=fasta_documents, example=">first\nThe cat s\nat.\n>second\nIt slept.\n"
 )

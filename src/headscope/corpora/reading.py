@@ -13,7 +13,7 @@ from typing import Generic, NoReturn, TypeVar
 
 from headscope.corpora.document import Copies, Document, Identified, check_label, distinct
 from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, InputFile, Paths, expand, open_text
-from headscope.corpora.formats import TABLES, TEXT, TextFormat, TextReader, table_format, text_format
+from headscope.corpora.formats import TABLES, TEXT, Format, load_format
 from headscope.corpora.opening import GIVE, is_pipe, source_name
 from headscope.errors import InputError, OptionError
 from headscope.visible import count
@@ -210,16 +210,16 @@ def _documents_of(path: InputFile, *, by_line: bool, column: str | None, labels:
     if path == "-" or (is_pipe(path) and suffix not in (".conllu", *SUFFIXES, *TABLES)):
         yield from _piped_documents(path, name, by_line=by_line)
         return
-    if (table := table_format(suffix)) is not None:
-        yield from table.documents(path, column=column, labels=labels)
+    if suffix in TABLES:
+        yield from load_format(TABLES, suffix).documents(path, column=column, labels=labels)
         return
     if suffix == ".conllu":  # its columns would be read as text
         raise InputError(f"{name} is a treebank, not text; give it with --treebank (or --coref)")
-    form = text_format(suffix)
+    form = load_format(TEXT, suffix)
     yield from _reader(form, by_line)(open_text(path, expected=form.expected), name=name)
 
 
-def _reader(form: TextFormat, by_line: bool) -> TextReader:
+def _reader(form: Format, by_line: bool) -> Callable[..., Iterator[Document]]:
     return form.by_line if by_line and form.by_line is not None else form.documents
 
 
@@ -234,9 +234,9 @@ def _piped_documents(path: InputFile, name: str, *, by_line: bool) -> Iterator[D
     else:
         raise InputError(f"{name} has only blank lines: expected {EXPECTED_TEXT}")
     text = chain(beginning, pieces)
-    form = next((each for each in map(text_format, TEXT) if each.begins == begin), None)
+    form = next((each for each in (load_format(TEXT, ending) for ending in TEXT) if each.begins == begin), None)
     if form is None:
-        yield from _reader(text_format(""), by_line)(text, name=name)
+        yield from _reader(load_format(TEXT, ".txt"), by_line)(text, name=name)
         return
     try:
         yield from form.documents(text, name=name)

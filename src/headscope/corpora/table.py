@@ -9,7 +9,7 @@ from typing import Any
 
 from headscope.corpora.document import Document
 from headscope.corpora.files import MAX_LINE, open_text, split_lines
-from headscope.corpora.formats import TableFormat
+from headscope.corpora.formats import Format
 from headscope.corpora.opening import is_pipe, other_than_file, source_name, unreadable
 from headscope.corpora.plain import NumberedTexts, whole_documents
 from headscope.errors import InputError
@@ -126,14 +126,14 @@ _SAID = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _EXPECTED = "a header of column names, and a row for each document"
 
 
-CSV = TableFormat(
+CSV = Format(
     expected=_EXPECTED,
     documents=partial(_documents, separators=",;", ending=".csv"),
     example=b'id,text\n1,The cat sat.\n2,"It\nslept."\n',
 )
 
 
-TSV = TableFormat(
+TSV = Format(
     expected=_EXPECTED,
     documents=partial(_documents, separators="\t", ending=".tsv"),
     example=b"id\ttext\n1\tThe cat sat.\n2\tIt slept.\n",
@@ -247,4 +247,4 @@ def _example() -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-PARQUET = TableFormat(expected=_EXPECTED_PARQUET, documents=_parquet_documents, example=_example)
+PARQUET = Format(expected=_EXPECTED_PARQUET, documents=_parquet_documents, example=_example)

@@ -98,20 +98,16 @@ class MapsShards:
                         self._check_mask(file, names, mask)
 
     def _check_maps(self, file: Any, names: set[str], entry: MapEntry, part: KindLayout) -> None:
-        expected = [part.layers, part.heads, *self.index.size(entry, part.kind)]
+        expected = (_DTYPES[self.index.store], [part.layers, part.heads, *self.index.size(entry, part.kind)])
         name = f"{entry.name}.{part.kind}"
         where = f"{self.folder}: the {part.kind} maps of segment {entry.index + 1} of document {entry.document}"
         if name not in names:
             raise InputError(f"{where} are missing (tensor {name} of {self.path(entry.shard).name}); {_COPY}")
         stored = file.get_slice(name)
-        if stored.get_shape() != expected:
+        if (found := (stored.get_dtype(), stored.get_shape())) != expected:
             raise InputError(
-                f"{where} have shape {stored.get_shape()}, expected {expected} [layers, heads, queries, keys]; {_COPY}"
-            )
-        if stored.get_dtype() != _DTYPES[self.index.store]:
-            raise InputError(
-                f"{where} are of type {stored.get_dtype()}, expected {_DTYPES[self.index.store]} as the index says; "
-                f"{_COPY}"
+                f"{where} are {found[0]} of shape {found[1]}, expected {expected[0]} of shape {expected[1]} [layers, "
+                f"heads, queries, keys] as the index says; {_COPY}"
             )
 
     def _check_mask(self, file: Any, names: set[str], mask: Mask) -> None:

@@ -25,6 +25,26 @@ WORKING_FAMILIES = (
     "BERT, DistilBERT, RoBERTa, XLM-R, CamemBERT, ELECTRA, ALBERT, ModernBERT, GPT-2, GPT-NeoX, OPT, Llama, Mistral, "
     "Qwen3, Gemma 2 and 3, Phi-3, T5, BART, DeBERTa-v2, MPNet"
 )
+# Parts of the texts of transformers' errors, and what they mean for the model.
+_EXPLANATIONS = (
+    (
+        ("Unrecognized", "model type", "does not recognize"),
+        f"is of a family that transformers does not know; these work: {WORKING_FAMILIES}",
+    ),
+    # torch's advice is to turn off its protection.
+    (("weights_only", "WeightsUnpickler"), "has pickled weights, which are never read; save them as safetensors"),
+    # The heading of the part of transformers' loading report about weights that it could not convert.
+    (
+        ("CONVERSION",),
+        "has quantized weights that transformers does not load without the model's head; load it in Python by the "
+        "class that it was saved with, as AutoModelForCausalLM, and give model= and tokenizer=",
+    ),
+    (
+        ("ignore_mismatched_sizes",),
+        "could not be loaded: its weights have other shapes than its config.json says; expected the config.json that "
+        "was saved with the weights",
+    ),
+)
 # Parts that come after attention and do not change it: a checkpoint need not have them.
 _MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "position_ids", "inv_freq")
 # Module -> its name for pip.
@@ -133,24 +153,9 @@ def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
         )
     if "trust_remote_code" in text:
         return own_code(name)
-    if "Unrecognized" in text or "model type" in text or "does not recognize" in text:
-        return ModelError(
-            f"{shown(name)} is of a family that transformers does not know; these work: {WORKING_FAMILIES}"
-        )
-    if "weights_only" in text or "WeightsUnpickler" in text:
-        # torch's advice is to turn off its protection.
-        return ModelError(f"{shown(name)} has pickled weights, which are never read; save them as safetensors")
-    if "CONVERSION" in text:
-        # The heading of the part of transformers' loading report about weights that it could not convert.
-        return ModelError(
-            f"{shown(name)} has quantized weights that transformers does not load without the model's head; load it in "
-            "Python by the class that it was saved with, as AutoModelForCausalLM, and give model= and tokenizer="
-        )
-    if "ignore_mismatched_sizes" in text:
-        return ModelError(
-            f"{shown(name)} could not be loaded: its weights have other shapes than its config.json says; expected the "
-            "config.json that was saved with the weights"
-        )
+    for marks, explanation in _EXPLANATIONS:
+        if any(mark in text for mark in marks):
+            return ModelError(f"{shown(name)} {explanation}")
     where = f", for {part} is not as it should be" if part else ""
     reason = "" if _is_pythons_own(error) or not text.strip() else f": {shown(text.strip().splitlines()[0])}"
     return ModelError(

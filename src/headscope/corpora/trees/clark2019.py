@@ -10,7 +10,7 @@ from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.corpora.document import Document
 from headscope.corpora.features import feature_documents
 from headscope.corpora.files import split_lines
-from headscope.corpora.formats import TreeFormat
+from headscope.corpora.formats import Format
 from headscope.corpora.trees.tree import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
 from headscope.errors import InputError
 
@@ -86,7 +86,7 @@ def _documents(pieces: Iterable[str], /, *, name: str, left_out: Counter[str]) -
     return relation_line_documents(split_lines(pieces, name=name), name=name)
 
 
-FORMAT = TreeFormat(expected=EXPECTED_LINES, documents=_documents, example="it 2-nsubj\nslept 0-root\n")
+FORMAT = Format(expected=EXPECTED_LINES, documents=_documents, example="it 2-nsubj\nslept 0-root\n")
 
 
 def entry_documents(
@@ -150,7 +150,7 @@ def _shown(value: Any) -> str:
 _EXAMPLE = '{"words": ["it", "slept"], "heads": [2, 0], "relns": ["nsubj", "root"]}'
 
 
-LIST = TreeFormat(expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=False), example=f"[{_EXAMPLE}]")
+LIST = Format(expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=False), example=f"[{_EXAMPLE}]")
 
 
-LINES = TreeFormat(expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=True), example=_EXAMPLE)
+LINES = Format(expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=True), example=_EXAMPLE)

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention, Unmatched
 from headscope.corpora.files import InputFile, open_text, split_lines
-from headscope.corpora.formats import TreeFormat
+from headscope.corpora.formats import Format
 from headscope.corpora.opening import source_name
 from headscope.corpora.trees.conllu_rows import ConlluSentence, conllu_blocks, read_block
 from headscope.errors import InputError
@@ -92,4 +92,4 @@ def _documents(pieces: Iterable[str], /, *, name: str, left_out: Counter[str]) -
 
 
 _EXAMPLE = "1\tit\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n2\tslept\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
-FORMAT = TreeFormat(expected=EXPECTED_CONLLU, documents=_documents, example=_EXAMPLE)
+FORMAT = Format(expected=EXPECTED_CONLLU, documents=_documents, example=_EXAMPLE)

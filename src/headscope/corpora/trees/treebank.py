@@ -10,7 +10,7 @@ from pathlib import Path
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.corpora.document import distinct
 from headscope.corpora.files import InputFile, Paths, expand, open_lines, open_text
-from headscope.corpora.formats import TREES, tree_format
+from headscope.corpora.formats import TREES, load_format
 from headscope.corpora.mentions.conll2012 import CONLL2012_SUFFIXES, conll2012_documents
 from headscope.corpora.mentions.gap_rows import GAP_SUFFIXES
 from headscope.corpora.opening import is_pipe, source_name
@@ -72,7 +72,7 @@ def form_of(path: str | Path) -> str:
 
 def _documents(files: Iterable[InputFile], left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
     for number, file in enumerate(files):
-        name, form = source_name(file), tree_format(form_of(file))
+        name, form = source_name(file), load_format(TREES, form_of(file))
         for document in form.documents(open_text(file, expected=form.expected), name=name, left_out=left_out):
             yield replace(document, file=(number, name))
 
