@@ -27,7 +27,7 @@ def test_padding_stands_on_the_side_that_the_model_asks_for(side):
 
 
 def threads():
-    return [one for one in threading.enumerate() if one.name == "headscope-ahead"]
+    return [one for one in threading.enumerate() if one.name.startswith("headscope-ahead")]
 
 
 @pytest.mark.parametrize("most", [1, 2, 100])
@@ -48,11 +48,11 @@ def test_the_next_is_made_while_one_is_worked_on():
     stream = ahead(items(), most=2)
     assert next(stream) == 0
     for _ in range(200):
-        if len(made) == 4:  # one given, two waiting, one that waits for room
+        if len(made) == 3:  # one given, two waiting
             break
         time.sleep(0.01)
     time.sleep(0.05)
-    assert made == [0, 1, 2, 3]
+    assert made == [0, 1, 2]
     assert list(stream) == list(range(1, 20))
 
 

@@ -1,9 +1,9 @@
 """Padded batches of segments of similar length, made ahead while earlier ones are processed."""
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from queue import Queue
-from threading import Event, Thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +17,6 @@ from headscope.encoding.vocabulary import KeyClass, Vocabulary
 # The number of batches whose segments are sorted by length together: enough for even batches, at constant memory.
 _WINDOW = 32
 Item = TypeVar("Item")
-_END = object()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,34 +131,14 @@ def ahead(items: Iterable[Item], *, most: int = 2) -> Iterator[Item]:
         items: items to yield; iterated once, in the thread.
         most: maximum number of items that wait to be consumed.
     """
-    waiting: Queue[tuple[object, BaseException | None]] = Queue(maxsize=most)
-    stopped = Event()
-
-    def make() -> None:
+    iterator = iter(items)
+    end: Any = object()
+    # Leaving the block waits for the item that is being made.
+    with ThreadPoolExecutor(1, thread_name_prefix="headscope-ahead") as maker:
+        waiting = deque(maker.submit(next, iterator, end) for _ in range(most))
         try:
-            for item in items:
-                waiting.put((item, None))
-                if stopped.is_set():
-                    return
-        except BaseException as error:
-            waiting.put((_END, error))
-        else:
-            waiting.put((_END, None))
-
-    maker = Thread(target=make, name="headscope-ahead", daemon=True)
-    maker.start()
-    try:
-        while True:
-            item, error = waiting.get()
-            if error is not None:
-                raise error
-            if item is _END:
-                return
-            yield item  # type: ignore[misc]
-    finally:
-        stopped.set()
-        while maker.is_alive():
-            # The thread may be waiting for room in the queue.
-            while not waiting.empty():
-                waiting.get()
-            maker.join(timeout=0.05)
+            while (item := waiting.popleft().result()) is not end:
+                waiting.append(maker.submit(next, iterator, end))
+                yield item
+        finally:
+            maker.shutdown(cancel_futures=True)
