@@ -94,11 +94,9 @@ def test_a_parquet_column_of_numbers_and_a_broken_file(tmp_path):
 
 
 def test_no_kind_is_refused_as_another():
-    for kind in KINDS:
-        assert kind.name.split()[0] in ("a", "an")
-        for other in KINDS:
-            if other is not kind and not (kind.at and other.at):
-                assert not any(a.startswith(b) for a in kind.begins for b in other.begins)
+    for begin, (name, _) in KINDS.items():
+        assert name.split()[0] in ("a", "an")
+        assert not any(begin.startswith(other) for other in KINDS if other != begin)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +105,6 @@ def test_no_kind_is_refused_as_another():
         (b"%PDF-1.7\n", "a PDF"),
         (b"\x89PNG\r\n\x1a\n", "an image (PNG)"),
         (b"\xff\xd8\xff\xe0\0\x10JFIF", "an image (JPEG)"),
-        (b"RIFF\x10\0\0\0WEBPVP8 ", "an image (WebP)"),
         (b"PK\x03\x04\x14", "a zip archive, or a document of an office program"),
         (b"PAR1\x15\x04", "a Parquet table"),
     ],

@@ -244,7 +244,9 @@ def test_finished_stages_are_forgotten(tmp_path):
     forget_shards(tmp_path, ["stage"])
 
 
-@pytest.mark.parametrize(("device", "maker"), [("cuda", "headscope-ahead_0"), ("cpu", "MainThread")], ids=["cuda", "cpu"])
+@pytest.mark.parametrize(
+    ("device", "maker"), [("cuda", "headscope-ahead_0"), ("cpu", "MainThread")], ids=["cuda", "cpu"]
+)
 def test_the_next_shard_is_made_while_an_accelerator_computes(monkeypatch, device, maker):
     """On a processor that would take its cores."""
     asked, threads = Asked(), set()

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Literal
@@ -25,66 +24,24 @@ from headscope.corpora.opening import (
 )
 from headscope.errors import InputError
 
-LONGEST = 16
-"""Number of first bytes of a file that identify its kind."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of file that no reader of text accepts.
-
-    Attributes:
-        name: name in messages.
-        begins: first bytes of such files, one of several variants.
-        instead: what to do.
-        at: further bytes and their offset, for kinds with the same first bytes.
-    """
-
-    name: str
-    begins: tuple[bytes, ...]
-    instead: str
-    at: tuple[int, bytes] | None = None
-
-
+_BEGINNING = 16  # first bytes of a file that identify its kind
 _IMAGE = "headscope reads text; give the words that it shows as a text file"
-KINDS = (
-    Kind("a PDF", (b"%PDF-",), "save its text first, for example with pdftotext FILE.pdf FILE.txt"),
-    Kind("an image (PNG)", (b"\x89PNG",), _IMAGE),
-    Kind("an image (JPEG)", (b"\xff\xd8\xff",), _IMAGE),
-    Kind("an image (GIF)", (b"GIF87a", b"GIF89a"), _IMAGE),
-    Kind("an image (TIFF)", (b"II*\0", b"MM\0*"), _IMAGE),
-    Kind("an image (WebP)", (b"RIFF",), _IMAGE, at=(8, b"WEBP")),
-    Kind(
+_SAVE = "save it as plain text (.txt) or as a table (.csv)"
+KINDS = {
+    b"%PDF-": ("a PDF", "save its text first, for example with pdftotext FILE.pdf FILE.txt"),
+    b"\x89PNG": ("an image (PNG)", _IMAGE),
+    b"\xff\xd8\xff": ("an image (JPEG)", _IMAGE),
+    b"GIF8": ("an image (GIF)", _IMAGE),
+    b"II*\0": ("an image (TIFF)", _IMAGE),
+    b"MM\0*": ("an image (TIFF)", _IMAGE),
+    b"PAR1\x15": (
         "a Parquet table",
-        (b"PAR1\x15",),
         "name it FILE.parquet, give it as text, and say with --column which column holds the text",
     ),
-    Kind(
-        "a zip archive, or a document of an office program (.docx, .xlsx, .odt)",
-        (b"PK\x03\x04",),
-        "unpack it, or save it as plain text (.txt) or as a table (.csv)",
-    ),
-    Kind(
-        "a document of an office program (.doc, .xls)",
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",),
-        "save it as plain text (.txt) or as a table (.csv)",
-    ),
-)
-
-
-def what_it_is(head: bytes) -> Kind | None:
-    """Return the kind of a file with these first bytes, or None if it may be text.
-
-    Args:
-        head: first bytes of the file, `LONGEST` of them if it has that many.
-    """
-    for kind in KINDS:
-        there = kind.at is None or head[kind.at[0] :].startswith(kind.at[1])
-        if head.startswith(kind.begins) and there:
-            return kind
-    return None
-
-
+    b"PK\x03\x04": ("a zip archive, or a document of an office program (.docx, .xlsx, .odt)", f"unpack it, or {_SAVE}"),
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": ("a document of an office program (.doc, .xls)", _SAVE),
+}
+"""The kinds of files that no reader of text accepts: their first bytes, their name, and what to do."""
 Paths = str | Path | Sequence[str | Path]
 """One or several files and directories; `-` is standard input."""
 InputFile = Path | Literal["-"]
@@ -256,8 +213,9 @@ def _open_bytes(path: str | Path, name: str, on_bytes: Callable[[bytes], object]
         head, chunks = _headed(gunzip(chunks, name=name))
     elif name.lower().endswith(".gz"):
         raise InputError(f"{name} ends in .gz but is not gzip; rename it, or make or fetch it again")
-    if (kind := what_it_is(head)) is not None:
-        raise InputError(f"{name} is {kind.name}, not text; {kind.instead}")
+    for begin, (kind, remedy) in KINDS.items():
+        if head.startswith(begin):
+            raise InputError(f"{name} is {kind}, not text; {remedy}")
     yield from chunks
 
 
@@ -267,7 +225,7 @@ def _headed(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     # A pipe delivers what it has: only the bytes that identify gzip are waited for.
     while len(head) < len(GZIP_MAGIC) and (more := next(chunks, b"")):
         head += more
-    return head[:LONGEST], chain([head] if head else [], chunks)
+    return head[:_BEGINNING], chain([head] if head else [], chunks)
 
 
 def _watched(chunks: Iterable[bytes], on_bytes: Callable[[bytes], object]) -> Iterator[bytes]:
