@@ -17,7 +17,7 @@ from headscope.attention.model.trial_batch import TrialBatch
 from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.scan import scan
 from headscope.errors import ModelError, OptionError
-from headscope.maps.index import MapsIndex
+from headscope.maps.index import MapsIndex, maps_folder
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickle_conversion import maps_to_pickle
 from headscope.maps.writer import MapsWriter
@@ -243,8 +243,9 @@ def test_saved_maps_keep_the_sink(family, store, tmp_path):
         store=store, word_level=None,
     )  # fmt: skip
     sums = StatsAccumulator(anatomy.layout)
-    with MapsWriter(tmp_path / "maps", index, names=lambda ids: [f"t{i}" for i in ids]) as writer:
-        source = ModelSource(model, anatomy, words, [list(writer.in_order(segments))])
+    with maps_folder(tmp_path / "maps", index) as folder:
+        writer = MapsWriter(folder, names=lambda ids: [f"t{i}" for i in ids])
+        source = ModelSource(model, anatomy, words, [list(folder.in_order(segments))])
         scan(source, [writer, sums])
     saved = MapsSource(tmp_path / "maps")
     assert saved.layout[0].sinks == anatomy.layout[0].sinks

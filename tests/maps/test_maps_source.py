@@ -21,7 +21,7 @@ from headscope.attention.scan import scan
 from headscope.attention.word_attention import word_level
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError, OutputError
-from headscope.maps.index import MapEntry, MapsFolder, MapsIndex, Tokens
+from headscope.maps.index import MapEntry, MapsIndex, Tokens, maps_folder
 from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.writer import MapsWriter
@@ -51,8 +51,8 @@ def save(folder, family, segments, *, size=4, side="right", tile_limit=1 << 26, 
     vocab = vocabulary(has_cls=family not in DECODERS)
     anatomy = examine(model, vocab)
     writing = {key: options.pop(key) for key in ("shard_bytes", "replace") if key in options}
-    with MapsWriter(folder, index_for(anatomy.layout, **options), names=names, **writing) as writer:
-        ordered = list(writer.in_order(segments))
+    with maps_folder(folder, index_for(anatomy.layout, **options), **writing) as saved:
+        writer, ordered = MapsWriter(saved, names=names), list(saved.in_order(segments))
         if shuffle:
             Random(1).shuffle(ordered)
         batches = [ordered[i : i + size] for i in range(0, len(ordered), size)]
@@ -236,7 +236,7 @@ LAYOUT = (KindLayout("encoder", 2, 2),)
 
 
 def small(folder, **options):
-    with MapsFolder(folder, index_for(LAYOUT), **options) as writer:
+    with maps_folder(folder, index_for(LAYOUT), **options) as writer:
         for document in ("a", "b"):
             writer.add(MapEntry(document=document, index=0, input=TOKENS), {"encoder": np.full((2, 2, 3, 3), 1 / 3)})
     return folder
@@ -352,7 +352,7 @@ def test_nothing_is_replaced_unless_asked(tmp_path):
 
 def test_an_error_leaves_nothing_and_the_old_maps_stay(tmp_path):
     def broken(folder, **options):
-        with MapsFolder(folder, index_for(LAYOUT), shard_bytes=1, **options) as writer:
+        with maps_folder(folder, index_for(LAYOUT), shard_bytes=1, **options) as writer:
             writer.add(MapEntry(document="a", index=0, input=TOKENS), {"encoder": np.ones((2, 2, 3, 3))})
             (part,) = tmp_path.glob(f".{folder.name}.*.headscope-part")
             assert (part / "maps-00001.safetensors").exists()
@@ -371,11 +371,11 @@ def test_an_error_leaves_nothing_and_the_old_maps_stay(tmp_path):
 SCRIPT = """
 import sys, time, numpy as np
 from headscope.models.anatomy import KindLayout
-from headscope.maps.index import MapsFolder
+from headscope.maps.index import maps_folder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
 layout = (KindLayout("encoder", 1, 1),)
 index = MapsIndex(model={}, special={}, layout=layout, store="float16", word_level=None, signature={})
-with MapsFolder(sys.argv[1], index, shard_bytes=1) as writer:
+with maps_folder(sys.argv[1], index, shard_bytes=1) as writer:
     tokens = Tokens(tokens=["a"], ids=[0], classes=[0], word_ids=[0])
     writer.add(MapEntry(document="d", index=0, input=tokens), {"encoder": np.ones((1, 1, 1, 1))})
     print("ready", flush=True)

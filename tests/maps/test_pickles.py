@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.maps.index import MapEntry, MapsFolder, MapsIndex, Tokens
+from headscope.maps.index import MapEntry, MapsIndex, Tokens, maps_folder
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickle_conversion import maps_to_pickle, pickle_to_maps
 from headscope.maps.pickles import read_original_pickle, write_original_pickle
@@ -450,7 +450,7 @@ def test_word_level_and_causal_pickles(tmp_path):
 
 def folder_of(path, layout, entry, maps, *, word_level=None):
     index = MapsIndex(model={}, special={}, layout=layout, store="float16", word_level=word_level, signature={})
-    with MapsFolder(path, index) as writer:
+    with maps_folder(path, index) as writer:
         writer.add(entry, maps)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from headscope.maps.index import MapEntry, MapsFolder, MapsIndex, Tokens
+from headscope.maps.index import MapEntry, MapsIndex, Tokens, maps_folder
 from headscope.models.anatomy import KindLayout
 
 SHARD = "maps-00001.safetensors"
@@ -63,7 +63,7 @@ def whole(
         word_level="mean" if form == "words" else None,
         signature={"id": "x", "corpus": {"hash": "h", "documents": 2}, "options": {}, "tokenizer": "t"},
     )
-    with MapsFolder(folder, index) as writer:
+    with maps_folder(folder, index) as writer:
         for document in ("a", "b"):
             entry = MapEntry(
                 document=document,

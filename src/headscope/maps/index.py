@@ -1,17 +1,17 @@
 """The index of a folder of saved attention maps, and the folder while it is written: shards of limited size first."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.encoding.segment import NO_WORD
+from headscope.encoding.segment import NO_WORD, Segment
 from headscope.models.anatomy import KindLayout
 from headscope.storage.atomic import whole_or_absent
 
@@ -163,8 +163,11 @@ def write_index(index: MapsIndex, folder: Path) -> None:
 SHARD_BYTES = 256 << 20
 
 
-class MapsFolder:
-    """Write maps segment by segment; use as a context manager.
+@contextmanager
+def maps_folder(
+    path: str | Path, index: MapsIndex, *, shard_bytes: int = SHARD_BYTES, replace: bool = False
+) -> "Iterator[MapsFolder]":
+    """Write a folder of maps inside the `with` block.
 
     The folder appears complete when the block ends without an error: until then everything is written to a temporary
     folder next to it, which is removed after an error or Ctrl-C.
@@ -180,51 +183,49 @@ class MapsFolder:
         OutputError: `path` exists and may not be replaced.
         ValueError: an unknown `store` in the index.
     """
+    if index.store not in STORES:
+        raise ValueError(f"store {index.store!r} is not known; choose one of {', '.join(STORES)}")
+    with whole_or_absent(Path(path), replace=replace) as part:
+        part.mkdir()
+        folder = MapsFolder(part, index, shard_bytes=shard_bytes)
+        yield folder
+        folder.close()
 
-    def __init__(
-        self, path: str | Path, index: MapsIndex, *, shard_bytes: int = SHARD_BYTES, replace: bool = False
-    ) -> None:
-        if index.store not in STORES:
-            raise ValueError(f"store {index.store!r} is not known; choose one of {', '.join(STORES)}")
-        self.path = Path(path)
+
+class MapsFolder:
+    """A folder of maps that is written segment by segment; see `maps_folder`.
+
+    Attributes:
+        index: what is known before the first segment.
+        dtype: dtype of the maps.
+        bytes: size of the closed shards.
+    """
+
+    def __init__(self, folder: Path, index: MapsIndex, *, shard_bytes: int) -> None:
         self.index = index
         self.dtype = np.dtype(index.store)
         self.bytes = 0
-        self._shard_bytes = shard_bytes
-        self._place = whole_or_absent(self.path, replace=replace)
-        self._folder = self.path
+        self._folder, self._shard_bytes = folder, shard_bytes
         self._open: dict[str, NDArray[Any]] = {}
         self._shards: list[Shard] = []
         self._masks: list[Mask] = []
         self._mask_numbers: dict[tuple[int, int, bytes], int] = {}
         self._entries: list[MapEntry] = []
+        self._order: dict[tuple[str, int], int] = {}
 
-    def __enter__(self) -> "MapsFolder":
-        self._folder = self._place.__enter__()
-        self._folder.mkdir()
-        return self
+    def in_order(self, segments: Iterable[Segment]) -> Iterator[Segment]:
+        """Pass segments on and remember their order: the maps are read back in this order, however batches are cut."""
+        for segment in segments:
+            self._order[segment.document, segment.index] = len(self._order)
+            yield segment
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._close_shard()
-                shards, masks, entries = tuple(self._shards), tuple(self._masks), tuple(self._entries)
-                write_index(replace(self.index, shards=shards, masks=masks, entries=entries), self._folder)
-        except BaseException as problem:
-            self._place.__exit__(type(problem), problem, problem.__traceback__)
-            raise
-        self._place.__exit__(kind, error, trace)
-
-    @property
-    def segments(self) -> int:
-        """Segments added so far."""
-        return len(self._entries)
-
-    def put_in_order(self, key: Callable[[MapEntry], int]) -> None:
-        """Sort the entries; they are read back in this order."""
-        self._entries.sort(key=key)
+    def close(self) -> None:
+        """Write the last shard and the index."""
+        self._close_shard()
+        if self._order:
+            self._entries.sort(key=lambda entry: self._order[entry.document, entry.index])
+        shards, masks, entries = tuple(self._shards), tuple(self._masks), tuple(self._entries)
+        write_index(replace(self.index, shards=shards, masks=masks, entries=entries), self._folder)
 
     def add(
         self, entry: MapEntry, maps: Mapping[str, NDArray[Any]], visible: Mapping[str, NDArray[np.bool_]] | None = None

@@ -14,7 +14,7 @@ from headscope.encoding.segment import NO_WORD
 from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 from headscope.encoding.vocabulary import KeyClass, punctuation_class
 from headscope.errors import InputError, OptionError
-from headscope.maps.index import MapEntry, MapsFolder, MapsIndex, Tokens
+from headscope.maps.index import MapEntry, MapsIndex, Tokens, maps_folder
 from headscope.maps.map_shards import rows_of
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickles import read_original_pickle, write_original_pickle
@@ -72,7 +72,7 @@ def pickle_to_maps(
     )
     numbers: dict[str, int] = {}
     numbering = Numbering()
-    with MapsFolder(folder, index, replace=replace) as writer:
+    with maps_folder(folder, index, replace=replace) as writer:
         for ordinal, entry in enumerate(entries):
             words = entry.get("words", [])
             fields = {key: _jsonable(value) for key, value in entry.items() if key not in ("attns", "tokens", "words")}

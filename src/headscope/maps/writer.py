@@ -1,8 +1,6 @@
 """Save the attention of a scan: a consumer of tiles that writes a folder of maps."""
 
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from types import TracebackType
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,47 +11,32 @@ from torch import Tensor
 from headscope.attention.tile import AttentionTile
 from headscope.attention.word_attention import axis_of, word_level
 from headscope.encoding.batching import Batch
-from headscope.encoding.segment import Segment, SegmentInfo
-from headscope.maps.index import SHARD_BYTES, MapEntry, MapsFolder, MapsIndex, Tokens
+from headscope.encoding.segment import SegmentInfo
+from headscope.maps.index import MapEntry, MapsFolder, Tokens
 
 _TORCH_DTYPES = {"float16": torch.float16, "float32": torch.float32}
 
 
 class MapsWriter:
-    """Write every segment's maps, `[layer, head, query, key]` for each kind, without padding.
+    """Write every segment's maps, `[layer, head, query, key]` for each kind, without padding: an accumulator of a scan.
 
-    An accumulator of a scan, and a context manager: the folder appears when the block ends without an error.
     A batch's layers are all kept in memory, because a segment's layers are stored together.
 
     Args:
-        folder: folder to create.
-        index: layout, model, special tokens and signature; `store` and `word_level` determine the format of the maps.
+        folder: folder that is written; `store` and `word_level` of its index determine the format of the maps.
         names: turns token ids into the tokenizer's names for them.
-        shard_bytes, replace: as `MapsFolder` takes them.
-
-    Raises:
-        OutputError: `folder` exists and may not be replaced.
     """
 
     needs: frozenset[str] = frozenset({"weights"})
     span: str = "rows"
 
-    def __init__(
-        self,
-        folder: str | Path,
-        index: MapsIndex,
-        *,
-        names: Callable[[list[int]], list[str]],
-        shard_bytes: int = SHARD_BYTES,
-        replace: bool = False,
-    ) -> None:
-        self.folder = MapsFolder(folder, index, shard_bytes=shard_bytes, replace=replace)
+    def __init__(self, folder: MapsFolder, *, names: Callable[[list[int]], list[str]]) -> None:
+        self.folder, index = folder, folder.index
         self.names = names
         self._layers = {part.kind: part.layers for part in index.layout}
         self._behind_encoder = "encoder" in self._layers and "decoder" in self._layers
         self._pooling = index.word_level
         self._store = _TORCH_DTYPES[index.store]
-        self._order: dict[tuple[str, int], int] = {}
         self._reset()
 
     def _reset(self) -> None:
@@ -61,23 +44,6 @@ class MapsWriter:
         self._visible: dict[str, list[NDArray[np.bool_]]] = {}
         self._seen: dict[int, tuple[object, NDArray[np.bool_]]] = {}
         self._decoder: SegmentInfo | None = None
-
-    def __enter__(self) -> "MapsWriter":
-        self.folder.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None and self._order:
-            self.folder.put_in_order(lambda entry: self._order[entry.document, entry.index])
-        self.folder.__exit__(kind, error, trace)
-
-    def in_order(self, segments: Iterable[Segment]) -> Iterator[Segment]:
-        """Pass segments on and remember their order: the maps are read back in this order, however batches are cut."""
-        for segment in segments:
-            self._order[segment.document, segment.index] = len(self._order)
-            yield segment
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""

@@ -19,7 +19,7 @@ from headscope.encoding.shards import BatchLimit, ShardedBatches
 from headscope.encoding.tokenizer.spelling import keep_case
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.maps.index import MapsIndex
+from headscope.maps.index import MapsIndex, maps_folder
 from headscope.maps.index_reader import read_index
 from headscope.maps.pickle_conversion import NO_PLACE_FOR_SINKS, maps_to_pickle
 from headscope.maps.writer import MapsWriter
@@ -143,19 +143,19 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
             seed=options.seed,
         )
         known, of_words = KnownPieces(encoder, "text"), Counter[str]()
-        with MapsWriter(folder, index, names=names, replace=how.replace) as writer:
+        with maps_folder(folder, index, replace=how.replace) as saved:
             inputs = packer.pack(_with_text(corpus.read()), max_inputs=options.max_inputs)
             if how.word_level is not None:
                 inputs = _with_words(inputs, encoder, of_words)
-            segments = writer.in_order(known.watch(inputs))
+            segments = saved.in_order(known.watch(inputs))
             size = options.batch_size or auto_batch_size(options.max_length, anatomy, loaded)
             batches = ShardedBatches(segments, batch_size=size, limit=limit)
-            scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [writer])
+            scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [MapsWriter(saved, names=names)])
             if not packer.counts.segments:
                 raise InputError(_no_input_sentence(packer.counts))
         words = [f"{note} ({count(number, 'input')})" for note, number in sorted(of_words.items())]
         notes = tuple(filter(None, [*known.notes(), *words, limit.note]))
-        return Extraction(path=folder, index=index, counts=packer.counts, bytes=writer.folder.bytes, notes=notes)
+        return Extraction(path=folder, index=index, counts=packer.counts, bytes=saved.bytes, notes=notes)
 
     if not how.pickle:
         return with_fewer_inputs(partial(write_maps, path), limit.halve)

@@ -10,7 +10,7 @@ from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
 from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.scan import scan
-from headscope.maps.index import MapEntry, MapsFolder, MapsIndex, Tokens
+from headscope.maps.index import MapEntry, MapsIndex, Tokens, maps_folder
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickle_conversion import maps_to_pickle
 from headscope.models.anatomy import KindLayout
@@ -36,7 +36,7 @@ def _save(folder: Path, layout: tuple[KindLayout, ...], *, store: str, word_leve
     )
     draw = np.random.default_rng(1)
     size = len(_SIDE) - (word_level is not None)
-    with MapsFolder(folder, index, shard_bytes=1000) as writer:
+    with maps_folder(folder, index, shard_bytes=1000) as writer:
         for number in range(3):
             entry = MapEntry(
                 document=f"d{number}",
