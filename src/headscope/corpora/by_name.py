@@ -14,6 +14,7 @@ from headscope.errors import InputError
 # Part of the files' names: raise it when the conversion of a Parquet file changes.
 _CONVERSION = 1
 _AGAIN = "run the same command again"
+_LOCAL = "give a local file"
 
 
 def is_remote(name: str) -> bool:
@@ -138,40 +139,30 @@ def refuse(error: Exception, dataset: HubPlace, revision: str, *, begun: bool = 
     """
     from huggingface_hub import constants
 
-    repository, trouble = dataset.source.repository, trouble_of(error)
+    repository, trouble, called = dataset.source.repository, trouble_of(error), dataset.name
     if trouble is None:
         raise error
     if trouble == "file":
         raise _no_file(dataset, revision) from error
-    if trouble == "revision" and dataset.revision is None:
-        sentence = (
-            f"the hub's {repository} no longer has the commit {revision[:12]} that headscope asks for; name another, "
-            f"as {dataset.name}@main"
-        )
-    elif trouble == "revision":
-        sentence = f"the hub has {repository} but no revision {revision}; look up its branches, tags and commits"
-    elif trouble == "repository":
-        sentence = f"the hub shows no dataset {repository}; it may have moved: update headscope, or give a local file"
-    elif trouble == "permission":
-        sentence = (
-            f"{repository} asks for permission: accept its terms on its hub page and run `hf auth login`, or give a "
-            "local file"
-        )
-    elif trouble == "size":
-        sentence = f"{dataset.name} came with another size than the hub announced; nothing was kept: {_AGAIN}"
-    elif begun:
-        sentence = f"the download of {dataset.name} broke off; {_AGAIN}"
+    away = f"the hub cannot be reached, and {called} was not fetched before; go online once to fetch it, or {_LOCAL}"
+    if begun:
+        away = f"the download of {called} broke off; {_AGAIN}"
     elif constants.HF_HUB_OFFLINE:
-        sentence = (
-            f"HF_HUB_OFFLINE is set, and {dataset.name} was not fetched before; unset it once to fetch it, or give a "
-            "local file"
+        away = f"HF_HUB_OFFLINE is set, and {called} was not fetched before; unset it once to fetch it, or {_LOCAL}"
+    no_revision = f"the hub has {repository} but no revision {revision}; look up its branches, tags and commits"
+    if dataset.revision is None:
+        no_revision = (
+            f"the hub's {repository} no longer has the commit {revision[:12]} that headscope asks for; name another, "
+            f"as {called}@main"
         )
-    else:
-        sentence = (
-            f"the hub cannot be reached, and {dataset.name} was not fetched before; go online once to fetch it, or "
-            "give a local file"
-        )
-    raise InputError(sentence) from error
+    terms = f"accept its terms on its hub page and run `hf auth login`, or {_LOCAL}"
+    sentences: dict[str, str] = {
+        "revision": no_revision,
+        "repository": f"the hub shows no dataset {repository}; it may have moved: update headscope, or {_LOCAL}",
+        "permission": f"{repository} asks for permission: {terms}",
+        "size": f"{called} came with another size than the hub announced; nothing was kept: {_AGAIN}",
+    }
+    raise InputError(sentences.get(trouble, away)) from error
 
 
 def _no_file(dataset: HubPlace, revision: str) -> InputError:

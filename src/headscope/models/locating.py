@@ -13,6 +13,14 @@ _TOKENIZER_FILES = ["*.json", "*.txt", "*.model", "*.spm", "bpe.codes", "prophet
 _WEIGHTS = ["*.safetensors"]
 # Copies of the same weights in other formats, and files of other tools.
 _LEFT_OUT = ["*/*", "*.fp16.safetensors", "*.fp32.safetensors", "flax_*", "tf_*"]
+_TROUBLES: dict[Trouble, str] = {
+    "revision": "the hub has {name} but no revision {revision}; look up its branches, tags and commits",
+    "permission": "{name} asks for permission: accept its terms on its hub page and run `hf auth login`",
+    "name": "{quoted} is neither a folder nor a hub name; give a folder with config.json, or a hub name as org/name",
+    "repository": "the hub has no model {name}; give its full name, as google-bert/bert-base-uncased",
+    "away": "the hub cannot be reached, and {name} is not in its cache; what works offline: no --model (the embedded "
+    "headscope-minilm), a local folder, or a model fetched before",
+}
 
 
 def fetch(name: str, *, revision: str | None = None, weights: bool = True) -> Path:
@@ -43,26 +51,9 @@ def fetch(name: str, *, revision: str | None = None, weights: bool = True) -> Pa
         trouble = trouble_of(error)
         if trouble is None:  # a full disk, a cache without rights
             raise
-        raise ModelError(_sentence(trouble, name, revision)) from error
+        sentence = _TROUBLES.get(trouble, _TROUBLES["away"])
+        raise ModelError(sentence.format(name=name, quoted=shown(repr(name)), revision=revision)) from error
     return Path(folder)
-
-
-def _sentence(trouble: Trouble, name: str, revision: str | None) -> str:
-    if trouble == "revision":
-        return f"the hub has {name} but no revision {revision}; look up its branches, tags and commits"
-    if trouble == "permission":
-        return f"{name} asks for permission: accept its terms on its hub page and run `hf auth login`"
-    if trouble == "name":
-        return (
-            f"{shown(repr(name))} is neither a folder nor a hub name; give a folder with config.json, or a hub name as "
-            "org/name"
-        )
-    if trouble == "repository":
-        return f"the hub has no model {name}; give its full name, as google-bert/bert-base-uncased"
-    return (
-        f"the hub cannot be reached, and {name} is not in its cache; what works offline: no --model (the embedded "
-        "headscope-minilm), a local folder, or a model fetched before"
-    )
 
 
 def embedded_folder(name: str | None = None) -> Path:
