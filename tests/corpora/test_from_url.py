@@ -98,7 +98,7 @@ def test_what_a_store_says_reaches_the_user(monkeypatch):
         resolve(["memory://own/one.txt"])
     assert str(refused.value) == (
         "cannot read memory://own/one.txt: RuntimeError: the key\\x1b has expired; look at the address, at the "
-        "permission to read it, and at the network"
+        "permission to read it, at the network, and at what memory:// needs on this machine"
     )
 
 

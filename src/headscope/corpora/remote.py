@@ -189,8 +189,10 @@ def copied(address: str) -> tuple[str, ...]:
             f"{source_name(address)}: addresses that begin with {scheme}:// are not read; expected "
             f"{', '.join(SCHEMES)}, or a local file"
         )
-    files = _opened(address, scheme)
     try:
+        import fsspec
+
+        files = fsspec.filesystem(scheme)
         remote_path = str(files._strip_protocol(address))
         remote_paths = sorted(files.glob(remote_path)) if "*" in address else [remote_path]
         if not remote_paths:
@@ -207,35 +209,16 @@ def copied(address: str) -> tuple[str, ...]:
     except FileNotFoundError:
         raise InputError(f"no such file: {source_name(address)}; give the address of a file that is there") from None
     except ImportError as error:
-        raise _lacking(address, scheme, error) from None
+        why = printable(str(error).partition("\n")[0][:200])
+        raise InputError(
+            f"{source_name(address)}: reading {scheme}:// needs a package that is not installed ({why}); "
+            f"{how_to_install('remote')}"
+        ) from None
     except Exception as error:  # each store raises its own error classes
         raise InputError(
             f"cannot read {source_name(address)}: {printable(f'{type(error).__name__}: {error}'[:300])}; look at the "
-            "address, at the permission to read it, and at the network"
+            f"address, at the permission to read it, at the network, and at what {scheme}:// needs on this machine"
         ) from None
-
-
-def _opened(address: str, scheme: str) -> Any:
-    """Return the store of an address."""
-    try:
-        import fsspec
-
-        return fsspec.filesystem(scheme)
-    except ImportError as error:
-        raise _lacking(address, scheme, error) from None
-    except Exception as error:
-        raise InputError(
-            f"cannot read {source_name(address)}: {printable(f'{type(error).__name__}: {error}'[:300])}; look at what "
-            f"{scheme}:// needs on this machine"
-        ) from None
-
-
-def _lacking(address: str, scheme: str, error: ImportError) -> InputError:
-    why = printable(str(error).partition("\n")[0][:200])
-    return InputError(
-        f"{source_name(address)}: reading {scheme}:// needs a package that is not installed ({why}); "
-        f"{how_to_install('remote')}"
-    )
 
 
 def _check_room(files: Any, paths: list[str], address: str) -> None:

@@ -25,7 +25,7 @@ WORKING_FAMILIES = (
     "BERT, DistilBERT, RoBERTa, XLM-R, CamemBERT, ELECTRA, ALBERT, ModernBERT, GPT-2, GPT-NeoX, OPT, Llama, Mistral, "
     "Qwen3, Gemma 2 and 3, Phi-3, T5, BART, DeBERTa-v2, MPNet"
 )
-# Parts of the texts of transformers' errors, and what they mean for the model.
+# Explanations of transformers' errors, by parts of their texts.
 _EXPLANATIONS = (
     (
         ("Unrecognized", "model type", "does not recognize"),
