@@ -104,7 +104,7 @@ def test_layers_that_rest_on_a_token_state_the_lowest_bound():
             inputs = put(inputs, statistic, (layer, None), value=0.1, ci_low=0.09, ci_high=0.11)
         inputs = put(inputs, "cls", (layer, None), value=low + 0.01, ci_low=low, ci_high=low + 0.02, uniform=0.016)
     assert texts(inputs, "special")[:2] == [
-        "In layers 2 and 3, 38% to 51% of attention goes to [CLS], depending on the layer (95% intervals above 37%).",
+        "In layers 2 and 3, 38% to 51% of attention goes to [CLS], by layer (95% intervals above 37%).",
         "Uniform attention would give [CLS] 1.6% in layers 2 and 3.",
     ]
     for layer in (5, 6):
