@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from headscope.analyses.explanation.columns import Integers
-from headscope.analyses.explanation.order import Step
-from headscope.analyses.explanation.row_block import Floats, RowBlock
+from headscope.analyses.explanation.fit import Problem
+from headscope.analyses.explanation.order import Step, step_logits
+from headscope.analyses.explanation.row_block import Doubles, Floats, Integers, RowBlock
 from headscope.analyses.explanation.sample import RowSample
 from headscope.analyses.explanation.tables import BEST, PREDICTIONS, WORST
 
@@ -66,10 +65,10 @@ class HeadExplanation:
         examples: rows that are predicted best and worst, where examples are kept.
     """
 
-    to_explain: NDArray[np.float64]
-    left: NDArray[np.float64]
-    wrong: NDArray[np.float64]
-    gained: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    to_explain: Doubles
+    left: Doubles
+    wrong: Doubles
+    gained: dict[str, Doubles] = field(default_factory=dict)
     steps: list[list[Step]] = field(default_factory=list)
     n_rows: int = 0
     uniform: float = 0.0
@@ -96,11 +95,11 @@ _LISTS = ("steps", "coefficients", "positions", "differences", "examples")
 
 
 def measure_fit(
-    sample: RowSample, results: Sequence[HeadExplanation], coefficients: Floats, blocks: Sequence[RowBlock],
-    targets: Sequence[Floats], of_layer: int, *, examples: bool,
+    sample: RowSample, results: Sequence[HeadExplanation], coefficients: Floats, half: Problem, of_layer: int, *,
+    examples: bool,
 ) -> None:  # fmt: skip
     """Add the divergences of a half's rows from the full fit to the sums by document."""
-    for block, target in zip(blocks, targets, strict=True):
+    for block, target in zip(half.blocks, half.targets, strict=True):
         logs = _log_probabilities(block, block.logits(coefficients))
         terms = _row_terms(target)
         of_rows = terms - (target * logs).sum(1)
@@ -129,36 +128,28 @@ def measure_fit(
 
 
 def measure_steps(
-    sample: RowSample, results: Sequence[HeadExplanation], orders: Sequence[Sequence[Step]], blocks: Sequence[RowBlock],
-    targets: Sequence[Floats],
-) -> None:  # fmt: skip
+    sample: RowSample, results: Sequence[HeadExplanation], orders: Sequence[Sequence[Step]], half: Problem
+) -> None:
     """Add the gain of each group on a half's rows to the sums by document."""
-    for result, steps in zip(results, orders, strict=True):
-        for step in steps:
-            result.gained.setdefault(step.group, np.zeros(len(sample.names)))
-    for block, target in zip(blocks, targets, strict=True):
+    groups, heads = sample.columns.groups, len(results)
+    for block, target in zip(half.blocks, half.targets, strict=True):
         documents = sample.documents[block.rows]
-        nothing = np.zeros((len(block.features), len(results)), np.float32)
-        before = block.cross_entropy(target, nothing)
+        before = block.cross_entropy(target, step_logits(block, {}, groups, heads))
         added: list[Floats] = []
-        for number in range(max((len(steps) for steps in orders), default=0)):
+        for number in range(max(map(len, orders), default=0)):
             now = {head: steps[number] for head, steps in enumerate(orders) if len(steps) > number}
-            added.append(nothing.copy())
-            for group in dict.fromkeys(step.group for step in now.values()):
-                heads = [head for head, step in now.items() if step.group == group]
-                coefficients = np.stack([now[head].coefficients for head in heads], axis=1)
-                added[-1][:, heads] = block.logits(coefficients, sample.columns.groups[group])
+            added.append(step_logits(block, now, groups, heads))
             open_heads = list(now)
             scales = np.array([step.scales for step in now.values()], np.float32)
             logits = sum(step[:, open_heads] * scale for step, scale in zip(added, scales.T, strict=True))
             after = block.cross_entropy(target[..., open_heads], np.asarray(logits))
             for index, (head, step) in enumerate(now.items()):
                 gain = (before[:, head] - after[:, index]).astype(np.float64)
-                np.add.at(results[head].gained[step.group], documents, gain)
+                np.add.at(results[head].gained.setdefault(step.group, np.zeros(len(sample.names))), documents, gain)
             before[:, open_heads] = after
 
 
-def _log_probabilities(block: RowBlock, logits: Floats) -> NDArray[np.float64]:
+def _log_probabilities(block: RowBlock, logits: Floats) -> Doubles:
     """Compute the logarithm of a prediction, 0 in cells that do not count, `[row, key, head]`."""
     shape = (*block.visible.shape, logits.shape[-1])
     _, logs = block.probabilities(logits)
@@ -166,7 +157,7 @@ def _log_probabilities(block: RowBlock, logits: Floats) -> NDArray[np.float64]:
     return np.where(block.visible[..., None], values, 0.0)
 
 
-def _row_terms(target: Floats) -> NDArray[np.float64]:
+def _row_terms(target: Floats) -> Doubles:
     """Compute sum(w ln w) - m ln m for the weights w of each row's keys and their sum m, `[row, head]`."""
     weights = target.astype(np.float64)
     mass = weights.sum(1)

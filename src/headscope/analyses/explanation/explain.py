@@ -7,17 +7,15 @@ order; the other half measures; then the halves swap roles. See `fit` and `order
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.divergences import HeadExplanation, measure_fit, measure_steps
 from headscope.analyses.explanation.fit import RIDGE, Pair, Problem, curvature, fit
 from headscope.analyses.explanation.order import Step, order_groups
-from headscope.analyses.explanation.row_block import Floats, RowBlock
-from headscope.analyses.explanation.sample import Flags, RowSample
+from headscope.analyses.explanation.row_block import Flags, Floats, RowBlock, Singles
+from headscope.analyses.explanation.sample import RowSample
 from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
@@ -69,12 +67,12 @@ def explain(
     return results
 
 
-def _parts(sample: RowSample, layers: int, measure: str) -> Iterator[tuple[list[int], NDArray[np.float32], Flags]]:
+def _parts(sample: RowSample, layers: int, measure: str) -> Iterator[tuple[list[int], Singles, Flags]]:
     """Yield layers that see the same cells, with the attention of all their heads, `[head, cell]`, and these cells.
 
     Layers without the measure are left out.
     """
-    parts: list[tuple[Flags, list[int], list[NDArray[np.float32]]]] = []
+    parts: list[tuple[Flags, list[int], list[Singles]]] = []
     for layer in range(layers):
         attention = sample.attention(int(measure == NORM), layer)
         counted = sample.counted(layer)
@@ -94,7 +92,7 @@ def _parts(sample: RowSample, layers: int, measure: str) -> Iterator[tuple[list[
 
 
 def _explain_part(
-    sample: RowSample, attention: NDArray[np.float32], counted: Flags, of_layer: int,
+    sample: RowSample, attention: Singles, counted: Flags, of_layer: int,
     starts: Sequence[HeadExplanation], products: frozenset[str] | None, *, positions: bool, examples: bool,
 ) -> list[HeadExplanation]:  # fmt: skip
     """Explain the heads of some layers, in two threads: one for each half of the documents.
@@ -114,18 +112,16 @@ def _explain_part(
     def explain_half(parity: int) -> list[HeadExplanation]:
         """Fit to one half of the documents, and measure on the other."""
         results = [HeadExplanation.empty(len(sample.names), of_layer) for _ in attention]
-        measuring = sample.half(1 - parity, counted)
-        targets = [block.targets(attention) for block in measuring]
+        other_half = Problem.of(sample.half(1 - parity, counted), attention)
         coefficients = np.zeros((sample.columns.width, len(attention)), np.float32)
         if enough:
             blocks = sample.half(parity, counted)
-            fewer = _problem(_spread_rows(blocks, _FEWER_ROWS, parts=8), attention)
+            fewer = Problem.of(_spread_rows(blocks, _FEWER_ROWS, parts=8), attention)
             if starts:
                 start = np.stack([start.coefficients[parity] for start in starts], axis=1)
-                problem, coefficients = fewer, fit(fewer, RIDGE, start=start, steps=_NEXT_STEPS)
+                coefficients = fit(fewer, RIDGE, start=start, steps=_NEXT_STEPS)
             else:
-                problem = _problem(blocks, attention)
-                coefficients = _fit_in_two(problem, fewer, RIDGE)
+                coefficients = _fit_in_two(Problem.of(blocks, attention), fewer)
             _append(results, "coefficients", coefficients)
             if positions:
                 of_positions = replace(fewer, columns=sample.columns.positions)
@@ -135,8 +131,8 @@ def _explain_part(
                 choosing = _spread_rows(sample.part(parity, True, counted), _CHOOSING_ROWS)
                 orders = order_groups(few, choosing, attention, sample.columns.groups, products)
                 _add_steps(results, orders, fewer)
-                measure_steps(sample, results, orders, measuring, targets)
-        measure_fit(sample, results, coefficients, measuring, targets, of_layer, examples=examples and enough)
+                measure_steps(sample, results, orders, other_half)
+        measure_fit(sample, results, coefficients, other_half, of_layer, examples=examples and enough)
         return results
 
     with ThreadPoolExecutor(2) as pool:
@@ -147,11 +143,11 @@ def _explain_part(
         # There are too few documents to measure gains on held-out documents.
         few = _spread_rows([*sample.half(0, counted), *sample.half(1, counted)], _ORDERING_ROWS)
         orders = order_groups(few, few, attention, sample.columns.groups, products)
-        _add_steps(first, orders, _problem(few, attention))
+        _add_steps(first, orders, Problem.of(few, attention))
     return first
 
 
-def _append(results: Sequence[HeadExplanation], name: str, values: NDArray[np.floating[Any]]) -> None:
+def _append(results: Sequence[HeadExplanation], name: str, values: Floats) -> None:
     """Add the values of a half to an attribute of each head, `[column, head]`."""
     for result, of_head in zip(results, values.T, strict=True):
         getattr(result, name).append(of_head)
@@ -164,17 +160,13 @@ def _add_steps(results: Sequence[HeadExplanation], orders: Sequence[Sequence[Ste
     _append(results, "differences", _differences(problem))
 
 
-def _fit_in_two(problem: Problem, fewer: Problem, penalty: float) -> Floats:
+def _fit_in_two(problem: Problem, fewer: Problem) -> Floats:
     """Fit the coefficients of all heads to fewer rows and then, in a few steps, to all rows."""
-    if fewer.rows >= problem.rows:
-        return fit(problem, penalty)
+    if fewer.n_rows >= problem.n_rows:
+        return fit(problem, RIDGE)
     second, memory = curvature(fewer), list[Pair]()
-    start = fit(fewer, penalty, steps=_FIRST_STEPS, second=second, memory=memory)
-    return fit(problem, penalty, start=start, steps=_LAST_STEPS, second=second, memory=memory)
-
-
-def _problem(blocks: Sequence[RowBlock], attention: NDArray[np.float32]) -> Problem:
-    return Problem(blocks=blocks, targets=[block.targets(attention) for block in blocks])
+    start = fit(fewer, RIDGE, steps=_FIRST_STEPS, second=second, memory=memory)
+    return fit(problem, RIDGE, start=start, steps=_LAST_STEPS, second=second, memory=memory)
 
 
 def _differences(problem: Problem) -> Floats:
@@ -183,7 +175,7 @@ def _differences(problem: Problem) -> Floats:
     for block, target in zip(problem.blocks, problem.targets, strict=True):
         n_visible = np.maximum(block.visible.sum(1), 1)
         excess.append(target - block.visible[..., None] * (target.sum(1) / n_visible[:, None])[:, None])
-    return np.asarray(problem.sums(excess) / problem.mass())
+    return np.asarray(problem.sums(excess) / problem.mass)
 
 
 def _spread_rows(blocks: Sequence[RowBlock], most: int, *, parts: int = 2) -> list[RowBlock]:

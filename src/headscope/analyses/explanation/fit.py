@@ -12,11 +12,11 @@ products.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from headscope.analyses.explanation.row_block import Floats, RowBlock, key_sums
+from headscope.analyses.explanation.row_block import Doubles, Floats, Integers, RowBlock, key_sums
 
 RIDGE = 1.0
 """Penalty on squared coefficients, in rows."""
@@ -43,14 +43,19 @@ class Problem:
     offsets: Sequence[Floats] | None = None
     columns: slice | None = None
 
+    @classmethod
+    def of(cls, blocks: Sequence[RowBlock], attention: Floats) -> "Problem":
+        """Return the problem of fitting all columns of some blocks to attention, `[head, cell]`."""
+        return cls(blocks=blocks, targets=[block.targets(attention) for block in blocks])
+
     @property
     def heads(self) -> int:
-        """Return the number of heads."""
+        """The number of heads."""
         return int(self.targets[0].shape[-1])
 
     @property
-    def rows(self) -> int:
-        """Return the number of rows."""
+    def n_rows(self) -> int:
+        """The number of rows."""
         return sum(len(block.rows) for block in self.blocks)
 
     def logits(self, coefficients: Floats) -> list[Floats]:
@@ -66,13 +71,14 @@ class Problem:
         parts = [block.sums(of_block, self.columns) for block, of_block in zip(self.blocks, values, strict=True)]
         return np.asarray(sum(parts[1:], start=parts[0]))
 
-    def mass(self) -> NDArray[np.float64]:
-        """Return the sum of the attention of each head, at least 1e-12, `[head]`."""
+    @cached_property
+    def mass(self) -> Doubles:
+        """The sum of the attention of each head, at least 1e-12, `[head]`."""
         totals = sum(target.sum((0, 1), dtype=np.float64) for target in self.targets)
         return np.asarray(np.maximum(totals, 1e-12))
 
 
-def curvature(problem: Problem) -> NDArray[np.float64]:
+def curvature(problem: Problem) -> Doubles:
     """Compute the second derivative of the mean divergence at the mean attention of all heads, `[column, column]`."""
     total, mass = 0.0, 0.0
     for block, target in zip(problem.blocks, problem.targets, strict=True):
@@ -88,7 +94,7 @@ def curvature(problem: Problem) -> NDArray[np.float64]:
 
 def fit(
     problem: Problem, ridge: Floats | float, *, start: Floats | None = None, steps: int = STEPS,
-    tolerance: float = 1e-4, second: NDArray[np.float64] | None = None, memory: list[Pair] | None = None,
+    tolerance: float = 1e-4, second: Doubles | None = None, memory: list[Pair] | None = None,
 ) -> Floats:  # fmt: skip
     """Fit the coefficients that predict the attention of each head, `[column, head]`.
 
@@ -102,7 +108,7 @@ def fit(
         memory: last steps of an earlier fit with the same curvature, which this fit continues and adds to.
     """
     dtype = problem.blocks[0].features.dtype
-    mass = problem.mass()
+    mass = problem.mass
     penalty = np.broadcast_to(ridge, problem.heads) / mass
     second = curvature(problem) if second is None else second
     width = len(second)
@@ -114,11 +120,9 @@ def fit(
     linear = problem.sums(problem.targets)
     of_rows = [key_sums(target) for target in problem.targets]
 
-    def evaluate(
-        logits: Sequence[Floats], at: Floats, heads: NDArray[np.int64] | slice
-    ) -> tuple[NDArray[np.float64], list[Floats]]:
+    def evaluate(logits: Sequence[Floats], at: Floats, heads: Integers | slice) -> tuple[Doubles, list[Floats]]:
         """Return the objective of some heads, and m p in each block."""
-        total: NDArray[np.float64] = np.zeros(at.shape[1])
+        total: Doubles = np.zeros(at.shape[1])
         predicted = []
         for block, of_block, rows in zip(problem.blocks, logits, of_rows, strict=True):
             of_heads, logs = block.probabilities(of_block, rows[:, heads])

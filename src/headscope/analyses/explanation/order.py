@@ -6,14 +6,12 @@ is done when no group gains a point. The gains are measured later, on the other 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headscope.analyses.explanation.fit import RIDGE, Problem, curvature, fit
-from headscope.analyses.explanation.row_block import Floats, RowBlock, key_sums
+from headscope.analyses.explanation.row_block import Doubles, Flags, Floats, Integers, RowBlock, key_sums
 
 LEAST_GAIN = 0.01
 """Least gain of a group, as a share of the divergence to explain."""
@@ -23,7 +21,7 @@ _CANDIDATES = 3
 _STEPS, _NEWTON = 5, 3
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class Step:
     """A group that a head selected.
 
@@ -40,40 +38,56 @@ class Step:
     alternatives: tuple[str, ...] = ()
 
 
-@dataclass(eq=False)
-class _Rows:
-    """Some rows with the attention of all heads, and the logits of each step so far, `[row * key, head]`."""
+def step_logits(block: RowBlock, steps: Mapping[int, Step], groups: Mapping[str, slice], heads: int) -> Floats:
+    """Compute the logits that a step adds, `[row * key, head]`; 0 for heads without a step.
 
-    blocks: Sequence[RowBlock]
-    targets: Sequence[Floats]
-    logits: list[Floats]
+    Args:
+        block: rows.
+        steps: step of each head, by the head's index.
+        groups: columns of each group.
+        heads: number of heads.
+    """
+    logits = np.zeros((len(block.features), heads), block.features.dtype)
+    for group in dict.fromkeys(step.group for step in steps.values()):
+        of_group = [head for head, step in steps.items() if step.group == group]
+        coefficients = np.stack([steps[head].coefficients for head in of_group], axis=1)
+        logits[:, of_group] = block.logits(coefficients, groups[group])
+    return logits
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Rows(Problem):
+    """Some rows with the attention of all heads, and the prediction so far.
+
+    Attributes:
+        before: logits of the prediction in each block, `[row * key, head]`.
+        steps: logits of each step in each block.
+    """
+
+    before: list[Floats] = field(default_factory=list)
     steps: list[list[Floats]] = field(default_factory=list)
-
-    @cached_property
-    def mass(self) -> NDArray[np.float64]:
-        """The sum of the attention of each head, `[head]`."""
-        return Problem(blocks=self.blocks, targets=self.targets).mass()
 
     @classmethod
     def of(cls, blocks: Sequence[RowBlock], attention: Floats) -> "_Rows":
+        """Return rows that no step predicts yet."""
         targets = [block.targets(attention) for block in blocks]
-        logits = [np.zeros((len(block.features), len(attention)), block.features.dtype) for block in blocks]
-        return cls(blocks, targets, logits)
+        before = [step_logits(block, {}, {}, len(attention)) for block in blocks]
+        return cls(blocks=blocks, targets=targets, before=before)
 
-    def problem(self, columns: slice, heads: NDArray[np.int64]) -> Problem:
+    def problem(self, columns: slice, heads: Integers) -> Problem:
         """Return the problem of fitting some columns to some heads on top of the prediction so far."""
-        targets, offsets = [each[..., heads] for each in self.targets], [each[:, heads] for each in self.logits]
+        targets, offsets = [each[..., heads] for each in self.targets], [each[:, heads] for each in self.before]
         return Problem(blocks=self.blocks, targets=targets, offsets=offsets, columns=columns)
 
-    def divergence(self, heads: NDArray[np.int64], columns: slice, coefficients: Floats) -> NDArray[np.float64]:
+    def divergence(self, heads: Integers, columns: slice, coefficients: Floats) -> Doubles:
         """Compute the mean divergence of heads from a prediction, up to a constant, `[head]`."""
         total = np.zeros(len(heads))
-        for block, target, before in zip(self.blocks, self.targets, self.logits, strict=True):
+        for block, target, before in zip(self.blocks, self.targets, self.before, strict=True):
             logits = before[:, heads] + block.logits(coefficients, columns)
             total += block.cross_entropy(target[..., heads], logits).sum(0, dtype=np.float64)
         return total / self.mass[heads]
 
-    def to_explain(self) -> NDArray[np.float64]:
+    def to_explain(self) -> Doubles:
         """Compute the mean divergence of the attention of heads from uniform attention, nats, `[head]`."""
         total = np.zeros(len(self.mass))
         for block, target in zip(self.blocks, self.targets, strict=True):
@@ -82,23 +96,13 @@ class _Rows:
             total += _entropy_terms(target) - _entropy_terms(of_rows[:, None]) + (of_rows * np.log(n_visible)).sum(0)
         return total / self.mass
 
-    def step(
-        self, chosen: Mapping[str, list[int]], taken: Sequence[Sequence[Step]], groups: Mapping[str, slice]
-    ) -> None:
-        """Add a step: the heads that chose each group, with its coefficients in their last step."""
-        self.steps.append([np.zeros_like(logits) for logits in self.logits])
-        for group, heads in chosen.items():
-            coefficients = np.stack([taken[head][-1].coefficients for head in heads], axis=1)
-            for block, logits in zip(self.blocks, self.steps[-1], strict=True):
-                logits[:, heads] = block.logits(coefficients, groups[group])
-
-    def scale(self, heads: NDArray[np.int64], scales: Floats) -> None:
+    def scale(self, heads: Integers, scales: Floats) -> None:
         """Set the prediction of some heads to the sum of their steps times their scales, `[step, head]`."""
-        for number, logits in enumerate(self.logits):
+        for number, logits in enumerate(self.before):
             factors = scales.astype(logits.dtype)
             logits[:, heads] = sum(step[number][:, heads] * factor for step, factor in zip(self.steps, factors))
 
-    def scales(self, heads: NDArray[np.int64]) -> NDArray[np.float64]:
+    def scales(self, heads: Integers) -> Doubles:
         """Compute the factors of all steps of some heads that minimize the divergence, `[step, head]`."""
         number = len(self.steps)
         scales = np.ones((number, len(heads)))
@@ -126,12 +130,12 @@ class _Rows:
     def slopes(self) -> tuple[Floats, list[Floats]]:
         """Compute the gradient of each head's divergence in all columns, `[column, head]`, and mean predictions."""
         excess, predictions = list[Floats](), list[Floats]()
-        for block, target, logits in zip(self.blocks, self.targets, self.logits, strict=True):
-            predicted, _ = block.probabilities(logits)
+        for block, target, before in zip(self.blocks, self.targets, self.before, strict=True):
+            predicted, _ = block.probabilities(before)
             predicted *= key_sums(target)[:, None]
             excess.append(predicted - target)
             predictions.append(predicted.mean(2, keepdims=True))
-        return Problem(blocks=self.blocks, targets=self.targets).sums(excess) / self.mass, predictions
+        return self.sums(excess) / self.mass, predictions
 
 
 def order_groups(
@@ -153,17 +157,15 @@ def order_groups(
     taken: list[list[Step]] = [[] for _ in range(heads)]
     alike: list[Sequence[str]] = [()] * heads
     names = list(groups)
+    plain = np.array([name not in products for name in names])
     open_heads = np.flatnonzero(least > 0)
     for _ in range(MOST_GROUPS):
-        if not len(open_heads):
-            break
         promised, curvatures = _promised(fits, groups, open_heads)
         now = np.zeros(heads)
         now[open_heads] = compares.divergence(open_heads, slice(0, 0), np.zeros((0, len(open_heads))))
         for head, of_head in zip(open_heads.tolist(), promised.T, strict=True):
             of_head[[names.index(step.group) for step in taken[head]]] = 0.0
         gains: dict[int, dict[str, tuple[float, Floats]]] = {int(head): {} for head in open_heads}
-        plain = np.array([name not in products for name in names])
         for allowed in (plain, ~plain):
             best = [max((gain for gain, _ in gains[head].values()), default=0.0) for head in open_heads.tolist()]
             short = np.array(best) < least[open_heads]
@@ -179,38 +181,34 @@ def order_groups(
                 gained = now[wanted] - compares.divergence(wanted, columns, estimates)
                 for index, head in enumerate(wanted.tolist()):
                     gains[head][name] = (float(gained[index]), estimates[:, index])
-        chosen: dict[str, list[int]] = {}
+        chosen: dict[int, Step] = {}
         for head, fitted in gains.items():
-            if taken[head] and alike[head]:
+            if alike[head]:
                 # Groups with the same gain as the last step that gain nothing on top of it would have done as well.
-                as_well = tuple(name for name in alike[head] if name in fitted and fitted[name][0] < least[head])
-                taken[head][-1] = replace(taken[head][-1], alternatives=as_well)
-            if not fitted:
+                as_well = (name for name in alike[head] if name in fitted and fitted[name][0] < least[head])
+                taken[head][-1].alternatives = tuple(as_well)
+            best_group = max(fitted, key=lambda each: fitted[each][0], default=None)
+            if best_group is None or fitted[best_group][0] < least[head]:
                 continue
-            best_group = max(fitted, key=lambda each: fitted[each][0])
             gain, coefficients = fitted[best_group]
-            if gain < least[head]:
-                continue
-            taken[head].append(Step(group=best_group, coefficients=coefficients))
             near = gain - least[head]
             alike[head] = [name for name, (of_other, _) in fitted.items() if name != best_group and of_other >= near]
-            chosen.setdefault(best_group, []).append(head)
-        open_heads = np.array(sorted(head for of_group in chosen.values() for head in of_group), dtype=np.int64)
-        if not len(open_heads):
+            chosen[head] = Step(group=best_group, coefficients=coefficients)
+            taken[head].append(chosen[head])
+        if not chosen:
             break
+        open_heads = np.array(list(chosen))
         for rows in (fits, compares):
-            rows.step(chosen, taken, groups)
+            rows.steps.append([step_logits(block, chosen, groups, heads) for block in rows.blocks])
         scales = fits.scales(open_heads)
         for rows in (fits, compares):
             rows.scale(open_heads, scales)
-        for head, of_head in zip(open_heads.tolist(), scales.T.tolist(), strict=True):
-            taken[head][-1] = replace(taken[head][-1], scales=tuple(of_head))
+        for step, of_head in zip(chosen.values(), scales.T.tolist(), strict=True):
+            step.scales = tuple(of_head)
     return taken
 
 
-def _promised(
-    rows: _Rows, groups: Mapping[str, slice], heads: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+def _promised(rows: _Rows, groups: Mapping[str, slice], heads: Integers) -> tuple[Doubles, list[Doubles]]:
     """Estimate the gain of each group from its slope and the curvature, `[group, head]`.
 
     The gain of a quadratic is half of g' C^-1 g, with the gradient g in the columns of the group and the curvature C at
@@ -220,7 +218,7 @@ def _promised(
         The gains, and the curvature of each group, `[column, column]`.
     """
     gradient, predictions = rows.slopes()
-    promised, curvatures = np.zeros((len(groups), len(heads))), list[NDArray[np.float64]]()
+    promised, curvatures = np.zeros((len(groups), len(heads))), list[Doubles]()
     for number, columns in enumerate(groups.values()):
         second = curvature(Problem(blocks=rows.blocks, targets=predictions, columns=columns))
         damped = second + np.diag(1e-3 * second.diagonal() + 1e-6)
@@ -230,7 +228,7 @@ def _promised(
     return promised, curvatures
 
 
-def _candidates(promised: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _candidates(promised: Doubles) -> Flags:
     """Return a mask of the groups that are fitted for each head, `[group, head]`.
 
     They are the `_CANDIDATES` groups with the largest estimated gains, if these are at least half of the largest.
@@ -238,10 +236,10 @@ def _candidates(promised: NDArray[np.float64]) -> NDArray[np.bool_]:
     order = np.argsort(-promised, axis=0, kind="stable")[:_CANDIDATES]
     candidates = np.zeros(promised.shape, dtype=bool)
     np.put_along_axis(candidates, order, True, axis=0)
-    enough: NDArray[np.bool_] = (promised > 0) & (promised >= promised.max(0) / 2)
+    enough: Flags = (promised > 0) & (promised >= promised.max(0) / 2)
     return candidates & enough
 
 
-def _entropy_terms(values: Floats) -> NDArray[np.float64]:
+def _entropy_terms(values: Floats) -> Doubles:
     """Sum w ln w over all axes but the last, `[head]`."""
     return np.asarray((values * np.log(np.maximum(values, np.finfo(values.dtype).tiny))).sum((0, 1), dtype=np.float64))

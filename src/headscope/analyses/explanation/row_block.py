@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating[Any]]
+"""Numbers of either precision: a fit keeps that of its rows."""
+Singles = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 _HIDDEN = -1e30
 _EXPONENT = 60.0
 """Exponents up to this size need no largest one subtracted: neither they nor their sums leave the range of float32."""
@@ -45,13 +50,13 @@ class RowBlock:
     """
 
     features: Floats
-    visible: NDArray[np.bool_]
-    rows: NDArray[np.int64]
-    cells: NDArray[np.int64]
+    visible: Flags
+    rows: Integers
+    cells: Integers
     facts: Floats
     products: Sequence[Product] = ()
 
-    def only(self, rows: NDArray[np.int64]) -> "RowBlock":
+    def only(self, rows: Integers) -> "RowBlock":
         """Select rows by their index in the block."""
         longest = self.visible.shape[1]
         features = self._by_row(self.features)[rows]
@@ -173,7 +178,7 @@ class RowBlock:
         if not self.visible.all():
             values *= self.visible[..., None].astype(values.dtype)
         sums = key_sums(values)
-        some: NDArray[np.bool_] = self.visible.max(1)[:, None]
+        some: Flags = self.visible.max(1)[:, None]
         sums = np.where(some, sums, 1)
         values *= (np.where(some, 1 if mass is None else mass, 0) / sums).astype(values.dtype)[:, None]
         return values, np.where(some, np.log(sums) + largest, 0.0).astype(values.dtype)
