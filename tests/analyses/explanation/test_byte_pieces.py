@@ -34,7 +34,7 @@ def feature_values(name, tokenizer, ids):
         visible=np.ones((1, len(ids)), dtype=bool),
         queries=tokens,
         keys=tokens,
-        vocabulary=VocabularyFacts.of_tokenizer(tokenizer),
+        vocabulary=VocabularyFacts.of_model(None, tokenizer),
     )
     return FEATURES[name].values(context)
 

@@ -14,11 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.explanation.columns import Integers
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.features import Feature
 from headscope.analyses.explanation.fitted import FittedHeads, Predictor
-from headscope.analyses.explanation.row_block import RowBlock
+from headscope.analyses.explanation.row_block import Integers, RowBlock
 from headscope.analyses.explanation.row_context import RowContext, Tokens, annotation_of, kept_fields
 from headscope.analyses.explanation.sample import contexts_of, row_sample, token_counts
 from headscope.analyses.explanation.sums import RowSampleAccumulator, tokens_of

@@ -1,9 +1,11 @@
 """Features from annotation: parts of speech and their pairs, arcs of trees in both directions, clauses, mentions."""
 
+from functools import partial
+
 import numpy as np
-from numpy.typing import NDArray
 
 from headscope.analyses.explanation.features import Feature, Group, Need, Values, pair_feature
+from headscope.analyses.explanation.row_block import Flags
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.corpora.trees.tree import TAGS
 from headscope.present.words import BASIC_RELATIONS, terms
@@ -38,7 +40,7 @@ def _tag_pair(of_row: str, of_key: str) -> Values:
     return lambda rows: rows.of_rows(_tag(of_row)(rows)) * _tag(of_key)(rows)
 
 
-def _word_pairs(rows: RowContext, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _word_pairs(rows: RowContext, pairs: Flags) -> Flags:
     """Return a mask of the keys whose word is paired with the row's word, `[row, key]`.
 
     Args:
@@ -50,18 +52,24 @@ def _word_pairs(rows: RowContext, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]
     return pairs[of_rows[:, None], of_keys[None, :]] & known
 
 
-def _arcs(rows: RowContext, relation: str) -> NDArray[np.bool_]:
-    """Return a mask of the pairs (dependent, head) of a relation, or of all if it is empty, `[word, word]`."""
+def _arcs(rows: RowContext, *, relation: str, to_head: bool) -> Flags:
+    """Return a mask of the keys in the head of the row's word, or in its dependents, `[row, key]`.
+
+    Args:
+        rows: context of the rows.
+        relation: relation of the dependent to the head; any if it is empty.
+        to_head: True for the head, False for dependents.
+    """
     heads = rows.annotation.heads
     assert heads is not None
     arcs = np.zeros((len(heads), len(heads)), dtype=bool)
     of_relation = np.array([relation in ("", name) for name in rows.annotation.relations or ()], dtype=bool)
     dependents = np.flatnonzero((heads >= 0) & of_relation)
     arcs[dependents, heads[dependents]] = True
-    return arcs
+    return _word_pairs(rows, arcs if to_head else arcs.T)
 
 
-def _same_clause(rows: RowContext) -> NDArray[np.bool_]:
+def _same_clause(rows: RowContext) -> Flags:
     clauses = rows.annotation.clauses
     return _word_pairs(rows, (clauses[:, None] == clauses[None, :]) & (clauses >= 0)[:, None])
 
@@ -69,7 +77,7 @@ def _same_clause(rows: RowContext) -> NDArray[np.bool_]:
 def _entity(side: int) -> Values:
     """Return a function that marks other words in a mention of the row's entity, before (-1) or after (1) the row."""
 
-    def values(rows: RowContext) -> NDArray[np.bool_]:
+    def values(rows: RowContext) -> Flags:
         assert rows.annotation.entities is not None
         numbers = rows.of_words(rows.annotation.entities + 1)
         same = (numbers[None, :] == numbers[rows.rows, None]) & (numbers[None, :] > 0)
@@ -78,33 +86,27 @@ def _entity(side: int) -> Values:
     return values
 
 
-def _mention_head(rows: RowContext) -> NDArray[np.bool_]:
+def _mention_head(rows: RowContext) -> Flags:
     assert rows.annotation.heads_mention is not None
     return rows.of_words(rows.annotation.heads_mention)
 
 
-def _arc_features(name: str, dependent: str, head: str, relation: str = "") -> tuple[Feature, Feature]:
+def _arc_features(relation: str) -> tuple[Feature, Feature]:
     """Return the features of the heads and of the dependents by a relation, or by any if it is empty."""
+    ending, heads, dependents = "", "the syntactic head", "the syntactic dependents"
+    if named := terms(relation):
+        dependent, head = named
+        ending, heads, dependents = f"_{relation}", f"the {head} of a {dependent}", f"the {dependent} of a {head}"
+    to_head, to_dependent = (partial(_arcs, relation=relation, to_head=is_head) for is_head in (True, False))
     return (
-        pair_feature(f"head{name}", "head", head, lambda rows: _word_pairs(rows, _arcs(rows, relation)), needs=_TREES),
-        pair_feature(
-            f"dependent{name}", "dependents", dependent, lambda rows: _word_pairs(rows, _arcs(rows, relation).T),
-            needs=_TREES,
-        ),
-    )  # fmt: skip
-
-
-def _of_relation(relation: str) -> tuple[Feature, Feature]:
-    named = terms(relation)
-    assert named is not None
-    dependent, head = named
-    return _arc_features(f"_{relation}", f"the {dependent} of a {head}", f"the {head} of a {dependent}", relation)
+        pair_feature(f"head{ending}", "head", heads, to_head, needs=_TREES),
+        pair_feature(f"dependent{ending}", "dependents", dependents, to_dependent, needs=_TREES),
+    )
 
 
 FEATURES = (
     *(pair_feature(f"tag_{tag}", "tag", TAG_NAMES[tag], _tag(tag), needs=_TAGS) for tag in TAGS),
-    *_arc_features("", "the syntactic dependents", "the syntactic head"),
-    *(feature for relation in BASIC_RELATIONS for feature in _of_relation(relation)),
+    *(feature for relation in ("", *BASIC_RELATIONS) for feature in _arc_features(relation)),
     pair_feature("same_clause", "clause", "the row’s own clause", _same_clause, needs=_TREES),
     *(
         pair_feature(

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headscope.analyses.explanation import annotated, features, words
-from headscope.analyses.explanation.features import Feature, Floats, Group, pair_feature
+from headscope.analyses.explanation.features import Feature, Group, pair_feature
+from headscope.analyses.explanation.row_block import Doubles, Flags, Integers
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import OptionError
@@ -74,14 +74,14 @@ class AnnotatedTokens:
     """
 
     tokens: tuple[str, ...]
-    ids: NDArray[np.int64]
-    special: NDArray[np.bool_]
-    word_ids: NDArray[np.int64]
+    ids: Integers
+    special: Flags
+    word_ids: Integers
     words: dict[int, str]
     tags: tuple[str, ...] | None
-    heads: NDArray[np.int64] | None
+    heads: Integers | None
     relations: tuple[str, ...] | None
-    entities: NDArray[np.int64] | None
+    entities: Integers | None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -100,7 +100,7 @@ def catalog_with(features: Iterable[TextFeature]) -> Catalog:
     return CATALOG.plus(list(added))
 
 
-def _values_of(feature: TextFeature, rows: RowContext) -> Floats:
+def _values_of(feature: TextFeature, rows: RowContext) -> Doubles:
     """Return the values that a user's function returns, `[key]`, or their rows in the context, `[row, key]`.
 
     Raises:

@@ -1,23 +1,19 @@
 """The columns of the fit (features, kinds of words, and products of both) for every cell of a row and a key."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headscope.analyses.explanation import words
 from headscope.analyses.explanation.features import ATTENDING, OFFSETS, SINK_LOGIT, TOKENS, Feature
-from headscope.analyses.explanation.row_block import Product
+from headscope.analyses.explanation.row_block import Flags, Integers, Product, Singles
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.vocabulary_facts import COMPONENTS
 from headscope.encoding.vocabulary import KeyClass
-
-Singles = NDArray[np.float32]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,7 +38,8 @@ class Columns:
     def groups(self) -> dict[str, slice]:
         """The columns of each group."""
         pairs = self.kinds and self.square
-        varied = len(words.QUERY_FACTS) * len(self._varied) + self.kinds * words.PAIRED * len(self._located)
+        varied = len(words.QUERY_FACTS) * len(self._present(words.VARIED))
+        located = self.kinds * words.PAIRED * len(self._present(words.LOCATED))
         widths = {
             SINK_LOGIT: int(self.sink),
             **Counter(feature.group for feature in self._ordered),
@@ -52,7 +49,7 @@ class Columns:
             words.NEARBY: self.kinds * words.NEAR * len(self.near),
             words.PAIRS: pairs * words.PAIRED**2,
             words.PAIRS_AFTER: pairs * words.PAIRED_AFTER**2,
-            ATTENDING: self.square * varied,
+            ATTENDING: self.square * (varied + located),
         }
         ends = accumulate(widths.values())
         return {group: slice(end - width, end) for (group, width), end in zip(widths.items(), ends) if width}
@@ -72,22 +69,21 @@ class Columns:
         if not self.square:
             return ()
         paired, after = self.kinds * words.PAIRED, self.kinds * words.PAIRED_AFTER
-        first = (
-            self.width - paired * (paired + len(self._located)) - after**2 - len(words.QUERY_FACTS) * len(self._varied)
-        )
-        keys, before, varied = first, first + paired, first + paired + after
+        varied, located = (len(self._present(names)) for names in (words.VARIED, words.LOCATED))
+        # The first fact, the number of facts, the first factor, and the number of factors.
         parts = (
-            (slice(0, paired), slice(keys, before)),
-            (slice(0, after), slice(before, varied)),
-            (slice(paired, self.facts), slice(varied, varied + len(self._varied))),
-            (slice(0, paired), slice(varied, varied + len(self._located))),
+            (0, paired, 0, paired),
+            (0, after, paired, after),
+            (paired, len(words.QUERY_FACTS), paired + after, varied),
+            (0, paired, paired + after, located),
         )
+        start = first = self.width - sum(n_facts * n_factors for _, n_facts, _, n_factors in parts)
         products = list[Product]()
-        for facts, factors in parts:
-            stop = first + (facts.stop - facts.start) * (factors.stop - factors.start)
-            if stop > first:
-                products.append(Product(columns=slice(first, stop), facts=facts, factors=factors))
-            first = stop
+        for fact, n_facts, factor, n_factors in parts:
+            if stop := n_facts * n_factors:
+                facts, factors = slice(fact, fact + n_facts), slice(start + factor, start + factor + n_factors)
+                products.append(Product(columns=slice(first, first + stop), facts=facts, factors=factors))
+            first += stop
         return tuple(products)
 
     @property
@@ -110,7 +106,7 @@ class Columns:
         """Return the names of a group's features; an empty list for groups of tokens, kinds of words or products."""
         return [feature.name for feature in self._ordered if feature.group == group]
 
-    def compute(self, context: RowContext, cells: NDArray[np.bool_]) -> tuple[Singles, Singles]:
+    def compute(self, context: RowContext, cells: Flags) -> tuple[Singles, Singles]:
         """Compute the columns and factors of some cells of one input, and the facts on its rows; see `RowBlock`.
 
         Args:
@@ -121,15 +117,18 @@ class Columns:
             `[cell, column]` and `[row, fact]`.
         """
         row, key = np.nonzero(cells)
-        number = len(context.keys)
-        on_sink = key == number
+        on_sink = key == len(context.keys)
         at = np.where(on_sink, 0, key)
         values = np.zeros((len(row), self.stored), np.float32)
         plain = {feature.name: feature.cells(context, row, at) for feature in self._ordered}
+
+        def stacked(names: Collection[str]) -> Singles:
+            """Stack the named features, `[cell, feature]`."""
+            return np.array([plain[name] for name in names], np.float32).reshape(len(names), len(row)).T
+
         if self.sink:
             values[:, 0] = on_sink
-        for feature, column in zip(self._ordered, range(int(self.sink), self.width), strict=False):
-            values[:, column] = plain[feature.name]
+        values[:, int(self.sink) : int(self.sink) + len(plain)] = stacked(plain)
         ids = context.keys.ids
         if len(self.token_ids):
             values[:, self.groups[TOKENS]] = ids[at][:, None] == self.token_ids
@@ -143,13 +142,13 @@ class Columns:
             values[:, self.groups[words.KINDS]] = np.where(is_special[:, None], np.float32(0), of_keys)
             values[:, self.groups[words.AFTER]] = after
             if self.near:
-                nearby = of_keys[:, : words.NEAR, None] * _stacked(plain, self.near)[:, None, :]
+                nearby = of_keys[:, : words.NEAR, None] * stacked(self.near)[:, None, :]
                 values[:, self.groups[words.NEARBY]] = nearby.reshape(len(row), words.NEAR * len(self.near))
             facts = [context.vocabulary.kinds(context.queries.ids[context.rows])[:, : words.PAIRED]]
             factors = [of_keys[:, : words.PAIRED], after[:, : words.PAIRED_AFTER]]
         if self.square:
-            factors.append(_stacked(plain, self._varied))
-            values[:, self.stored - sum(each.shape[1] for each in factors) :] = np.concatenate(factors, axis=1)
+            joined = np.concatenate([*factors, stacked(self._present(words.VARIED))], axis=1)
+            values[:, self.stored - joined.shape[1] :] = joined
         values[on_sink, int(self.sink) :] = 0.0
         return values, np.concatenate([*facts, words.query_facts(context)], axis=1)
 
@@ -160,6 +159,7 @@ class Columns:
         return sorted(self.features, key=lambda feature: groups.index(feature.group))
 
     def _present(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of the features that have a column."""
         known = {feature.name for feature in self.features}
         return tuple(name for name in names if name in known)
 
@@ -167,17 +167,3 @@ class Columns:
     def near(self) -> tuple[str, ...]:
         """The names of the position features in the columns of nearby words."""
         return self._present(words.NEAR_FEATURES)
-
-    @cached_property
-    def _located(self) -> tuple[str, ...]:
-        return self._present(words.LOCATED)
-
-    @cached_property
-    def _varied(self) -> tuple[str, ...]:
-        return self._present(words.VARIED)
-
-
-def _stacked(plain: Mapping[str, Singles], names: Sequence[str]) -> Singles:
-    """Stack the named features, `[cell, feature]`."""
-    some = next(iter(plain.values()), np.zeros(0, np.float32))
-    return np.stack([plain[name] for name in names], axis=1) if names else np.zeros((len(some), 0), np.float32)

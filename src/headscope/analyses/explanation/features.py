@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import Delimiter
+from headscope.analyses.explanation.row_block import Doubles, Flags, Integers, Singles
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.encoding.vocabulary import KeyClass
 
@@ -27,7 +28,6 @@ FAMILIES = (
 TOKENS, SINK_LOGIT = "tokens", "sink_logit"
 """Groups without features: a column for each frequent token, and one for a learned sink."""
 SAME_AXIS: frozenset[Need] = frozenset({"same_axis"})
-Floats = NDArray[np.float64]
 Values = Callable[[RowContext], NDArray[Any]]
 """A function from some rows of one input to numbers or booleans for each key, `[key]`, or each pair, `[row, key]`."""
 
@@ -72,11 +72,11 @@ class Feature:
     group: str
     sentence: str
     values: Values
-    _: KW_ONLY
     opposite: str = ""
+    _: KW_ONLY
     needs: frozenset[Need] = frozenset()
 
-    def cells(self, rows: RowContext, row: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.float32]:
+    def cells(self, rows: RowContext, row: Integers, key: Integers) -> Singles:
         """Compute the feature for some cells of one input, `[cell]`.
 
         Args:
@@ -92,7 +92,7 @@ def pair_feature(
     name: str, group: str, sentence: str, values: Values, opposite: str = "", *, needs: frozenset[Need] = SAME_AXIS
 ) -> Feature:
     """Return a feature of two tokens of one axis."""
-    return Feature(name, group, sentence, values, opposite=opposite, needs=needs)
+    return Feature(name, group, sentence, values, opposite, needs=needs)
 
 
 GROUPS = (
@@ -122,14 +122,14 @@ def _log_distance(side: int) -> Values:
     return lambda rows: np.log1p(np.maximum(side * rows.offset, 0))
 
 
-def _sentences_apart(rows: RowContext) -> Floats:
+def _sentences_apart(rows: RowContext) -> Doubles:
     return np.abs(rows.sentences - rows.of_rows(rows.sentences))
 
 
 def _edge_of_sentence(*, last: bool) -> Values:
     """Return a function that marks the first or the last key of each row's sentence."""
 
-    def values(rows: RowContext) -> NDArray[np.bool_]:
+    def values(rows: RowContext) -> Flags:
         changes = rows.sentences[1:] != rows.sentences[:-1]
         edges = np.append(changes, True) if last else np.append(True, changes)
         return np.asarray((_sentences_apart(rows) == 0) & edges)
@@ -155,16 +155,23 @@ def _delimiter(delimiter: Delimiter) -> Values:
     return lambda rows: rows.vocabulary.of(rows.vocabulary.delimiters, rows.keys.ids) == delimiter
 
 
-def _last_sep(rows: RowContext) -> NDArray[np.bool_]:
+def _places(rows: RowContext) -> Integers:
+    return np.arange(len(rows.keys))
+
+
+def _relative_place(rows: RowContext) -> Doubles:
+    return rows.of_text(_places(rows) / max(1, len(rows.keys) - 1))
+
+
+def _last_sep(rows: RowContext) -> Flags:
     is_sep = rows.keys.classes == KeyClass.SEP
-    last = len(is_sep) - 1 - int(is_sep[::-1].argmax())
-    return np.asarray(is_sep & (np.arange(len(is_sep)) == last))
+    return np.asarray(is_sep & (np.cumsum(is_sep) == is_sep.sum()))
 
 
 def _nearest(*classes: KeyClass, side: int) -> Values:
     """Return a function that marks the nearest key of some classes on one side of the row."""
 
-    def compute(rows: RowContext) -> Floats:
+    def compute(rows: RowContext) -> Doubles:
         at = np.flatnonzero(rows.keys.are(*classes))
         nearest = np.zeros(rows.visible.shape)
         index = np.searchsorted(at, rows.rows, side="left") - 1 if side < 0 else np.searchsorted(at, rows.rows, "right")
@@ -191,15 +198,9 @@ FEATURES = (
     pair_feature("sentences_apart", "sentence", "distant sentences", _sentences_apart, "sentences nearby"),
     pair_feature("ends_sentence", "sentence", "the end of its sentence", _edge_of_sentence(last=True)),
     pair_feature("begins_sentence", "sentence", "the beginning of its sentence", _edge_of_sentence(last=False)),
-    Feature(
-        "log_place", "place", "late tokens", lambda rows: rows.of_text(np.log1p(np.arange(len(rows.keys)))),
-        opposite="early tokens",
-    ),
-    Feature(
-        "relative_place", "place", "late tokens",
-        lambda rows: rows.of_text(np.arange(len(rows.keys)) / max(1, len(rows.keys) - 1)), opposite="early tokens",
-    ),
-    Feature("first", "cls", "the first token", lambda rows: np.arange(len(rows.keys)) == 0),
+    Feature("log_place", "place", "late tokens", lambda rows: rows.of_text(np.log1p(_places(rows))), "early tokens"),
+    Feature("relative_place", "place", "late tokens", _relative_place, "early tokens"),
+    Feature("first", "cls", "the first token", lambda rows: _places(rows) == 0),
     Feature("cls", "cls", "{cls}", _of_class(KeyClass.CLS)),
     Feature("sep", "sep", "{sep}", _of_class(KeyClass.SEP)),
     Feature("last_sep", "sep", "the last {sep}", _last_sep),

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.columns import Columns, Integers, Singles
+from headscope.analyses.explanation.columns import Columns
 from headscope.analyses.explanation.divergences import HeadExplanation
 from headscope.analyses.explanation.features import Feature
-from headscope.analyses.explanation.row_block import RowBlock
+from headscope.analyses.explanation.row_block import Doubles, Flags, Integers, RowBlock, Singles
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.sample import RowSample
 from headscope.statistics.sums.kept import State, within
@@ -135,8 +135,8 @@ class Predictor:
         )  # fmt: skip
 
     def predict(
-        self, block: RowBlock, visible: NDArray[np.bool_], *, prediction: str, half: int, layer: int, sink: bool
-    ) -> NDArray[np.float64]:
+        self, block: RowBlock, visible: Flags, *, prediction: str, half: int, layer: int, sink: bool
+    ) -> Doubles:
         """Predict the attention of the heads of a layer, `[head, row, key + 1]`.
 
         Rows sum to 1; the last key is the learned sink, 0 if the layer has none.

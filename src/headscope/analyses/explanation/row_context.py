@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import Delimiter
 from headscope.analyses.coref.mentions import FIELD, Mentions
+from headscope.analyses.explanation.row_block import Doubles, Flags, Integers
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.corpora.trees.tree import universal_tag
 from headscope.encoding.sentence_packing import arcs_of_fields, tags_of_fields
@@ -35,13 +36,13 @@ class Annotation:
     """
 
     tags: tuple[str, ...] | None = None
-    heads: NDArray[np.int64] | None = None
+    heads: Integers | None = None
     relations: tuple[str, ...] | None = None
-    entities: NDArray[np.int64] | None = None
-    heads_mention: NDArray[np.bool_] | None = None
+    entities: Integers | None = None
+    heads_mention: Flags | None = None
 
     @cached_property
-    def clauses(self) -> NDArray[np.int64]:
+    def clauses(self) -> Integers:
         """The head word of each word's clause, `[word]`; -1 where there is no tree, or where its arcs form a cycle."""
         if self.heads is None or self.relations is None:
             return np.zeros(0, dtype=np.int64)
@@ -107,34 +108,34 @@ class Tokens:
         word_ids: index of each token's word, -1 for special tokens, `[token]`.
     """
 
-    ids: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    word_ids: NDArray[np.int64]
+    ids: Integers
+    classes: Integers
+    word_ids: Integers
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def are(self, *classes: KeyClass) -> NDArray[np.bool_]:
+    def are(self, *classes: KeyClass) -> Flags:
         """Return a mask of the tokens that belong to one of the classes, `[token]`."""
         # np.isin takes twenty times as long on the few tokens of an input, and every feature calls this method.
         return np.asarray(np.logical_or.reduce([self.classes == each for each in classes]))
 
     @cached_property
-    def starts_word(self) -> NDArray[np.bool_]:
+    def starts_word(self) -> Flags:
         """A mask of the first token of each word, `[token]`."""
         return np.asarray((self.word_ids >= 0) & np.append(True, self._changes)[: len(self)])
 
     @cached_property
-    def ends_word(self) -> NDArray[np.bool_]:
+    def ends_word(self) -> Flags:
         """A mask of the last token of each word, `[token]`."""
         return np.asarray((self.word_ids >= 0) & np.append(self._changes, True)[: len(self)])
 
     @cached_property
-    def _changes(self) -> NDArray[np.bool_]:
+    def _changes(self) -> Flags:
         return np.asarray(self.word_ids[1:] != self.word_ids[:-1])
 
     @cached_property
-    def in_word(self) -> NDArray[np.int64]:
+    def in_word(self) -> Integers:
         """The index of each token within its word, 0 for special tokens, `[token]`."""
         at = np.arange(len(self))
         first = np.maximum.accumulate(np.where(self.starts_word | (self.word_ids < 0), at, 0))
@@ -154,8 +155,8 @@ class RowContext:
         same_ids: True if equal ids are equal tokens, which is not so in word-level maps.
     """
 
-    rows: NDArray[np.int64]
-    visible: NDArray[np.bool_]
+    rows: Integers
+    visible: Flags
     queries: Tokens
     keys: Tokens
     vocabulary: VocabularyFacts
@@ -171,12 +172,12 @@ class RowContext:
         return frozenset(known | {"same_axis"} if self.queries is self.keys else known)
 
     @cached_property
-    def offset(self) -> NDArray[np.int64]:
+    def offset(self) -> Integers:
         """Position of the key minus position of the row: -1 is the previous token, `[row, key]`."""
         return np.asarray(np.arange(len(self.keys))[None, :] - self.rows[:, None])
 
     @cached_property
-    def words_away(self) -> NDArray[np.int64]:
+    def words_away(self) -> Integers:
         """Number of words from the row to the key, 2**30 for special tokens, `[row, key]`."""
         of_keys, of_rows = self.keys.word_ids[None, :], self.queries.word_ids[self.rows, None]
         return np.asarray(np.where((of_keys < 0) | (of_rows < 0), 1 << 30, of_keys - of_rows))
@@ -191,7 +192,7 @@ class RowContext:
         return self.vocabulary.texts_of(tokens.ids.tolist())
 
     @cached_property
-    def sentences(self) -> NDArray[np.int64]:
+    def sentences(self) -> Integers:
         """Number of the sentence of each key: a sentence-final mark, a line break or a separator ends it, `[key]`."""
         delimiters = self.vocabulary.of(self.vocabulary.delimiters, self.keys.ids)
         ends = np.isin(self.key_texts, _ENDS) | (delimiters == Delimiter.NEWLINE)
@@ -208,14 +209,14 @@ class RowContext:
         return words
 
     @cached_property
-    def word_numbers(self) -> NDArray[np.int64]:
+    def word_numbers(self) -> Integers:
         """Number of each key's word; equal words share it, -1 for special tokens and punctuation, `[key]`."""
         texts = {word: text for word, text in self.words.items() if any(map(str.isalnum, text))}
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts.values()))}
         of_keys = [numbers.get(texts.get(word, ""), -1) for word in self.keys.word_ids.tolist()]
         return np.array(of_keys, dtype=np.int64)
 
-    def of_text(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def of_text(self, values: NDArray[Any]) -> Doubles:
         """Return the values of the keys, `[key]`; special tokens, which have groups of their own, get the mean."""
         special = self.keys.are(KeyClass.CLS, KeyClass.SEP)
         numbers = np.asarray(values, dtype=np.float64)
@@ -226,6 +227,6 @@ class RowContext:
         """Take the value of each key's word, 0 where a key has no word, `[key]`."""
         return np.append(values, np.zeros(1, dtype=values.dtype))[self.keys.word_ids]
 
-    def of_rows(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
+    def of_rows(self, values: NDArray[np.generic]) -> Doubles:
         """Take the values of the queries at the rows, `[row, 1]`."""
         return values.astype(np.float64)[self.rows, None]

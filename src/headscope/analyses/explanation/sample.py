@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
 
-from headscope.analyses.explanation.columns import Columns, Integers
+from headscope.analyses.explanation.columns import Columns
 from headscope.analyses.explanation.features import Feature
-from headscope.analyses.explanation.row_block import RowBlock
+from headscope.analyses.explanation.row_block import Flags, Integers, RowBlock, Singles
 from headscope.analyses.explanation.row_context import RowContext, annotation_of
 from headscope.analyses.explanation.sums import SampledRows
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
@@ -19,7 +18,6 @@ FEWEST_OCCURRENCES, MOST_TOKENS = 20, 64
 """Least occurrences in the sampled inputs of a token with a column of its own; most such tokens, by frequency."""
 _BLOCK_CELLS = 6144
 _SINKS = (KeyClass.CLS, KeyClass.SEP)
-Flags = NDArray[np.bool_]
 ContextOf = Callable[[SampledRows, Flags], RowContext]
 """A function from the sampled rows of an input and the mask of keys that they see, `[row, key]`, to their context."""
 
@@ -54,7 +52,7 @@ class RowSample:
     is_sink_logit: Flags
     visible: Sequence[Flags]
 
-    def attention(self, measure: int, layer: int) -> NDArray[np.float32]:
+    def attention(self, measure: int, layer: int) -> Singles:
         """Return the attention of a layer's heads, `[head, cell]`; NaN where a cell is not visible in the layer."""
         of = zip(self.samples, self.visible, strict=True)
         return np.concatenate([sample.attention[measure, layer][:, visible] for sample, visible in of], axis=1)
@@ -152,7 +150,7 @@ def _in_cells(contexts: Sequence[RowContext], visible: Sequence[Flags], classes:
     """Return a mask of the cells of a learned sink, and of tokens that belong to one of the classes, `[cell]`."""
     parts = []
     for context, cells in zip(contexts, visible, strict=True):
-        keys = context.keys.are(*classes) if classes else np.zeros(len(context.keys), dtype=bool)
+        keys = np.isin(context.keys.classes, classes)
         parts.append(np.broadcast_to(np.append(keys, True), cells.shape)[cells])
     return np.concatenate(parts)
 
@@ -201,7 +199,7 @@ def _empty_block(rows: Integers, starts: Integers, lengths: Integers, columns: C
     return RowBlock(features=features, visible=visible, rows=rows, cells=cells, facts=facts, products=columns.products)
 
 
-def token_counts(samples: Sequence[SampledRows]) -> NDArray[np.int64]:
+def token_counts(samples: Sequence[SampledRows]) -> Integers:
     """Count the occurrences of each token id in the sampled inputs, `[id]`."""
     return np.bincount(np.concatenate([sample.segment.keys.ids for sample in samples]))
 
@@ -213,7 +211,7 @@ def contexts_of(vocabulary: VocabularyFacts) -> ContextOf:
         vocabulary: vocabulary facts, with the counts of the sampled inputs.
     """
 
-    def context_of(sample: SampledRows, visible: NDArray[np.bool_]) -> RowContext:
+    def context_of(sample: SampledRows, visible: Flags) -> RowContext:
         segment = sample.segment
         words = int(segment.keys.word_ids.max(initial=-1)) + 1
         origin = f"segment {sample.index + 1} of document {sample.document}"

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headscope.analyses.explanation import words
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
-from headscope.analyses.explanation.columns import Integers
 from headscope.analyses.explanation.features import ATTENDING, TOKENS
+from headscope.analyses.explanation.row_block import Doubles, Integers
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.present.numbers import percent
 from headscope.present.words import capital, either, join
@@ -22,7 +21,6 @@ from headscope.statistics.statistic import Special
 FEWEST, MOST = 3, 8
 """Least occurrences in the sampled inputs of a token that names a kind of word; most names of a kind."""
 NAMED = frozenset({TOKENS, words.KINDS, words.AFTER, words.NEARBY, words.PAIRS, words.PAIRS_AFTER})
-Weights = NDArray[np.float64]
 MOST_GROUPS = 4
 """Most groups in the sentence, which names the groups with the largest shares; the table has all."""
 MOST_WORDS = 4
@@ -192,7 +190,7 @@ class WordNames:
         self.ids = ids[[bool(texts[number].strip()) for number in ids.tolist()]] if len(ids) else ids
         self.weights = counts[self.ids] / max(1, counts[self.ids].sum())
 
-    def of(self, group: str, coefficients: Weights, pulls: Weights) -> dict[str, Any]:
+    def of(self, group: str, coefficients: Doubles, pulls: Doubles) -> dict[str, Any]:
         """Name a group by its coefficients, and return the attributes of its `Part`; see `words` for their order.
 
         Args:
@@ -221,7 +219,7 @@ class WordNames:
         sign = -1.0 if self._skew(of_queries) + self._skew(of_keys) < 0 else 1.0
         return {"words": self._typical(sign * of_keys), "attending": self._typical(sign * of_queries)}
 
-    def _nearby(self, coefficients: Weights) -> dict[str, Any]:
+    def _nearby(self, coefficients: Doubles) -> dict[str, Any]:
         """Name the kind of word that is favored more the nearer it is."""
         left, _, right = np.linalg.svd(coefficients, full_matrices=False)
         nearness = sum(
@@ -230,17 +228,17 @@ class WordNames:
         scores = self._scores(left[:, 0]) * (-1.0 if nearness < 0 else 1.0)
         return {"words": self._typical(scores)}
 
-    def _scores(self, direction: Weights) -> Weights:
+    def _scores(self, direction: Doubles) -> Doubles:
         """Project each token of the text on a direction of the components, `[token]`."""
         return np.asarray(self.vocabulary.kinds(self.ids)[:, : len(direction)] @ direction)
 
-    def _skew(self, scores: Weights) -> float:
+    def _skew(self, scores: Doubles) -> float:
         """Compute the skewness over the tokens of the text; above 0 if few tokens lie far out on the high side."""
         centered = scores - self.weights @ scores
         scale = float(np.sqrt(self.weights @ centered**2))
         return float(self.weights @ centered**3) / scale**3 if scale > 0 else 0.0
 
-    def _typical(self, scores: Weights) -> tuple[str, ...]:
+    def _typical(self, scores: Doubles) -> tuple[str, ...]:
         """Return the tokens with high scores, frequent ones first."""
         order = np.argsort(-scores * np.log1p(self.weights / self.weights.min()), kind="stable")
         chosen = [self._text(int(self.ids[number])) for number in order[:MOST].tolist() if scores[number] > 0]

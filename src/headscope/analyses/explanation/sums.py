@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from headscope.analyses.explanation.row_block import Integers, Singles
 from headscope.analyses.explanation.row_context import Tokens, kept_fields
 from headscope.attention.output_norms import norm_shares
 from headscope.attention.tile import AttentionTile
@@ -32,7 +33,6 @@ _LARGEST = int(np.iinfo(np.uint64).max)
 Segment = tuple[str, int]
 RowKey = tuple[int, str, int, int]
 """Hash, document, index of the segment, position."""
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,14 @@ class KeptRows:
 
     def __init__(self, cells: tuple[int, int], *, most: int = MOST_ROWS, bound: int = MOST_BYTES) -> None:
         self.cells, self.most, self.bound = cells, most, bound
-        self.rows: dict[RowKey, Floats] = {}
+        self.rows: dict[RowKey, Singles] = {}
         self.segments: dict[Segment, KeptSegment] = {}
         self.limit = _LARGEST
-        self._keys: dict[RowKey, int] = {}
+
+    @property
+    def _n_keys(self) -> dict[RowKey, int]:
+        """The number of keys of each row."""
+        return {row: attention.shape[-1] - 1 for row, attention in self.rows.items()}
 
     def admit(self, candidates: Mapping[RowKey, int]) -> list[RowKey]:
         """Add the candidates that belong to the sample, drop the rows that no longer do, and return the new rows.
@@ -76,35 +80,32 @@ class KeptRows:
         Args:
             candidates: number of keys of each candidate row.
         """
-        merged = {row: keys for row, keys in {**self._keys, **candidates}.items() if row[0] < self.limit}
+        n_keys = {**self._n_keys, **candidates}
         bytes_of_key = _MEASURES * 4 * self.cells[0] * self.cells[1]
-        order = sorted(merged)
-        sizes = np.cumsum([(merged[row] + 1) * bytes_of_key for row in order], dtype=np.float64)
+        order = sorted(row for row in n_keys if row[0] < self.limit)
+        sizes = np.cumsum([(n_keys[row] + 1) * bytes_of_key for row in order], dtype=np.float64)
         number = min(self.most, int(np.searchsorted(sizes, self.bound, side="right")))
         admitted = set(order[:number])
         if number < len(order):
             self.limit = order[number][0]
-        for row in [row for row in self._keys if row not in admitted]:
-            del self._keys[row]
-            self.rows.pop(row, None)
         fresh = [row for row in candidates if row in admitted and row not in self.rows]
+        self.rows = {row: attention for row, attention in self.rows.items() if row in admitted}
         for row in fresh:
-            keys = self._keys[row] = candidates[row]
-            self.rows[row] = np.full((_MEASURES, *self.cells, keys + 1), np.nan, dtype=np.float32)
-        used = {row[1:3] for row in self._keys}
+            self.rows[row] = np.full((_MEASURES, *self.cells, candidates[row] + 1), np.nan, dtype=np.float32)
+        used = {row[1:3] for row in self.rows}
         self.segments = {name: segment for name, segment in self.segments.items() if name in used}
         return fresh
 
     def merge(self, other: "KeptRows") -> None:
         """Add the rows of another sample."""
         self.limit = min(self.limit, other.limit)
-        for row in self.admit(other._keys):
+        for row in self.admit(other._n_keys):
             self.rows[row] = other.rows[row]
             self.segments[row[1:3]] = other.segments[row[1:3]]
 
     def state(self) -> State:
         """Return the rows in the order of their hashes, and the segments in the order of their names."""
-        order, names = sorted(self.rows), sorted(self.segments)
+        order, names, n_keys = sorted(self.rows), sorted(self.segments), self._n_keys
         numbers = {name: number for number, name in enumerate(names)}
         segments = [self.segments[name] for name in names]
         square = [segment.queries is segment.keys for segment in segments]
@@ -113,7 +114,7 @@ class KeptRows:
         counts = {
             "segment": [numbers[row[1:3]] for row in order],
             "row": [row[3] for row in order],
-            "keys": [self._keys[row] for row in order],
+            "keys": [n_keys[row] for row in order],
             "lengths": [len(side) for side in sides],
         }
         return {
@@ -138,14 +139,10 @@ class KeptRows:
         for at, (name, square, fields) in enumerate(zip(names, about["square"], about["fields"], strict=True)):
             queries = sides[2 * at]
             self.segments[name] = KeptSegment(queries, queries if square else sides[2 * at + 1], fields)
-        keys = state["keys"].astype(np.int64)
-        ends = np.cumsum((keys + 1) * _MEASURES * self.cells[0] * self.cells[1])[:-1]
-        of_rows = (state[name].tolist() for name in ("hash", "segment", "row", "keys"))
-        parts = np.split(state["attention"], ends)
-        for attention, hash_, segment, position, number in zip(parts, *of_rows, strict=True):
-            row = (int(hash_), *names[segment], position)
-            self._keys[row] = number
-            self.rows[row] = np.array(attention).reshape(_MEASURES, *self.cells, number + 1)
+        ends = np.cumsum((state["keys"].astype(np.int64) + 1) * _MEASURES * self.cells[0] * self.cells[1])[:-1]
+        of_rows = (state[name].tolist() for name in ("hash", "segment", "row"))
+        for attention, hash_, segment, position in zip(np.split(state["attention"], ends), *of_rows, strict=True):
+            self.rows[hash_, *names[segment], position] = np.array(attention).reshape(_MEASURES, *self.cells, -1)
 
 
 def _joined(parts: Sequence[NDArray[np.generic]], dtype: type) -> NDArray[np.generic]:
@@ -167,8 +164,8 @@ class SampledRows:
     document: str
     index: int
     segment: KeptSegment
-    rows: NDArray[np.int64]
-    attention: NDArray[np.float32]
+    rows: Integers
+    attention: Singles
 
 
 class RowSampleAccumulator(Accumulator):
@@ -203,7 +200,7 @@ class RowSampleAccumulator(Accumulator):
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
-        self._admitted = {}
+        self._admitted = {}  # of each kind
         self._fields = {(segment.document, segment.index): segment.fields for segment in batch.segments}
 
     def update(self, tile: AttentionTile) -> None:
@@ -215,7 +212,7 @@ class RowSampleAccumulator(Accumulator):
             if rows:
                 self._keep(tile, item, rows, kept)
 
-    def positions(self, queries: SegmentInfo, item: int) -> NDArray[np.int64]:
+    def positions(self, queries: SegmentInfo, item: int) -> Integers:
         """Return the rows of an input of the batch that may belong to the sample: all of them here."""
         return np.arange(int(queries.lengths[item]))
 
@@ -266,10 +263,6 @@ class RowSampleAccumulator(Accumulator):
             sink = tile.sink[item][:, at].float().cpu().numpy()
             for number, row in enumerate(inside):
                 kept.rows[row][0, tile.layer, :, -1] = sink[:, number]
-
-    def end(self, batch: Batch) -> None:
-        """Forget the batch."""
-        self._admitted, self._fields = {}, {}
 
     def kept(self, kind: str) -> KeptRows:
         """Return the store of a kind of attention."""

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
-from headscope.analyses.explanation.columns import Columns, Integers
+from headscope.analyses.explanation.columns import Columns
 from headscope.analyses.explanation.divergences import ExampleRow, HeadExplanation, chosen_examples
 from headscope.analyses.explanation.order import LEAST_GAIN
-from headscope.analyses.explanation.row_block import Floats
+from headscope.analyses.explanation.row_block import Doubles, Floats, Integers
 from headscope.analyses.explanation.row_context import Tokens
 from headscope.analyses.explanation.sample import RowSample
 from headscope.analyses.explanation.sentence import NAMED, Part, WordNames, explanation_sentence
@@ -88,7 +87,7 @@ def head_rows(
     return explanations, groups
 
 
-def explained_interval(left: NDArray[np.float64], to_explain: NDArray[np.float64]) -> Interval:
+def explained_interval(left: Doubles, to_explain: Doubles) -> Interval:
     """Return the explained share of each head, with its interval over documents.
 
     The unexplained divergence is positive and has a heavy tail: most of it comes from a few documents that the

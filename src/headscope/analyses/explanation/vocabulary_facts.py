@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import delimiters_of
+from headscope.analyses.explanation.row_block import Doubles, Integers, Singles
 from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 
 COMPONENTS = 24
 """Number of principal components of the token embeddings that describe the kind of a word."""
 _FARTHEST = 4.0  # standard deviations of a component; rare tokens lie far out
 _AT_ONCE = 8192  # embeddings that are converted together
-Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,7 +38,7 @@ class VocabularyFacts:
 
     texts: tuple[str, ...]
     delimiters: NDArray[np.uint8]
-    log_frequency: NDArray[np.float64]
+    log_frequency: Doubles
     hidden: int = -1
     pieces: Mapping[int, bytes] = field(default_factory=dict)
     embeddings: Any = None
@@ -59,31 +59,24 @@ class VocabularyFacts:
                 texts[token_id] = _stripped(piece_text(piece))
                 if piece and not texts[token_id]:
                     pieces[token_id] = piece
-        delimiters = np.zeros(size, dtype=np.uint8)
-        known = delimiters_of(named, special=special)
-        delimiters[: len(known)] = known[:size]
+        delimiters = delimiters_of(named, special=special)[:size]
         return cls(texts=tuple(texts), pieces=pieces, delimiters=delimiters, log_frequency=np.zeros(size))
-
-    @classmethod
-    def of_tokenizer(cls, tokenizer: Any) -> "VocabularyFacts":
-        """Read the vocabulary of a transformers tokenizer."""
-        named = {int(number): str(token) for token, number in tokenizer.get_vocab().items()}
-        facts = cls.of_names(named, special={int(token_id) for token_id in tokenizer.all_special_ids})
-        mask = getattr(tokenizer, "mask_token_id", None)
-        return facts if mask is None else replace(facts, hidden=int(mask))
 
     @classmethod
     def of_model(cls, model: Any, tokenizer: Any) -> "VocabularyFacts":
         """Read the vocabulary of a transformers tokenizer, and the embeddings of its model."""
+        named = {int(number): str(token) for token, number in tokenizer.get_vocab().items()}
+        facts = cls.of_names(named, special={int(token_id) for token_id in tokenizer.all_special_ids})
+        mask = getattr(tokenizer, "mask_token_id", None)
         try:
             table = model.get_input_embeddings().weight.detach()
         except (NotImplementedError, AttributeError):  # hashed characters
             table = None
         if table is not None and (table.device.type == "meta" or not table.is_floating_point()):
             table = None  # offloaded, or quantized
-        return replace(cls.of_tokenizer(tokenizer), embeddings=table)
+        return replace(facts, embeddings=table, hidden=-1 if mask is None else int(mask))
 
-    def with_counts(self, counts: NDArray[np.int64]) -> "VocabularyFacts":
+    def with_counts(self, counts: Integers) -> "VocabularyFacts":
         """Return the same facts with the frequencies of a text, and the components of its embeddings.
 
         Args:
@@ -99,7 +92,7 @@ class VocabularyFacts:
             components = principal_components(self.embeddings, padded[: len(is_text)] * is_text)
         return replace(self, log_frequency=frequency, components=components)
 
-    def kinds(self, ids: NDArray[np.int64]) -> Singles:
+    def kinds(self, ids: Integers) -> Singles:
         """Return the components of some tokens, `[token, component]`; 0 for ids without an embedding."""
         assert self.components is not None
         known = (ids >= 0) & (ids < len(self.components))
@@ -129,7 +122,7 @@ class VocabularyFacts:
                 out.append(self.texts[token_id] if 0 <= token_id < len(self.texts) else "")
         return out
 
-    def of(self, values: NDArray[Any], ids: NDArray[np.int64]) -> NDArray[Any]:
+    def of(self, values: NDArray[Any], ids: Integers) -> NDArray[Any]:
         """Look up a fact of tokens, `[token]`; 0 for ids beyond the tokenizer's."""
         known = ids < len(values)
         return np.where(known, values[np.where(known, ids, 0)], 0)
@@ -140,7 +133,7 @@ def _stripped(text: str) -> str:
     return text.strip() or text
 
 
-def principal_components(table: Any, counts: NDArray[np.float64]) -> Singles | None:
+def principal_components(table: Any, counts: Doubles) -> Singles | None:
     """Compute the leading principal components of token embeddings over a text, `[id, component]`.
 
     Each component has mean 0 and variance 1 over the tokens of the text, and a sign that makes its largest weight
@@ -175,6 +168,6 @@ def principal_components(table: Any, counts: NDArray[np.float64]) -> Singles | N
     return np.asarray(np.clip(np.concatenate(parts), -_FARTHEST, _FARTHEST).astype(np.float32))
 
 
-def _plain(embeddings: Any) -> NDArray[np.float64]:
+def _plain(embeddings: Any) -> Doubles:
     """Convert a tensor to an array of doubles."""
     return np.asarray(embeddings.cpu().double().numpy())

@@ -8,9 +8,9 @@ pairs of attending and attended words.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from headscope.analyses.explanation.features import ATTENDING, TOKENS, Feature, Floats, Group, Values, pair_feature
+from headscope.analyses.explanation.features import ATTENDING, TOKENS, Feature, Group, Values, pair_feature
+from headscope.analyses.explanation.row_block import Doubles, Flags, Singles
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.encoding.vocabulary import KeyClass
 
@@ -26,7 +26,6 @@ GROUPS = (
     Group("frequency", "content", "tokens by how frequent they are", named_features=1),
     Group(TOKENS, "content", "particular tokens"),
 )
-Flags = NDArray[np.bool_]
 STEM, ENDING = 4, 3
 """Least number of letters of a stem, and most letters of an ending."""
 _LETTERS = 12
@@ -114,7 +113,7 @@ def _piece(words: int, *, side: int = 0, part: str = "") -> Values:
         part: `first` or `last` piece of the word; all pieces if empty.
     """
 
-    def values(rows: RowContext) -> NDArray[np.bool_]:
+    def values(rows: RowContext) -> Flags:
         pieces = (rows.words_away == words) & (rows.offset != 0)
         if side:
             pieces &= np.sign(rows.offset) == side
@@ -127,7 +126,7 @@ def _piece(words: int, *, side: int = 0, part: str = "") -> Values:
     return values
 
 
-def lengths(rows: RowContext, tokens: Tokens) -> Floats:
+def lengths(rows: RowContext, tokens: Tokens) -> Doubles:
     """Return log(1 + number of characters that each token completes, at most `_LETTERS`), `[token]`."""
     return np.log1p(np.minimum([len(text) for text in rows.texts_of(tokens)], _LETTERS))
 
@@ -137,8 +136,16 @@ def _begins(test: Callable[[str], bool]) -> Values:
     return lambda rows: rows.of_text(np.array([test(text[:1]) for text in rows.key_texts], dtype=bool))
 
 
-def _log_frequency(rows: RowContext) -> Floats:
+def _log_frequency(rows: RowContext) -> Doubles:
     return rows.of_text(rows.vocabulary.of(rows.vocabulary.log_frequency, rows.keys.ids))
+
+
+def _log_frequency_squared(rows: RowContext) -> Doubles:
+    return _log_frequency(rows) ** 2 / 10
+
+
+def _continues_word(rows: RowContext) -> Doubles:
+    return rows.of_text(rows.keys.in_word > 0)
 
 
 _COPIES = tuple(
@@ -174,22 +181,14 @@ FEATURES = (
     pair_feature("after_pieces", "word_after", "pieces of the word after", _piece(1)),
     pair_feature("after_first", "word_after", "the first piece of the word after", _piece(1, part="first")),
     Feature("word_start", "form", "first pieces of words", lambda rows: rows.of_text(rows.keys.starts_word)),
-    Feature(
-        "continuation", "form", "later pieces of words", lambda rows: rows.of_text(rows.keys.in_word > 0),
-        opposite="whole words",
-    ),
+    Feature("continuation", "form", "later pieces of words", _continues_word, "whole words"),
     Feature("ends_word", "form", "last pieces of words", lambda rows: rows.of_text(rows.keys.ends_word)),
-    Feature(
-        "length", "form", "long tokens", lambda rows: rows.of_text(lengths(rows, rows.keys)), opposite="short tokens"
-    ),
+    Feature("length", "form", "long tokens", lambda rows: rows.of_text(lengths(rows, rows.keys)), "short tokens"),
     Feature("capital", "form", "capitalized tokens", _begins(str.isupper)),
     Feature("digit", "form", "digits", _begins(str.isdigit)),
     # Biases of particular tokens are fitted without a feature.
-    Feature("log_frequency", "frequency", "frequent tokens", _log_frequency, opposite="rare tokens"),
-    Feature(
-        "log_frequency_squared", "frequency", "frequent tokens", lambda rows: _log_frequency(rows) ** 2 / 10,
-        opposite="rare tokens",
-    ),
+    Feature("log_frequency", "frequency", "frequent tokens", _log_frequency, "rare tokens"),
+    Feature("log_frequency_squared", "frequency", "frequent tokens", _log_frequency_squared, "rare tokens"),
 )  # fmt: skip
 
 KINDS, AFTER, NEARBY = "word_kinds", "after_words", "nearby_words"
@@ -226,7 +225,7 @@ QUERY_FACTS = (
 )
 
 
-def query_facts(rows: RowContext) -> NDArray[np.float32]:
+def query_facts(rows: RowContext) -> Singles:
     """Return the facts on the attending token of each row that `QUERY_FACTS` names, `[row, fact]`."""
     queries, vocabulary = rows.queries, rows.vocabulary
     frequency = vocabulary.of(vocabulary.log_frequency, queries.ids)
