@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, Behavior
-from headscope.analyses.behaviors.tables import HEAD_LABELS
+from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE, HEAD_LABELS
 from headscope.present.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records
 from headscope.present.head_functions import BestHead, FunctionScores, HeadFunction
 from headscope.present.kinds import kinds_of
@@ -69,12 +69,12 @@ class BehaviorHead(ChosenHead):
         )  # fmt: skip
 
 
-def tables_of(run: Study, experiment: str = "") -> tuple[pd.DataFrame, pd.DataFrame] | None:
-    """Return every head's numbers and the chosen heads, in text or in an experiment; None if they were not measured."""
+def tables_of(run: Study, experiment: str = "") -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return every head's numbers and the chosen heads, in text or in an experiment; empty if not measured."""
     names = ("experiments", "experiments_best") if experiment else ("behaviors", "behaviors_best")
-    heads, best = (run.tables.get(name) for name in names)
-    if heads is None or best is None:
-        return None
+    if not all(name in run.tables for name in names):
+        return BEHAVIORS_TABLE.frame([]), BEHAVIORS_BEST.frame([])
+    heads, best = (run.tables[name] for name in names)
     if experiment:
         heads, best = (table[table["experiment"] == experiment] for table in (heads, best))
     return heads, best
@@ -102,10 +102,8 @@ def chosen_heads(run: Study, kind: str, experiment: str) -> list[BehaviorHead]:
         kind: kind of attention.
         experiment: name of the experiment; empty for text.
     """
-    tables = tables_of(run, experiment)
-    if tables is None:
-        return []
-    trained, norms, best = heads_of(tables[0], kind), heads_of(tables[0], kind, NORM), tables[1]
+    heads, best = tables_of(run, experiment)
+    trained, norms = heads_of(heads, kind), heads_of(heads, kind, NORM)
     best = best[best["kind"] == kind]
     selected = []
     for name in dict.fromkeys(trained["behavior"]):
@@ -152,11 +150,6 @@ def behavior_function(column: str, label: MeasureLabel) -> HeadFunction:
 IN_TEXT = {name: behavior_function(f"behaviors.{name}", label) for (name,), label in HEAD_LABELS.items()}
 
 
-def text_scores(run: Study) -> list[FunctionScores]:
-    """Return the scores of the behaviors in text that can occur."""
-    return behavior_scores(run, IN_TEXT)
-
-
 def behavior_scores(run: Study, functions: Mapping[str, HeadFunction], experiment: str = "") -> list[FunctionScores]:
     """Return the scores of the behaviors that can occur, in text or in an experiment.
 
@@ -165,10 +158,8 @@ def behavior_scores(run: Study, functions: Mapping[str, HeadFunction], experimen
         functions: functions by the names of the behaviors.
         experiment: name of the experiment; empty for text.
     """
-    tables = tables_of(run, experiment)
-    if tables is None:
-        return []
-    trained, norms = heads_of(tables[0]), heads_of(tables[0], measure=NORM).rename(columns={"value": "norm"})
+    heads, _ = tables_of(run, experiment)
+    trained, norms = heads_of(heads), heads_of(heads, measure=NORM).rename(columns={"value": "norm"})
     chosen = [head for kind in dict.fromkeys(trained["kind"]) for head in chosen_heads(run, kind, experiment)]
     scores = []
     for name, function in functions.items():

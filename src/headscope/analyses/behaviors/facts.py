@@ -7,13 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isnan
 
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, SHARES
 from headscope.analyses.behaviors.catalog import NATURAL as NATURAL
-from headscope.analyses.behaviors.chosen import IN_TEXT, BehaviorHead, chosen_heads, heads_of, tables_of, text_scores
+from headscope.analyses.behaviors.chosen import (
+    IN_TEXT,
+    BehaviorHead,
+    behavior_scores,
+    chosen_heads,
+    heads_of,
+    tables_of,
+)
 from headscope.analyses.behaviors.grids import grid_figure, grids
 from headscope.analyses.behaviors.tables import RULE as RULE
 from headscope.present.blocks import Row
@@ -139,28 +147,23 @@ def _often(share: float) -> str:
 
 def norm_rows(about: Context, kind: Kind, experiment: str = "") -> list[Row]:
     """Return the heads that show a behavior by weight but not by norm-weighted attention, with both shares."""
-    tables, chosen = tables_of(about.run, experiment), chosen_heads(about.run, kind.name, experiment)
-    if tables is None:
-        return []
-    keys = ["behavior", "layer", "head"]
-    values = {name: heads_of(tables[0], kind.name, name).set_index(keys)["value"] for name in MEASURES}
+    heads, keys = tables_of(about.run, experiment)[0], ["behavior", "layer", "head"]
+    values = {name: heads_of(heads, kind.name, name).set_index(keys)["value"] for name in MEASURES}
     return [
         {
             "head": kind.labeled_head(*head),
             "shows": capital(each.behavior.label),
             **{name: shares[each.behavior.name, *head] for name, shares in values.items()},
         }
-        for each in chosen
+        for each in chosen_heads(about.run, kind.name, experiment)
         for head in each.not_by_norm
     ]
 
 
 def head_rows(about: Context, kind: Kind, experiment: str = "") -> list[Row]:
     """Return every head's share of attention, or number of tokens, for each behavior."""
-    tables = tables_of(about.run, experiment)
-    if tables is None:
-        return []
-    wide = heads_of(tables[0], kind.name).pivot(index=["layer", "head"], columns="behavior", values="value")
+    heads, _ = tables_of(about.run, experiment)
+    wide = heads_of(heads, kind.name).pivot(index=["layer", "head"], columns="behavior", values="value")
     largest = wide[[name for name in wide if name in SHARES]].max(axis=1)
     rows = records(wide.assign(largest=largest).reset_index())
     return [{**row, "head": kind.labeled_head(row["layer"], row["head"])} for row in rows]
@@ -180,7 +183,7 @@ PARTS = PAGE.parts(
     figures=(grid_figure(),),
     group="what",
     explained=("behaviors",),
-    functions=text_scores,
+    functions=partial(behavior_scores, functions=IN_TEXT),
     behavior_examples=_copy_examples,
     known_functions=tuple(IN_TEXT.values()),
     needed={"behaviors": ("behaviors", "run headscope report again")},

@@ -21,7 +21,9 @@ from headscope.encoding.vocabulary import KeyClass
 
 LOCAL = (-3, -2, -1, 1, 2, 3)
 COLUMN = {name: NAMES.index(name) for name in NAMES}
-OF_CLASS = [(COLUMN[behavior.name], int(behavior.delimiter)) for behavior in BEHAVIORS.values() if behavior.delimiter]
+CLASSES = {COLUMN[behavior.name]: int(behavior.delimiter) for behavior in BEHAVIORS.values() if behavior.delimiter}
+# The catalog lists the behaviors that are defined by a class one after another.
+CLASS_COLUMNS = slice(min(CLASSES), max(CLASSES) + 1)
 # Number of weights gathered at a time: a text that repeats one token has a pair for every weight.
 _GATHERED = 1 << 22
 
@@ -85,14 +87,6 @@ class UniformBaseline:
     occurs: Tensor
     number: Tensor
 
-    def number_without(self, rows: Tensor) -> Tensor:
-        """Return the number of rows without those left out for each head, `[batch, head, NAMES]` int64.
-
-        Args:
-            rows: mask of the rows that are left out, `[batch, head, row]` bool.
-        """
-        return self.number[:, None] - (rows.double() @ self.occurs.double()).long()
-
 
 class KeySets:
     """The keys of every behavior for some rows of one kind of attention.
@@ -112,7 +106,7 @@ class KeySets:
         self.first = keys.valid.long().argmax(1)  # padding may be on the left
         known = keys.ids < len(delimiters)
         codes = delimiters[torch.where(known, keys.ids, 0)] * known * keys.valid
-        self.classes = torch.stack([codes == code for _, code in OF_CLASS], dim=-1).double()
+        self.classes = torch.stack([codes == code for code in CLASSES.values()], dim=-1).double()
         self.keys, self.rows = keys.valid.shape[1], counted.shape[1]
         self.pairs: dict[str, Pairs] = {}
         if self.square and same_ids:
@@ -141,13 +135,13 @@ class KeySets:
         number = torch.zeros((*visible.shape[:2], len(NAMES)), dtype=torch.float64, device=visible.device)
         first = self.first[:, None, None].expand(-1, self.rows, 1)
         number[..., COLUMN["first"]] = visible.gather(2, first)[..., 0].double()
-        for column, values in zip(OF_CLASS, (visible.double() @ self.classes).unbind(-1)):
-            number[..., column[0]] = values
+        number[..., CLASS_COLUMNS] = visible.double() @ self.classes
         occurs = number > 0
         if self.square:
-            for offset in LOCAL:
-                self._add_diagonal(number[..., COLUMN["local"]], visible, offset)
-            self._add_diagonal(number[..., COLUMN["previous"]], visible, -1)
+            keys, within = self.local_keys
+            visible_local = visible.gather(2, keys.expand(len(visible), -1, -1)) & within
+            number[..., COLUMN["local"]] = visible_local.sum(-1).double()
+            number[..., COLUMN["previous"]] = visible_local[..., LOCAL.index(-1)].double()
             for name, pairs in self.pairs.items():
                 number[..., COLUMN[name]] = pairs.number(visible)
             number[..., COLUMN["distance"]] = (visible * self.distances).sum(-1)
@@ -164,11 +158,6 @@ class KeySets:
         return (at[None, :] - at[self.start : self.start + self.rows, None]).abs()
 
     @cached_property
-    def class_columns(self) -> Tensor:
-        """The columns of the behaviors that are defined by a delimiter class, in the order of `classes`."""
-        return sent(torch.tensor([column for column, _ in OF_CLASS]), self.counted.device)
-
-    @cached_property
     def local_keys(self) -> tuple[Tensor, Tensor]:
         """The key of each row at each offset in `LOCAL`, and a mask of the keys within the input, `[row, offset]`."""
         device = self.counted.device
@@ -176,13 +165,6 @@ class KeySets:
         keys = at + sent(torch.tensor(LOCAL), device)
         within = keys.clamp(0, self.keys - 1)
         return within, keys == within
-
-    def _add_diagonal(self, number: Tensor, visible: Tensor, offset: int) -> None:
-        """Add 1 to the rows that see the key at an offset, `[batch, row]`."""
-        diagonal = self.start + offset
-        first, last = max(0, -diagonal), min(self.rows, self.keys - diagonal)
-        if last > first:
-            number[:, first:last] += visible.diagonal(diagonal, -2, -1)[:, : last - first]
 
 
 # Number of weights converted to float64 at a time: they are read several times, so they should fit into the cache.
@@ -223,7 +205,7 @@ def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> Key
     by_key, distance, shares = _over_rows(sets, weights, norms)
     out = torch.zeros((*by_key.shape[:3], len(NAMES)), dtype=torch.float64, device=weights.device)
     out[..., COLUMN["first"]] = by_key.gather(3, sets.first[None, :, None, None].expand(*out.shape[:3], 1))[..., 0]
-    out.index_copy_(3, sets.class_columns, by_key @ sets.classes)
+    out[..., CLASS_COLUMNS] = by_key @ sets.classes
     if sets.square:
         out[..., COLUMN["distance"]] = distance
         at_offsets = _at_offsets(sets, weights, shares)

@@ -136,7 +136,7 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
         assert sums.norm is not None
         assert sums.empty_rows is not None
         weight = torch.cat([sums.weight, baseline.sums[:, None]], dim=1)
-        number = baseline.number_without(sums.empty_rows)
+        number = baseline.number[:, None] - (sums.empty_rows.double() @ baseline.occurs.double()).long()
         self.segment_sums.add(tile, weight=weight, rows=baseline.number)
         self.segment_sums.add(tile, norm=sums.norm, norm_rows=number, left_out=sums.empty_rows.sum(-1))
 

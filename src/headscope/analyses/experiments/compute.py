@@ -178,11 +178,6 @@ class ExperimentsMeasurement(Measurement[ModelRun]):
         """The inputs of each experiment, generated once for all models."""
         return inputs_of(self.run)
 
-    @cached_property
-    def control_inputs(self) -> dict[str, list[Segment]]:
-        """The inputs of each experiment that controls read."""
-        return {name: control_inputs(segments) for name, segments in self.inputs.items()}
-
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of each experiment for each model; the scan of an experiment without inputs reads nothing."""
         run, delimiters = self.run, delimiters_of_run(self.run)
@@ -218,7 +213,7 @@ class ExperimentsMeasurement(Measurement[ModelRun]):
         )
 
     def _inputs(self, name: str, number: int | None) -> list[Segment]:
-        return (self.inputs if number is None else self.control_inputs)[name]
+        return self.inputs[name] if number is None else control_inputs(self.inputs[name])
 
 
 def _models(run: ModelRun) -> list[int | None]:
