@@ -63,7 +63,7 @@ def test_the_rows_are_predicted_as_they_say(sample, head):
         assert each.to_explain == pytest.approx(divergence(each.attention, uniform))
         assert each.explained == pytest.approx(1 - each.left / each.to_explain)
         assert each.predicted.sum() == pytest.approx(1)
-        cells = np.arange(*np.append(sample.starts, sample.n_cells)[each.row : each.row + 2])
+        cells = np.arange(*np.append(sample.starts, len(sample.is_sink))[each.row : each.row + 2])
         np.testing.assert_array_equal(each.cells, cells)
         np.testing.assert_allclose(each.attention, sample.attention(0, 0)[0][cells], rtol=1e-6)
     assert best.explained > 0.9

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from headscope.analyses.explanation.catalog import FEATURES, GROUPS
-from headscope.analyses.explanation.features import FAMILIES
 from headscope.analyses.explanation.row_context import Annotation, RowContext, Tokens
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.explanation.words import one_stem
 from headscope.encoding.vocabulary import KeyClass
+from headscope.palette import palette
 
 PIECES = [
     "[CLS]",
@@ -269,7 +269,7 @@ def test_every_feature_has_a_group_and_words():
     wrong = [
         feature.name
         for feature in FEATURES.values()
-        if GROUPS[feature.group].family not in FAMILIES or not feature.sentence or feature.sentence[0].isupper()
+        if GROUPS[feature.group].role not in palette().roles or not feature.sentence or feature.sentence[0].isupper()
     ]
     assert not wrong
 

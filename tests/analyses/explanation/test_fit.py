@@ -203,7 +203,7 @@ def test_the_columns_of_a_run_are_fitted_as_scipy_fits_them():
     """All columns of planted heads in double precision, row by row; a run's own steps end near the same minimum."""
     heads = ({"previous": 4.0, "cls": 3.0}, {"behind_copy": 4.0, "period_comma": -2.0})
     sample = sample_of([[planted(scores, each) for each in inputs()] for scores in heads])
-    counted = np.ones(sample.n_cells, dtype=bool)
+    counted = np.ones(len(sample.is_sink), dtype=bool)
     single = sample.half(0, counted)
     blocks = [replace(block, features=block.features.astype(np.float64)) for block in single]
     weights = sample.attention(0, 0)

@@ -67,23 +67,23 @@ def test_what_a_function_returns_is_taken_at_the_rows(feature):
     [
         (
             lambda text: [1.0],
-            "feature 'mine' returned 1 numbers for a text of {n} tokens; expected {n}, one a key, or {n} x {n}, "
-            "[query, key]",
+            "feature 'mine' returned 1 numbers for a text of {n} tokens; expected {n} finite numbers, one a key, "
+            "or {n} x {n}, [query, key]: give 0 where a token has no number",
         ),
         (
             lambda text: np.zeros((2, len(text))),
-            "feature 'mine' returned 2 x {n} numbers for a text of {n} tokens; expected {n}, one a key, or {n} x {n}, "
-            "[query, key]",
+            "feature 'mine' returned 2 x {n} numbers for a text of {n} tokens; expected {n} finite numbers, one a key, "
+            "or {n} x {n}, [query, key]: give 0 where a token has no number",
         ),
         (
             lambda text: text.tokens,
-            "feature 'mine' returned a tuple that holds other things than numbers; expected {n} numbers, one a token, "
-            "or {n} x {n}",
+            "feature 'mine' returned a tuple that holds other things than numbers; expected {n} finite numbers, one "
+            "a key, or {n} x {n}, [query, key]: give 0 where a token has no number",
         ),
         (
             lambda text: np.full(len(text), np.inf),
-            "feature 'mine' returned a number that is not finite; expected finite numbers: leave out what a token has "
-            "not as 0",
+            "feature 'mine' returned a number that is not finite; expected {n} finite numbers, one a key, "
+            "or {n} x {n}, [query, key]: give 0 where a token has no number",
         ),
     ],
 )

@@ -1,7 +1,7 @@
 """Accumulators of the attention to the keys of each behavior: by weight and norm-weighted (Kobayashi et al. 2020)."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed, total
 from headscope.statistics.tables.frames import NORM, WEIGHT
 
+Made = TypeVar("Made")
 _SCALES: list[Scale] = ["share" if behavior.unit == "share" else "positive" for behavior in BEHAVIORS.values()]
 
 
@@ -52,8 +53,7 @@ class BehaviorAccumulator(Accumulator):
         """Start a batch."""
         self.segment_sums = SegmentSums()
         self._sets: dict[tuple[str, int, int], KeySets] = {}
-        # Masks are kept with the baselines, so that no other object can get the id of a mask.
-        self._uniform_baselines: dict[tuple[str, int, int], tuple[Visibility, UniformBaseline]] = {}
+        self._by_mask: dict[tuple[str, int, int], tuple[Visibility, Any]] = {}
 
     def counted_rows(self, tile: AttentionTile) -> NDArray[np.bool_]:
         """Return a mask of the tile's rows that are counted, `[batch, row]`: all but padding."""
@@ -71,10 +71,21 @@ class BehaviorAccumulator(Accumulator):
         if rows not in self._sets:
             classes = sent(self._classes, tile.keys.ids.device)
             self._sets[rows] = KeySets(tile, self.counted_rows(tile), classes, same_ids=self.same_ids)
+        return self._sets[rows], self.once_a_mask(self._sets[rows].uniform_baseline, tile)
+
+    def once_a_mask(self, compute: Callable[[AttentionTile], Made], tile: AttentionTile) -> Made:
+        """Return a function of a tile's tokens and mask, computed once in a batch for all layers with this mask.
+
+        Args:
+            compute: function; all calls of an accumulator have the same one.
+            tile: tile of a layer.
+        """
         mask = (tile.kind, tile.start, id(tile.visibility))
-        if mask not in self._uniform_baselines:
-            self._uniform_baselines[mask] = (tile.visibility, self._sets[rows].uniform_baseline(tile))
-        return self._sets[rows], self._uniform_baselines[mask][1]
+        if mask not in self._by_mask:
+            # The mask is kept as well, so that no other object can get its id.
+            self._by_mask[mask] = (tile.visibility, compute(tile))
+        made: Made = self._by_mask[mask][1]
+        return made
 
     def end(self, batch: Batch) -> None:
         """Add the batch's sums to its documents."""

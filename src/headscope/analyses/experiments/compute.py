@@ -16,7 +16,7 @@ from headscope.analyses.behaviors.catalog import delimiters_of_run
 from headscope.analyses.behaviors.compute import model_tables, norm_notes
 from headscope.analyses.behaviors.sums import NormBehaviorAccumulator
 from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
-from headscope.analyses.experiments.tables import EXPERIMENTS, EXPERIMENTS_BEST, EXPERIMENTS_TABLE
+from headscope.analyses.experiments.tables import EXPERIMENTS, TABLES
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Frame
@@ -77,14 +77,13 @@ def repeated_tokens(
     if stretch < _FEWEST or not len(ids):
         return []
     draws = np.random.default_rng([seed, 1])
-    segments = []
-    for index in range(number):
-        stretch_ids = draws.choice(ids, size=stretch)
-        twice = np.concatenate([stretch_ids, stretch_ids])
-        segments.append(
-            _segment_with_stretches(frame, twice, document=f"random {index}", index=0, copy=(stretch, 2 * stretch))
+    return [
+        _segment_with_stretches(
+            frame, np.tile(draws.choice(ids, size=stretch), 2), document=f"random {turn}", index=0,
+            copy=(stretch, 2 * stretch),
         )
-    return segments
+        for turn in range(number)
+    ]  # fmt: skip
 
 
 def shuffled_words(document: Document, *, seed: int) -> Document:
@@ -142,8 +141,7 @@ def needles(
         ids_of_document = text[document]
         first = int(draws.integers(len(ids_of_document) - NEEDLE + 1))
         needle = ids_of_document[first : first + NEEDLE]
-        others = [ids for name, ids in text.items() if name != document]
-        hay = np.concatenate(others) if others else np.zeros(0, dtype=np.int64)
+        hay = np.concatenate([ids_of_document[:0], *(ids for name, ids in text.items() if name != document)])
         for index, depth in enumerate(DEPTHS):
             length = most // (1, 2, 4)[(turn + index) % 3] - 2 * NEEDLE
             if length < 1 or not len(hay):
@@ -189,7 +187,7 @@ class ExperimentsMeasurement(Measurement[ModelRun]):
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Compute the tables of all heads, and of the best head of each behavior."""
-        tables: tuple[list[pd.DataFrame], list[pd.DataFrame]] = ([], [])
+        tables: list[list[pd.DataFrame]] = []
         notes = list(_left_out(self.inputs, self.run))
         for number in _models(self.run):
             for name, segments in self.inputs.items():
@@ -200,13 +198,12 @@ class ExperimentsMeasurement(Measurement[ModelRun]):
                     notes += norm_notes(filled, where=EXPERIMENTS[name].where)
                 behaviors, seed = EXPERIMENTS[name].behaviors, self.run.options.seed
                 of_experiment = model_tables(filled.compute(), behaviors, number, seed=seed)
-                for kept, table in zip(tables, of_experiment, strict=True):
-                    kept.append(table.assign(experiment=name))
+                tables.append([table.assign(experiment=name) for table in of_experiment])
         return StageResult(
             name="experiments",
             tables={
-                schema.name: _concatenated(parts, schema.names)
-                for schema, parts in zip((EXPERIMENTS_TABLE, EXPERIMENTS_BEST), tables, strict=True)
+                schema.name: pd.concat(parts, ignore_index=True)[schema.names] if parts else schema.frame([])
+                for schema, parts in zip(TABLES, zip(*tables) if tables else ((), ()), strict=True)
             },
             facts={"experiments": {name: facts_of(segments) for name, segments in self.inputs.items()}},
             notes=notes_on("experiments", *dict.fromkeys(notes)),
@@ -264,10 +261,6 @@ def facts_of(segments: list[Segment]) -> dict[str, Any]:
         "tokens": sum(map(len, segments)),
         "longest": max(map(len, segments), default=0),
     }
-
-
-def _concatenated(parts: list[pd.DataFrame], names: list[str]) -> pd.DataFrame:
-    return pd.concat(parts, ignore_index=True)[names] if parts else pd.DataFrame(columns=names)
 
 
 def _left_out(inputs: Mapping[str, list[Segment]], run: ModelRun) -> Iterator[str]:

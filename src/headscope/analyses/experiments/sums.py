@@ -9,7 +9,6 @@ from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.sums import NormBehaviorAccumulator
-from headscope.attention.row_statistics import Visibility
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo, sent
@@ -97,15 +96,9 @@ class RetrievalAccumulator(CopyAccumulator):
     determined. For norm-weighted attention the strongest key is the one with the largest `a_ij |f_j|`.
     """
 
-    def begin(self, batch: Batch | None) -> None:
-        """Start a batch."""
-        super().begin(batch)
-        # Masks are kept with the rows, so that no other object can get the id of a mask.
-        self._copy_rows: dict[tuple[str, int, int], tuple[Visibility, CopyRows]] = {}
-
     def update(self, tile: AttentionTile) -> None:
         """Count a tile's rows; the rows that count, and the right keys, are found once per batch."""
-        copy_rows = self._rows_of_copy(tile)
+        copy_rows = self.once_a_mask(self._find_rows, tile)
         weights = tile.weights[copy_rows.item, :, copy_rows.row].double()
         hits = copy_rows.over_rows(copy_rows.hits(weights).double())
         uniform = copy_rows.over_rows(copy_rows.share)
@@ -124,12 +117,6 @@ class RetrievalAccumulator(CopyAccumulator):
             norm_rows=_as_retrieval(copy_rows.over_rows(some.long())),
             left_out=copy_rows.over_rows((~some).long()),
         )
-
-    def _rows_of_copy(self, tile: AttentionTile) -> CopyRows:
-        key = (tile.kind, tile.start, id(tile.visibility))
-        if key not in self._copy_rows:
-            self._copy_rows[key] = (tile.visibility, self._find_rows(tile))
-        return self._copy_rows[key][1]
 
     def _find_rows(self, tile: AttentionTile) -> CopyRows:
         """Find the rows of the copy, except its last, that see the token that comes next inside the needle."""

@@ -14,11 +14,11 @@ _TAGS: frozenset[Need] = frozenset({"same_axis", "tags"})
 _TREES: frozenset[Need] = frozenset({"same_axis", "trees"})
 _MENTIONS: frozenset[Need] = frozenset({"same_axis", "mentions"})
 GROUPS = (
-    Group("tag", "treebank", "tokens by part of speech", named_features=2),
-    Group("head", "treebank", "the syntactic head", named_features=2),
-    Group("dependents", "treebank", "the syntactic dependents", named_features=2),
-    Group("clause", "treebank", "the row’s own clause"),
-    Group("tag_pairs", "treebank", "some parts of speech from some others", named_features=2, of_others=True),
+    Group("tag", "syntax", "tokens by part of speech", named_features=2),
+    Group("head", "syntax", "the syntactic head", named_features=2),
+    Group("dependents", "syntax", "the syntactic dependents", named_features=2),
+    Group("clause", "syntax", "the row’s own clause"),
+    Group("tag_pairs", "syntax", "some parts of speech from some others", named_features=2, of_others=True),
     Group("entity", "coreference", "other mentions of the same entity", named_features=1),
     Group("mention_head", "coreference", "head words of mentions"),
 )

@@ -14,6 +14,8 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import OptionError
 from headscope.scans.declarations.user_functions import TextFeature
 
+ADDED = "added"
+"""The role of the groups that a user adds."""
 _MODULES = (features, words, annotated)
 
 FEATURES: Mapping[str, Feature] = {feature.name: feature for module in _MODULES for feature in module.FEATURES}
@@ -49,7 +51,7 @@ class Catalog:
                     "the feature another name"
                 )
             features[feature.name] = feature
-            groups.setdefault(feature.group, Group(feature.group, "added", feature.sentence))
+            groups.setdefault(feature.group, Group(feature.group, ADDED, feature.sentence))
         return Catalog(features, groups)
 
 
@@ -114,22 +116,18 @@ def _values_of(feature: TextFeature, rows: RowContext) -> Doubles:
             relations=annotation.relations, entities=annotation.entities,
         )
     )  # fmt: skip
+    numbers, wrong = np.zeros(n), ""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(
-            f"feature {name!r} returned a {type(values).__name__} that holds other things than numbers; expected "
-            f"{n} numbers, one a token, or {n} x {n}"
-        ) from None
+        wrong = f"a {type(values).__name__} that holds other things than numbers"
     if numbers.shape not in ((n,), (n, n)):
-        shape = " x ".join(map(str, numbers.shape)) or "1"
+        wrong = f"{' x '.join(map(str, numbers.shape)) or '1'} numbers for a text of {n} tokens"
+    elif not np.isfinite(numbers).all():
+        wrong = "a number that is not finite"
+    if wrong:
         raise OptionError(
-            f"feature {name!r} returned {shape} numbers for a text of {n} tokens; expected {n}, one a key, or "
-            f"{n} x {n}, [query, key]"
-        )
-    if not np.isfinite(numbers).all():
-        raise OptionError(
-            f"feature {name!r} returned a number that is not finite; expected finite numbers: leave out what a token "
-            "has not as 0"
+            f"feature {name!r} returned {wrong}; expected {n} finite numbers, one a key, or {n} x {n}, [query, key]: "
+            "give 0 where a token has no number"
         )
     return numbers if numbers.ndim == 1 else numbers[rows.rows]

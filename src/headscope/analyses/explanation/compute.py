@@ -62,9 +62,9 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         """Compute the tables."""
         from threadpoolctl import threadpool_limits
 
-        samples = {(TEXT, TRAINED): sums.of(RowSampleAccumulator)}
-        scans = ((_CONTROL, (TEXT, CONTROL)), *((corpus, (corpus, TRAINED)) for corpus in (TREEBANK, COREFERENCE)))
-        samples |= {of: sums.of(RowSampleAccumulator, name) for name, of in scans if name in sums}
+        scans = {TRAINED: (TEXT, TRAINED), _CONTROL: (TEXT, CONTROL)}
+        scans |= {corpus: (corpus, TRAINED) for corpus in (TREEBANK, COREFERENCE)}
+        samples = {of: sums.of(RowSampleAccumulator, name) for name, of in scans.items() if name in sums}
         state = samples[TEXT, TRAINED].state()
         tables: tuple[Rows, Rows, Rows] = ([], [], [])
         # One thread gives the same digits on every machine.

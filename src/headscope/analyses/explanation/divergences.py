@@ -78,20 +78,12 @@ class HeadExplanation:
     differences: list[Floats] = field(default_factory=list)
     examples: list[ExampleRow] = field(default_factory=list)
 
-    @classmethod
-    def empty(cls, documents: int, heads: int) -> "HeadExplanation":
-        """Return an explanation without rows, of a head in a layer of `heads` heads."""
-        return cls(np.zeros(documents), np.zeros(documents), np.zeros(heads))
-
     def add(self, other: "HeadExplanation") -> None:
         """Add the sums and lists of the other half of the documents."""
         for group, gain in other.gained.items():
             self.gained[group] = self.gained[group] + gain if group in self.gained else gain
-        for name in ("to_explain", "left", "wrong", "n_rows", "uniform", "mass", *_LISTS):
+        for name in vars(self).keys() - {"gained"}:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-
-
-_LISTS = ("steps", "coefficients", "positions", "differences", "examples")
 
 
 def measure_fit(
@@ -114,17 +106,16 @@ def measure_fit(
             result.n_rows += int(counted[:, number].sum())
             result.uniform += float(most[:, number].sum())
             result.mass += float(mass[:, number].sum())
+            if examples:
+                result.examples += example_rows(
+                    of_rows[:, number], uniform[:, number], target[..., number], logs[..., number], block, documents
+                )
         for start in range(0, len(results), of_layer):
             layer = slice(start, start + of_layer)
             crossed = np.tensordot(target[..., layer], logs[..., layer], axes=((0, 1), (0, 1)))
             own_terms = terms[:, layer].sum(0)
             for number, result in enumerate(results[layer]):
                 result.wrong += own_terms[number] - crossed[number]
-        if examples:
-            for number, result in enumerate(results):
-                result.examples += example_rows(
-                    of_rows[:, number], uniform[:, number], target[..., number], logs[..., number], block, documents
-                )
 
 
 def measure_steps(
@@ -191,15 +182,15 @@ def example_rows(
     for row in order:
         first.setdefault(int(documents[row]), row)
 
-    def example(prediction: str, row: int) -> ExampleRow:
-        is_visible = block.visible[row]
-        return ExampleRow(
-            prediction, int(block.rows[row]), int(documents[row]), float(left[row]), float(to_explain[row]),
-            block.cells[row][is_visible], attention[row][is_visible].astype(np.float64), np.exp(log_p[row][is_visible]),
-        )  # fmt: skip
-
     worst = [row for row in list(first.values())[:MOST_WORST] if row != best]
-    return [example(BEST, best), *(example(WORST, row) for row in worst)]
+    return [
+        ExampleRow(
+            prediction, int(block.rows[row]), int(documents[row]), float(left[row]), float(to_explain[row]),
+            block.cells[row][visible], attention[row][visible].astype(np.float64), np.exp(log_p[row][visible]),
+        )
+        for prediction, row in ((BEST, best), *((WORST, row) for row in worst))
+        for visible in [block.visible[row]]
+    ]  # fmt: skip
 
 
 def chosen_examples(candidates: Sequence[ExampleRow]) -> list[ExampleRow]:

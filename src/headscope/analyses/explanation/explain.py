@@ -4,7 +4,7 @@ The documents are divided into halves. On one half all columns are fitted to all
 order; the other half measures; then the halves swap roles. See `fit` and `order`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -111,7 +111,8 @@ def _explain_part(
 
     def explain_half(parity: int) -> list[HeadExplanation]:
         """Fit to one half of the documents, and measure on the other."""
-        results = [HeadExplanation.empty(len(sample.names), of_layer) for _ in attention]
+        documents = len(sample.names)
+        results = [HeadExplanation(np.zeros(documents), np.zeros(documents), np.zeros(of_layer)) for _ in attention]
         other_half = Problem.of(sample.half(1 - parity, counted), attention)
         coefficients = np.zeros((sample.columns.width, len(attention)), np.float32)
         if enough:
@@ -122,15 +123,16 @@ def _explain_part(
                 coefficients = fit(fewer, RIDGE, start=start, steps=_NEXT_STEPS)
             else:
                 coefficients = _fit_in_two(Problem.of(blocks, attention), fewer)
-            _append(results, "coefficients", coefficients)
+            _append(results, "coefficients", coefficients.T)
             if positions:
                 of_positions = replace(fewer, columns=sample.columns.positions)
-                _append(results, "positions", fit(of_positions, 1e-3))
+                _append(results, "positions", fit(of_positions, 1e-3).T)
             if products is not None:
                 few = _spread_rows(sample.part(parity, False, counted), _ORDERING_ROWS)
                 choosing = _spread_rows(sample.part(parity, True, counted), _CHOOSING_ROWS)
                 orders = order_groups(few, choosing, attention, sample.columns.groups, products)
-                _add_steps(results, orders, fewer)
+                _append(results, "steps", orders)
+                _append(results, "differences", _differences(fewer).T)
                 measure_steps(sample, results, orders, other_half)
         measure_fit(sample, results, coefficients, other_half, of_layer, examples=examples and enough)
         return results
@@ -143,21 +145,15 @@ def _explain_part(
         # There are too few documents to measure gains on held-out documents.
         few = _spread_rows([*sample.half(0, counted), *sample.half(1, counted)], _ORDERING_ROWS)
         orders = order_groups(few, few, attention, sample.columns.groups, products)
-        _add_steps(first, orders, Problem.of(few, attention))
+        _append(first, "steps", orders)
+        _append(first, "differences", _differences(Problem.of(few, attention)).T)
     return first
 
 
-def _append(results: Sequence[HeadExplanation], name: str, values: Floats) -> None:
-    """Add the values of a half to an attribute of each head, `[column, head]`."""
-    for result, of_head in zip(results, values.T, strict=True):
+def _append(results: Sequence[HeadExplanation], name: str, values: Iterable[Floats | list[Step]]) -> None:
+    """Add the values of a half to an attribute of the heads, in the order of heads."""
+    for result, of_head in zip(results, values, strict=True):
         getattr(result, name).append(of_head)
-
-
-def _add_steps(results: Sequence[HeadExplanation], orders: Sequence[Sequence[Step]], problem: Problem) -> None:
-    """Add the steps of each head in one half, and the differences of its columns."""
-    for result, steps in zip(results, orders, strict=True):
-        result.steps.append(list(steps))
-    _append(results, "differences", _differences(problem))
 
 
 def _fit_in_two(problem: Problem, fewer: Problem) -> Floats:

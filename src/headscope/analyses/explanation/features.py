@@ -19,12 +19,7 @@ from headscope.encoding.vocabulary import KeyClass
 Need = Literal["same_axis", "tags", "trees", "mentions"]
 """A requirement of a feature: queries and keys are the same tokens (not so in cross attention), or annotation."""
 ATTENDING = "attending_token"
-"""The name of the group, and of the family, of products with facts on the attending token."""
-FAMILIES = (
-    *("position", "class of key", "copies", "word structure", "content", "words"),
-    *(ATTENDING, "treebank", "coreference", "added"),
-)
-"""The families of groups; features that a user adds are `added`."""
+"""The name of the group of products with facts on the attending token."""
 TOKENS, SINK_LOGIT = "tokens", "sink_logit"
 """Groups without features: a column for each frequent token, and one for a learned sink."""
 SAME_AXIS: frozenset[Need] = frozenset({"same_axis"})
@@ -38,7 +33,7 @@ class Group:
 
     Attributes:
         name: name in tables.
-        family: one of `FAMILIES`.
+        role: color of heads that look at these tokens, by its name in the palette.
         phrase: phrase in sentences, `attends to {phrase}`; `{cls}` and `{sep}` are replaced by the names of special
             tokens.
         named_features: number of its strongest features that a sentence names in place of the phrase if they account
@@ -47,7 +42,7 @@ class Group:
     """
 
     name: str
-    family: str
+    role: str
     phrase: str
     _: KW_ONLY
     named_features: int = 0
@@ -96,20 +91,20 @@ def pair_feature(
 
 
 GROUPS = (
-    Group("previous", "position", "the previous token"),
-    Group("next", "position", "the next token"),
-    Group("current", "position", "the token itself"),
+    Group("previous", "previous", "the previous token"),
+    Group("next", "next", "the next token"),
+    Group("current", "copies", "the token itself"),
     Group("distance", "position", "nearby tokens", named_features=1),
     Group("side", "position", "earlier tokens"),
     Group("sentence", "position", "its own sentence", named_features=1),
     Group("place", "position", "tokens by their place in the input", named_features=2),
-    Group("cls", "class of key", "{cls}"),
-    Group("sep", "class of key", "{sep}"),
-    Group(SINK_LOGIT, "class of key", "the learned sink"),
-    Group("period_comma", "class of key", "periods and commas"),
-    Group("punctuation", "class of key", "other punctuation"),
-    Group("newline", "class of key", "line breaks"),
-    Group("hidden", "class of key", "masked words"),
+    Group("cls", "cls", "{cls}"),
+    Group("sep", "period_comma", "{sep}"),
+    Group(SINK_LOGIT, "cls", "the learned sink"),
+    Group("period_comma", "period_comma", "periods and commas"),
+    Group("punctuation", "period_comma", "other punctuation"),
+    Group("newline", "period_comma", "line breaks"),
+    Group("hidden", "period_comma", "masked words"),
 )
 OFFSETS = ("previous", "next", "current", "distance", "side", "place")
 """The groups that depend on positions alone, not on the tokens."""

@@ -23,7 +23,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from headscope.analyses.explanation.catalog import GROUPS
+from headscope.analyses.explanation.catalog import ADDED, GROUPS
 from headscope.analyses.explanation.features import ATTENDING
 from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_GROUPS, NON_SINK, TEXT, TRAINED, WEIGHT
 from headscope.palette import palette
@@ -49,25 +49,14 @@ from headscope.views.markup import Html, el
 
 LEAST_EXPLAINED = 1 / 3
 LEAST_OFF_SINK = 0.05
-WHAT_ATTENDS, ADDED = "broad", "added"
-_OF_FAMILY: Mapping[str, str] = {
-    "position": "position", "class of key": "period_comma", "copies": "copies", "word structure": "word",
-    "content": "content", "words": "content", ATTENDING: WHAT_ATTENDS, "treebank": "syntax",
-    "coreference": "coreference",
-}  # fmt: skip
-_OF_GROUP: Mapping[str, str] = {
-    "previous": "previous", "next": "next", "current": "copies", "cls": "cls", "sink_logit": "cls",
-    "induction": "after_copy",
-}  # fmt: skip
+WHAT_ATTENDS = GROUPS[ATTENDING].role
 COLORS = (*(color for color in LOOKS if color not in (BROAD, UNEXPLAINED)), "syntax", "coreference", WHAT_ATTENDS)
 """Names in the palette, in the order in which a bar is stacked; heads are drawn in at most nine colors."""
 
 
 def color_of(group: str) -> str:
     """Return the name of a group's color in the palette; all groups that a user adds share one color."""
-    if group not in GROUPS:
-        return ADDED
-    return _OF_GROUP.get(group) or _OF_FAMILY[GROUPS[group].family]
+    return GROUPS[group].role if group in GROUPS else ADDED
 
 
 def rows_of(

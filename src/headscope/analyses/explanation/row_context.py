@@ -123,16 +123,12 @@ class Tokens:
     @cached_property
     def starts_word(self) -> Flags:
         """A mask of the first token of each word, `[token]`."""
-        return np.asarray((self.word_ids >= 0) & np.append(True, self._changes)[: len(self)])
+        return np.asarray((self.word_ids >= 0) & (np.diff(self.word_ids, prepend=-2) != 0))
 
     @cached_property
     def ends_word(self) -> Flags:
         """A mask of the last token of each word, `[token]`."""
-        return np.asarray((self.word_ids >= 0) & np.append(self._changes, True)[: len(self)])
-
-    @cached_property
-    def _changes(self) -> Flags:
-        return np.asarray(self.word_ids[1:] != self.word_ids[:-1])
+        return np.asarray((self.word_ids >= 0) & (np.diff(self.word_ids, append=-2) != 0))
 
     @cached_property
     def in_word(self) -> Integers:

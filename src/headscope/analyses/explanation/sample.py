@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import product
 
 import numpy as np
 
@@ -34,7 +35,6 @@ class RowSample:
         documents: number of each row's document, `[row]`; documents are numbered in the order of a hash.
         names: ids of the documents.
         starts: number of the first cell of each row, `[row]`.
-        n_cells: number of cells.
         is_sink: mask of the cells of a first token, a separator or a learned sink, `[cell]`.
         is_sink_logit: mask of the cells of a learned sink, `[cell]`.
         visible: mask of the keys of each row that are cells, for each input; the learned sink is last,
@@ -47,7 +47,6 @@ class RowSample:
     documents: Integers
     names: Sequence[str]
     starts: Integers
-    n_cells: int
     is_sink: Flags
     is_sink_logit: Flags
     visible: Sequence[Flags]
@@ -103,7 +102,7 @@ def row_sample(
     names, documents = _documents(samples, seed=seed, divided=divided)
     return RowSample(
         samples=samples, columns=columns, blocks=_blocks(columns, contexts, visible, starts, lengths, documents),
-        documents=documents, names=names, starts=starts, n_cells=int(lengths.sum()), is_sink=sinks,
+        documents=documents, names=names, starts=starts, is_sink=sinks,
         is_sink_logit=sink_logit, visible=visible,
     )  # fmt: skip
 
@@ -162,13 +161,12 @@ def _blocks(
     """Return blocks of rows of similar length, by half of the documents and by their use (see `RowSample.blocks`)."""
     blocks: dict[tuple[int, bool], list[RowBlock]] = {}
     block_of_row: dict[int, tuple[RowBlock, int]] = {}
-    for parity in (0, 1):
-        for chooses in (False, True):
-            rows = np.flatnonzero((documents % 2 == parity) & ((documents // 2 % 3 == 2) == chooses))
-            rows = rows[np.argsort(lengths[rows], kind="stable")]
-            of_part = [_empty_block(each, starts, lengths, columns) for each in _of_similar_length(rows, lengths)]
-            blocks[parity, chooses] = of_part
-            block_of_row |= {row: (block, at) for block in of_part for at, row in enumerate(block.rows.tolist())}
+    for parity, chooses in product((0, 1), (False, True)):
+        rows = np.flatnonzero((documents % 2 == parity) & ((documents // 2 % 3 == 2) == chooses))
+        rows = rows[np.argsort(lengths[rows], kind="stable")]
+        of_part = [_empty_block(each, starts, lengths, columns) for each in _of_similar_length(rows, lengths)]
+        blocks[parity, chooses] = of_part
+        block_of_row |= {row: (block, at) for block in of_part for at, row in enumerate(block.rows.tolist())}
     first = 0
     for context, cells in zip(contexts, visible, strict=True):
         values, facts = columns.compute(context, cells)

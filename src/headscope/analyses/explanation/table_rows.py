@@ -54,20 +54,20 @@ def head_rows(
         head_columns = {**of, "head": number + 1}
         documents = int(np.count_nonzero(head.to_explain > 0))
         whole = float(head.to_explain.sum())
-        means = zip(
-            ("to_explain", "uniform", "mass"), (whole, head.uniform, head.mass), (head.mass, head.mass, head.n_rows)
-        )
-        row: dict[str, Any] = {**head_columns, **{name: total / of if of else np.nan for name, total, of in means}}
-        row |= {"n_rows": head.n_rows, "n_documents": len(head.to_explain)}
+        row: dict[str, Any] = {
+            **head_columns, "to_explain": _mean(whole, head.mass), "uniform": _mean(head.uniform, head.mass),
+            "mass": _mean(head.mass, float(head.n_rows)), "n_rows": head.n_rows, "n_documents": len(head.to_explain),
+        }  # fmt: skip
+        explanations.append(row)
         if documents < FEWEST_DOCUMENTS:
             row |= dict.fromkeys(("explained", "ci_low", "ci_high", "wrong"), np.nan)
             untested = [_part(head, step.group, np.nan, columns, names) for steps in head.steps for step in steps]
             row["sentence"] = say(None, untested) if untested else None
-            explanations.append(row)
             continue
         explained = explained_interval(head.left, head.to_explain)
         others = np.delete(head.wrong, number)
         row["wrong"] = float(np.median(1 - others / whole)) if len(others) else np.nan
+        row |= {**ends_of(explained, (), "explained"), "sentence": None}
         parts, gains = [], list[tuple[float, float, float]]()
         shares = {group: gained.sum() / whole for group, gained in head.gained.items()}
         for rank, group in enumerate(sorted(shares, key=lambda group: -shares[group]), start=1):
@@ -79,12 +79,15 @@ def head_rows(
             halves = sum(any(step.group == group for step in steps) for steps in head.steps)
             ends = ends_of(interval, (), "share")
             groups.append({**head_columns, "group": group, "rank": rank, **ends, **said, "halves": halves})
-        explanations.append({**row, **ends_of(explained, (), "explained"), "sentence": None})
         if row["to_explain"] >= LEAST_DIVERGENCE and head.steps:
             is_shown = shown(*zip(*gains, strict=True), least=LEAST_GAIN) if gains else ()
             named = [part for part, worth in zip(parts, is_shown, strict=True) if worth and part.share > 0]
-            explanations[-1]["sentence"] = say(float(explained.value), named)
+            row["sentence"] = say(float(explained.value), named)
     return explanations, groups
+
+
+def _mean(total: float, number: float) -> float:
+    return total / number if number else np.nan
 
 
 def explained_interval(left: Doubles, to_explain: Doubles) -> Interval:

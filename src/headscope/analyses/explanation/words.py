@@ -16,13 +16,13 @@ from headscope.encoding.vocabulary import KeyClass
 
 GROUPS = (
     Group("same_token", "copies", "other copies of the token"),
-    Group("induction", "copies", "tokens right after an earlier copy of the token"),
+    Group("induction", "after_copy", "tokens right after an earlier copy of the token"),
     Group("before_copy", "copies", "tokens right before another copy of the token"),
     Group("same_word", "copies", "the same word elsewhere"),
-    Group("word_pieces", "word structure", "pieces of the same word"),
-    Group("word_before", "word structure", "the word before"),
-    Group("word_after", "word structure", "the word after"),
-    Group("form", "word structure", "tokens by their form", named_features=2),
+    Group("word_pieces", "word", "pieces of the same word"),
+    Group("word_before", "word", "the word before"),
+    Group("word_after", "word", "the word after"),
+    Group("form", "word", "tokens by their form", named_features=2),
     Group("frequency", "content", "tokens by how frequent they are", named_features=1),
     Group(TOKENS, "content", "particular tokens"),
 )
@@ -194,12 +194,12 @@ FEATURES = (
 KINDS, AFTER, NEARBY = "word_kinds", "after_words", "nearby_words"
 PAIRS, PAIRS_AFTER = "word_pairs", "pairs_after"
 KIND_GROUPS = (
-    Group(KINDS, "words", "some kinds of words"),
-    Group(AFTER, "words", "words after some kinds of words"),
-    Group(NEARBY, "words", "some kinds of words nearby", of_others=True),
-    Group(PAIRS, "words", "some kinds of words from some others", of_others=True),
-    Group(PAIRS_AFTER, "words", "words after some kinds of words from some others", of_others=True),
-    Group(ATTENDING, ATTENDING, "varies with the attending token", of_others=True),
+    Group(KINDS, "content", "some kinds of words"),
+    Group(AFTER, "content", "words after some kinds of words"),
+    Group(NEARBY, "content", "some kinds of words nearby", of_others=True),
+    Group(PAIRS, "content", "some kinds of words from some others", of_others=True),
+    Group(PAIRS_AFTER, "content", "words after some kinds of words from some others", of_others=True),
+    Group(ATTENDING, "broad", "varies with the attending token", of_others=True),
 )
 PAIRED, PAIRED_AFTER, NEAR = 8, 6, 6
 """Number of embedding components in products of both tokens of a pair, of the attending token and the token before the
