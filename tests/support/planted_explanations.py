@@ -172,8 +172,8 @@ def explained(
     of = {"kind": "encoder", "layer": 1, "measure": WEIGHT, "model": "trained"}
     (heads,) = explain(sample, 1, (WEIGHT,), catalog=catalog)[WEIGHT]
     columns = sample.columns
-    names = WordNames(vocabulary() if facts is None else facts, counts(), columns.token_ids, columns.near)
-    rows, groups = head_rows(of, heads, columns=columns, names=names, special=Special(), catalog=catalog)
+    names = WordNames(vocabulary() if facts is None else facts, counts(), columns)
+    rows, groups = head_rows(of, heads, names=names, special=Special(), catalog=catalog)
     of_groups = {(group["head"], group["group"]): group["share"] for group in groups}
     return [
         (row, {group: of_groups[row["head"], group] for group in head.gained})

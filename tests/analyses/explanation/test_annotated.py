@@ -96,8 +96,8 @@ def explained():
     vocabulary = vocabulary.with_counts(counts)
     rows_of_heads = row_sample(samples, list(FEATURES.values()), contexts_of(vocabulary), seed=0)
     (heads,) = explain(rows_of_heads, 1, (WEIGHT,))[WEIGHT]
-    names = WordNames(vocabulary, counts, rows_of_heads.columns.token_ids)
-    rows, groups = head_rows({}, heads, columns=rows_of_heads.columns, names=names, special=Special())
+    names = WordNames(vocabulary, counts, rows_of_heads.columns)
+    rows, groups = head_rows({}, heads, names=names, special=Special())
     return [(row, {group["group"]: group["share"] for group in groups if group["head"] == row["head"]}) for row in rows]
 
 

@@ -104,13 +104,13 @@ def tables_of(accumulator):
         )
 
     sample = row_sample(samples, list(FEATURES.values()), context_of, seed=0)
-    names = WordNames(vocabulary.with_counts(counts), counts, sample.columns.token_ids)
+    names = WordNames(vocabulary.with_counts(counts), counts, sample.columns)
     explanations, groups, examples = [], [], []
     for measure, layers in explain(sample, 2, examples=True).items():
         for layer, heads in enumerate(layers):
             of = {"corpus": "text", "kind": "encoder", "layer": layer + 1}
             how = {"measure": measure, "model": "trained"}
-            rows, parts = head_rows({**of, **how}, heads, columns=sample.columns, names=names, special=Special())
+            rows, parts = head_rows({**of, **how}, heads, names=names, special=Special())
             explanations += rows
             groups += parts
             examples += example_records(of, heads, sample=sample, tokenizer=Numbered())

@@ -97,7 +97,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             counts = token_counts(samples)
             vocabulary = self._vocabulary.with_counts(counts)
             design = row_sample(samples, list(self._catalog.features.values()), contexts_of(vocabulary), seed=seed)
-            names = WordNames(vocabulary, counts, design.columns.token_ids, design.columns.near)
+            names = WordNames(vocabulary, counts, design.columns)
             explained = explain(
                 design, samples[0].attention.shape[1], MEASURES if of_text else (WEIGHT,), catalog=self._catalog,
                 ordered=is_trained, positions=of_text, examples=is_trained,
@@ -108,14 +108,10 @@ class ExplanationMeasurement(Measurement[ModelRun]):
                 for layer, heads in enumerate(layers):
                     of_layer = {"corpus": corpus, "kind": kind, "layer": layer + 1}
                     of = {**of_layer, "measure": measure, "model": model}
-                    of_heads, of_groups = head_rows(
-                        of, heads, columns=design.columns, names=names, special=special, catalog=self._catalog
-                    )
+                    of_heads, of_groups = head_rows(of, heads, names=names, special=special, catalog=self._catalog)
                     explanations += of_heads
                     groups += of_groups
-                    if measure == WEIGHT and is_trained:
-                        tokenizer = self.run.loaded.tokenizer
-                        examples += example_records(of_layer, heads, sample=design, tokenizer=tokenizer)
+                    examples += example_records(of_layer, heads, sample=design, tokenizer=self.run.loaded.tokenizer)
         return state
 
     @cached_property

@@ -11,6 +11,7 @@ import numpy as np
 
 from headscope.analyses.explanation import words
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
+from headscope.analyses.explanation.columns import Columns
 from headscope.analyses.explanation.features import ATTENDING, TOKENS
 from headscope.analyses.explanation.row_block import Doubles, Integers
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
@@ -177,14 +178,11 @@ class WordNames:
     Args:
         vocabulary: vocabulary facts, with the components of the text.
         counts: number of occurrences of each id in the sampled inputs, `[id]`.
-        token_ids: tokens with a column of their own.
-        near: names of the position features of `words.NEARBY`.
+        columns: columns of the fit.
     """
 
-    def __init__(
-        self, vocabulary: VocabularyFacts, counts: Integers, token_ids: Integers, near: tuple[str, ...] = ()
-    ) -> None:
-        self.vocabulary, self.token_ids, self.near = vocabulary, token_ids, near
+    def __init__(self, vocabulary: VocabularyFacts, counts: Integers, columns: Columns) -> None:
+        self.vocabulary, self.columns = vocabulary, columns
         texts = vocabulary.texts
         ids = np.flatnonzero(counts[: len(texts)] >= FEWEST)
         self.ids = ids[[bool(texts[number].strip()) for number in ids.tolist()]] if len(ids) else ids
@@ -203,7 +201,7 @@ class WordNames:
             avoided = bool(signed.sum() < 0)
             order = np.argsort(signed if avoided else -signed, kind="stable")[:MOST]
             chosen = [number for number in order.tolist() if (signed[number] < 0) == avoided and signed[number]]
-            return {"words": [self._text(int(self.token_ids[number])) for number in chosen], "avoided": avoided}
+            return {"words": [self._text(int(self.columns.token_ids[number])) for number in chosen], "avoided": avoided}
         if self.vocabulary.components is None or not len(self.ids):
             return {}
         if group in (words.KINDS, words.AFTER):
@@ -222,9 +220,8 @@ class WordNames:
     def _nearby(self, coefficients: Doubles) -> dict[str, Any]:
         """Name the kind of word that is favored more the nearer it is."""
         left, _, right = np.linalg.svd(coefficients, full_matrices=False)
-        nearness = sum(
-            weight * (-1.0 if name.startswith("log_distance") else 1.0) for name, weight in zip(self.near, right[0])
-        )
+        signs = [-1.0 if name.startswith("log_distance") else 1.0 for name in self.columns.near]
+        nearness = sum(weight * sign for weight, sign in zip(right[0], signs, strict=True))
         scores = self._scores(left[:, 0]) * (-1.0 if nearness < 0 else 1.0)
         return {"words": self._typical(scores)}
 

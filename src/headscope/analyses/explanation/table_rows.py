@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
-from headscope.analyses.explanation.columns import Columns
 from headscope.analyses.explanation.divergences import ExampleRow, HeadExplanation, chosen_examples
 from headscope.analyses.explanation.order import LEAST_GAIN
 from headscope.analyses.explanation.row_block import Doubles, Floats, Integers
@@ -35,7 +34,7 @@ _LONGEST_WORD = 4
 
 
 def head_rows(
-    of: Mapping[str, Any], heads: Sequence[HeadExplanation], *, columns: Columns, names: WordNames, special: Special,
+    of: Mapping[str, Any], heads: Sequence[HeadExplanation], *, names: WordNames, special: Special,
     catalog: Catalog = CATALOG,
 ) -> tuple[Rows, Rows]:  # fmt: skip
     """Return the rows of both tables for the heads of a layer by one measure.
@@ -43,8 +42,7 @@ def head_rows(
     Args:
         of: values of the columns corpus, kind, layer, measure and model.
         heads: explanations of the heads.
-        columns: columns of the fit.
-        names: names for kinds of words.
+        names: names for kinds of words, with the columns of the fit.
         special: names of the special tokens.
         catalog: features and groups.
     """
@@ -61,7 +59,7 @@ def head_rows(
         explanations.append(row)
         if documents < FEWEST_DOCUMENTS:
             row |= dict.fromkeys(("explained", "ci_low", "ci_high", "wrong"), np.nan)
-            untested = [_part(head, step.group, np.nan, columns, names) for steps in head.steps for step in steps]
+            untested = [_part(head, step.group, np.nan, names) for steps in head.steps for step in steps]
             row["sentence"] = say(None, untested) if untested else None
             continue
         explained = explained_interval(head.left, head.to_explain)
@@ -72,7 +70,7 @@ def head_rows(
         shares = {group: gained.sum() / whole for group, gained in head.gained.items()}
         for rank, group in enumerate(sorted(shares, key=lambda group: -shares[group]), start=1):
             interval = ratio_interval(head.gained[group], head.to_explain, scale="real")
-            part = _part(head, group, float(shares[group]), columns, names)
+            part = _part(head, group, float(shares[group]), names)
             parts.append(part)
             gains.append((part.share, float(interval.low), float(interval.high)))
             said = {name: " ".join(getattr(part, name)) for name in ("alternatives", "words", "attending")}
@@ -105,15 +103,15 @@ def explained_interval(left: Doubles, to_explain: Doubles) -> Interval:
     return Interval(1 - share_left.value, 1 - share_left.high, 1 - share_left.low)
 
 
-def _part(head: HeadExplanation, group: str, share: float, columns: Columns, names: WordNames) -> Part:
+def _part(head: HeadExplanation, group: str, share: float, names: WordNames) -> Part:
     """Return a group as part of a sentence: averages over the halves of the documents that selected it."""
-    part = columns.groups[group]
+    part = names.columns.groups[group]
     taken = [(half, step) for half, steps in enumerate(head.steps) for step in steps if step.group == group]
     alternatives = [name for name in taken[0][1].alternatives if all(name in step.alternatives for _, step in taken)]
     coefficients = np.mean([step.coefficients for _, step in taken], axis=0).astype(np.float64)
     pulls = np.mean([step.coefficients * head.differences[half][part] for half, step in taken], axis=0)
     named = names.of(group, coefficients, pulls) if group in NAMED else {}
-    by_name = [dict(zip(columns.names(group), values.tolist())) for values in (coefficients, pulls)]
+    by_name = [dict(zip(names.columns.names(group), values.tolist())) for values in (coefficients, pulls)]
     return Part(group=group, share=share, coefficients=by_name[0], pulls=by_name[1], alternatives=alternatives, **named)
 
 
