@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from headscope.analyses.why.patching import Patches, PatchTile
-from headscope.analyses.why.pulls import HeadPulls, sources_of
+from headscope.analyses.why.patching import PatchTile
+from headscope.analyses.why.pulls import sources_of
 from headscope.analyses.why.source import PullTile
 from headscope.attention.interventions.outcome import HeadEffects
 from headscope.attention.output_norms import OutputNorms
@@ -78,17 +78,19 @@ class HandMadeSource:
         """A tile; where pulls and patches are needed, they depend on a layer's whole weights alone."""
         if not needs & {"pulls", "patches"}:
             return AttentionTile(**parts)
-        pulls, patches = [], []
-        for weights, tokens in zip(torch.nan_to_num(full).square().sum((2, 3)), valid.sum(1).tolist(), strict=True):
-            both, heads = (2, 2), len(weights)
-            sources = len(sources_of(self.layout))
-            accounts = torch.sin(weights[:, None] * torch.arange(1, 4 * sources + 1)).reshape(heads, *both, sources)
-            has_rows = (True, tokens > 5)
-            pulls.append(HeadPulls(accounts=accounts, has_rows=has_rows))
-            few = accounts[..., :2]
-            moved = torch.where(few > 0.5, torch.nan, few)
-            patches.append(Patches(moved=moved[:, 0], pairs=moved[:, 1], pull=weights))
-        return PulledTile(**parts, pulls=tuple(pulls), patches=tuple(patches))
+        weights, sources = torch.nan_to_num(full).square().sum((2, 3)), len(sources_of(self.layout))
+        accounts = torch.sin(weights[..., None] * torch.arange(1, 4 * sources + 1)).unflatten(-1, (2, 2, sources))
+        tokens = valid.sum(1)
+        few = accounts[..., :2]
+        moved = torch.where(few > 0.5, torch.nan, few)
+        return PulledTile(
+            **parts,
+            accounts=accounts,
+            has_rows=torch.stack([tokens > 0, tokens > 5], dim=1),
+            moved=moved[:, :, 0],
+            pairs=moved[:, :, 1],
+            pull=weights,
+        )
 
     @staticmethod
     def written_of(weights: torch.Tensor, ids: torch.Tensor, rows: slice) -> OutputNorms:

@@ -2,57 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import isnan
 
 from headscope.present.cells import Cell, Runs
 from headscope.statistics.statistic_catalog import is_share
-from headscope.views.markup import Child, Html, el, raw
-
-
-def page_table(
-    titles: Sequence[str],
-    groups: Mapping[str, Sequence[Html]],
-    *,
-    name: str,
-    class_: str | None = None,
-    words: Collection[str] = (),
-    pictures: Collection[str] = (),
-    above: Html | None = None,
-) -> Html:
-    """Return a table of the page.
-
-    Args:
-        titles: titles of its columns; an empty one is the scale of `strip`.
-        groups: its rows below titles that span all columns; an empty title and a group without rows are skipped.
-        name: its id in the page.
-        class_: its class.
-        words: titles of text columns.
-        pictures: titles of columns of numbers with a `strip`, whose scale stands below the title.
-        above: a line above the titles.
-    """
-    header = [
-        el("th", title, scale(), scope="col", class_="picture")
-        if title in pictures
-        else el("th", title, scope="col", class_="words" if title in words else None)
-        if title
-        else el("td", scale(), class_="picture")
-        for title in titles
-    ]
-    bodies = [group_body(title, rows, columns=len(titles)) for title, rows in groups.items() if rows]
-    return el("table", el("thead", above, el("tr", header)), bodies, id=name, class_=class_)
-
-
-def group_body(title: str, rows: Sequence[Html], *, columns: int) -> Html:
-    """Return rows below a title that spans all columns; an empty title is skipped."""
-    heading = el("tr", el("th", title, colspan=columns, scope="rowgroup", class_="group"))
-    return el("tbody", heading if title else None, list(rows))
-
-
-def numbered(value: str | Html, below: str = "", *more: Html | None) -> Html:
-    """Return a cell with a number, its details in small print below, and more."""
-    return el("td", value, el("small", below) if below else None, *more)
+from headscope.views.markup import Child, Html, el
 
 
 def scrolled(table: Html, label: str) -> Html:
@@ -60,73 +15,9 @@ def scrolled(table: Html, label: str) -> Html:
     return el("div", table, class_="scroll", tabindex=0, role="group", aria_label=label)
 
 
-def folded(table: Html, summary: str) -> Html:
-    """Return a table folded below a line that summarizes it."""
-    return el("details", el("summary", summary), scrolled(table, summary))
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table to be folded below a figure.
-
-    Attributes:
-        summary: description of the table, on its fold.
-        header: the titles of the columns.
-        rows: text, the first column the row's name; numbers are right-aligned.
-        name: its id in the page.
-        words: indices of the text columns.
-        groups: a line above the header: (text, number of columns it spans).
-        opened: True if it is unfolded when the page opens.
-        matters: importance of each row, in the order of the rows: the page shows the rows with the largest numbers
-            first. The rows keep their order if this is empty.
-        first: description of that order, such as `longest first`.
-    """
-
-    summary: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    name: str
-    words: tuple[int, ...] = (0,)
-    groups: tuple[tuple[str, int], ...] = ()
-    opened: bool = False
-    matters: tuple[float, ...] = ()
-    first: str = ""
-
-    @property
-    def ordered_rows(self) -> tuple[tuple[str, ...], ...]:
-        """The rows in the order of the page; rows without a number come last."""
-        if not self.matters:
-            return self.rows
-        ranked = sorted(zip(self.matters, self.rows, strict=True), key=lambda pair: (isnan(pair[0]), -pair[0]))
-        return tuple(row for _, row in ranked)
-
-    def html(self) -> Html:
-        """Return the table, folded."""
-        top = el(
-            "tr",
-            [
-                el("th", label, colspan=span, scope="colgroup") if label else el("td", colspan=span)
-                for label, span in self.groups
-            ],
-        )
-        aligned = ["words" if column and column in self.words else None for column in range(len(self.header))]
-        titles = zip(self.header, aligned, strict=True)
-        bottom = el("tr", [el("th", label, scope="col", class_=class_) for label, class_ in titles])
-        body = [
-            el(
-                "tr",
-                [
-                    el("th", cell, scope="row") if column == 0 else el("td", cell, class_=aligned[column])
-                    for column, cell in enumerate(row)
-                ],
-            )
-            for row in self.ordered_rows
-        ]
-        header = el("thead", top if self.groups else None, bottom)
-        whole = self.header[0] == "layer"
-        summary = f"{self.summary}, {self.first}" if self.first else self.summary
-        html = folded(el("table", header, el("tbody", body), id=self.name, data_whole=whole), summary)
-        return html.replace("<details>", raw("<details open>"), 1) if self.opened else html
+def folded(table: Html, summary: str, *, opened: bool = False) -> Html:
+    """Return a table folded below a line that summarizes it; `opened` is True if it is unfolded at first."""
+    return el("details", el("summary", summary), scrolled(table, summary), open=opened)
 
 
 def unit(statistic: str) -> str:

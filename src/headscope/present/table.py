@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan, nan
@@ -30,10 +30,10 @@ from headscope.present.numbers import (
     thousandths,
     two_decimals,
 )
-from headscope.present.page_tables import Grid, Table, folded, numbered, page_table, scrolled, strip, unit
+from headscope.present.page_tables import Grid, folded, scale, scrolled, strip, unit
 from headscope.present.report_parts import Context
 from headscope.present.words import plain
-from headscope.views.markup import Html, el
+from headscope.views.markup import Child, Html, el
 from headscope.visible import count
 
 TERMINAL_ROWS = 10
@@ -183,73 +183,74 @@ FORMS: Mapping[str, Callable[[Any], CellText]] = MappingProxyType(
 _WORDS = ("text", "detail")
 
 
+Columns = Sequence[tuple[str, tuple[str, str]]]
+"""The title of each column, with its field and form."""
+
+
 def html_of(block: TableBlock, about: Context) -> Html | None:
-    """Return the table for the page; None if it has no rows."""
-    if block.unfolded or block.class_:
-        return _grouped(block, about)
-    table = folded_table(block, about)
-    return None if table is None else table.html()
-
-
-def folded_table(block: TableBlock, about: Context) -> Table | None:
-    """Return the table as the page folds it; None if it has no rows, or no column besides their names."""
+    """Return the table for the page; None if it has no rows, or a folded one no column besides their names."""
     rows = block.rows(about)
     if not rows:
         return None
     groups = block.shown_columns(rows)
     columns = [column for group in groups.values() for column in group.items()]
-    if len(columns) < 2:
+    if block.unfolded or block.class_:
+        titles, bodies = _grouped(rows, columns)
+    elif len(columns) > 1:
+        titles, bodies = _plain(_ordered(block, rows), columns)
+    else:
         return None
-    return Table(
-        summary=block.summary,
-        groups=tuple((title, len(group)) for title, group in groups.items()) if len(groups) > 1 else (),
-        header=tuple(title for title, _ in columns),
-        rows=tuple(tuple(_shown(_cell(row, *column)) for _, column in columns) for row in rows),
-        name=block.name,
-        words=tuple(index for index, (_, (_, form)) in enumerate(columns) if form in _WORDS),
-        opened=block.opened,
-        matters=tuple(_size(row, block.order) for row in rows) if block.order else (),
-        first=block.first,
-    )
-
-
-def _shown(cell: CellText) -> str:
-    return cell.text if cell.html is None else cell.html
-
-
-def _grouped(block: TableBlock, about: Context) -> Html | None:
-    rows = block.rows(about)
-    if not rows:
-        return None
-    shown = block.shown_columns(rows)
-    columns = [column for group in shown.values() for column in group.items()]
-    groups: dict[str, list[Html]] = {}
-    for row in rows:
-        cells = [_cell(row, *column) for _, column in columns]
-        groups.setdefault(row.get("group") or "", []).append(
-            el("tr", _row_title(cells[0]), map(_html_cell, cells[1:]), class_="weak" if row.get("weak") else None)
-        )
-    words, pictures = ([title for title, (_, form) in columns if form in forms] for forms in (_WORDS, ("pictured",)))
     spans = [
         el("th", title, colspan=len(group), scope="colgroup") if title else el("td", colspan=len(group))
-        for title, group in shown.items()
+        for title, group in groups.items()
     ]
-    table = page_table(
-        [title for title, _ in columns], groups, name=block.name, class_=block.class_, words=words, pictures=pictures,
-        above=el("tr", spans) if len(shown) > 1 else None,
-    )  # fmt: skip
-    return scrolled(table, block.summary) if block.unfolded else folded(table, block.summary)
+    head = el("thead", el("tr", spans) if len(groups) > 1 else None, el("tr", titles))
+    if block.unfolded:
+        return scrolled(el("table", head, bodies, id=block.name, class_=block.class_), block.summary)
+    whole = not block.class_ and columns[0][0] == "layer"
+    table = el("table", head, bodies, id=block.name, class_=block.class_, data_whole=whole)
+    note = f"{block.summary}, {block.first}" if block.first and not block.class_ else block.summary
+    return folded(table, note, opened=block.opened and not block.class_)
 
 
-def _row_title(cell: CellText) -> Html:
-    below = el("small", cell.below) if cell.below else None
-    return el("th", [cell.text, below] if cell.html is None else cell.html, scope="row")
+def _plain(rows: Sequence[Row], columns: Columns) -> tuple[list[Html], list[Html]]:
+    """Return the titles, and a body whose cells have no small print."""
+    words = [None, *("words" if form in _WORDS else None for _, (_, form) in columns[1:])]
+    titles = [el("th", title, scope="col", class_=class_) for (title, _), class_ in zip(columns, words, strict=True)]
+    lines = []
+    for row in rows:
+        name, *texts = [cell.text if cell.html is None else cell.html for cell in _cells(row, columns)]
+        cells = [el("td", text, class_=class_) for text, class_ in zip(texts, words[1:], strict=True)]
+        lines.append(el("tr", el("th", name, scope="row"), cells))
+    return titles, [el("tbody", lines)]
 
 
-def _html_cell(cell: CellText) -> Html:
-    if cell.html is not None:
-        return el("td", cell.html, class_=cell.class_)
-    return el("td", cell.text, class_=cell.class_) if cell.class_ else numbered(cell.text, cell.below)
+def _grouped(rows: Sequence[Row], columns: Columns) -> tuple[list[Html], list[Html]]:
+    """Return the titles, and a body for each group of rows, whose cells have small print."""
+    titles = []
+    for title, (_, form) in columns:
+        if form == "pictured":
+            titles.append(el("th", title, scale(), scope="col", class_="picture"))
+        elif title:
+            titles.append(el("th", title, scope="col", class_="words" if form in _WORDS else None))
+        else:
+            titles.append(el("td", scale(), class_="picture"))
+    groups: dict[str, list[Html]] = {}
+    for row in rows:
+        name, *cells = _cells(row, columns)
+        line = [el("td", _small_print(cell), class_=cell.class_) for cell in cells]
+        groups.setdefault(row.get("group") or "", []).append(
+            el("tr", el("th", _small_print(name), scope="row"), line, class_="weak" if row.get("weak") else None)
+        )
+    bodies = []
+    for title, lines in groups.items():
+        heading = el("tr", el("th", title, colspan=len(columns), scope="rowgroup", class_="group")) if title else None
+        bodies.append(el("tbody", heading, lines))
+    return titles, bodies
+
+
+def _small_print(cell: CellText) -> Html | list[Child]:
+    return [cell.text, el("small", cell.below) if cell.below else None] if cell.html is None else cell.html
 
 
 def terminal_table(
@@ -265,22 +266,23 @@ def terminal_table(
     rows = block.rows(about)
     if not rows:
         return None
-    ordered = sorted(rows, key=lambda row: -_size(row, block.order)) if block.order else rows
     groups = block.shown_columns(rows)
-    columns = {
-        f"{group}: {title}" if group else title: column
+    columns = [
+        (f"{group}: {title}" if group else title, column)
         for group, columns in groups.items()
         for title, column in columns.items()
         if column[1] != "strip"
-    }
+    ]
     if len(columns) < 2:
         return None
-    kept = ordered if keep is None else [row for row in ordered if keep(row)]
-    first = kept if block.unfolded or block.complete or "layer" in columns else kept[:TERMINAL_ROWS]
-    text = [[_terminal(_cell(row, *column), column[1]) for column in columns.values()] for row in first]
-    words = [title for title, (_, form) in columns.items() if form in _WORDS]
+    kept = [row for row in _ordered(block, rows) if keep is None or keep(row)]
+    titles = [title for title, _ in columns]
+    first = kept if block.unfolded or block.complete or "layer" in titles else kept[:TERMINAL_ROWS]
+    forms = [form for _, (_, form) in columns]
+    text = [list(map(_terminal, _cells(row, columns), forms)) for row in first]
+    words = [title for title, form in zip(titles, forms, strict=True) if form in _WORDS]
     notes = [block.summary, block.first, f"{len(first)} of {count(len(rows), 'row')}" if len(first) < len(rows) else ""]
-    return f"{', '.join(filter(None, notes))}:", Grid(list(columns), text, words=words)
+    return f"{', '.join(filter(None, notes))}:", Grid(titles, text, words=words)
 
 
 def _terminal(cell: CellText, form: str) -> str:
@@ -293,9 +295,14 @@ def _terminal(cell: CellText, form: str) -> str:
     return text.replace(DASH, HYPHEN).replace("−", HYPHEN)
 
 
-def _cell(row: Row, name: str, form: str) -> CellText:
-    value = row.get(name)
-    return FORMS[form](value) if has_value(value) else CellText(DASH)
+def _ordered(block: TableBlock, rows: Sequence[Row]) -> Sequence[Row]:
+    """Return the rows in the order of the table, those without a number last."""
+    return sorted(rows, key=lambda row: -_size(row, block.order)) if block.order else rows
+
+
+def _cells(row: Row, columns: Columns) -> list[CellText]:
+    known = [(row.get(name), form) for _, (name, form) in columns]
+    return [FORMS[form](value) if has_value(value) else CellText(DASH) for value, form in known]
 
 
 def _size(row: Row, name: str) -> float:

@@ -1,6 +1,7 @@
 """The sentences, figure, table and terminal text on output norms."""
 
 import math
+import re
 
 import pytest
 
@@ -9,7 +10,7 @@ from headscope.analyses.norms.tables import KEY_CLASSES
 from headscope.present.blocks import TableBlock
 from headscope.present.cells import Cell
 from headscope.present.linked_sentences import numbered
-from headscope.present.table import folded_table
+from headscope.present.table import html_of
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_norms import with_norms
@@ -94,10 +95,17 @@ def test_the_section_has_both_axes_and_every_head():
 def test_the_table_has_a_column_for_every_class_of_token():
     context = about(with_norms(mock_inputs.encoder(1, 2)))
     (block,) = PAGE.filled(context.run).each(TableBlock)
-    table = folded_table(block, context)
-    assert table.groups[-1] == ("value norm by class", len(KEY_CLASSES))
-    assert table.header[-5:] == ("[CLS]", "[SEP]", ". and ,", "other punctuation", "other")
-    assert table.rows[0][-5:] == ("0.3", "0.4", "0.5", "0.6", "0.2")
+    html = html_of(block, context)
+    assert f'<th colspan="{len(KEY_CLASSES)}" scope="colgroup">value norm by class</th></tr>' in html
+    assert re.findall(r'scope="col">([^<]*)</th>', html)[-5:] == [
+        "[CLS]",
+        "[SEP]",
+        ". and ,",
+        "other punctuation",
+        "other",
+    ]
+    row = html.partition("<tbody>")[2].partition("</tr>")[0]
+    assert re.findall(r"<td>([^<]*)</td>", row)[-5:] == ["0.3", "0.4", "0.5", "0.6", "0.2"]
 
 
 def test_a_kind_without_numbers_is_left_out_and_a_run_without_the_table_has_no_section():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.why import pulls
+from headscope.analyses.why import source as source_module
 from headscope.analyses.why.parts import Source
 from headscope.analyses.why.pulls import sources_of
 from headscope.analyses.why.source import PullSource
@@ -109,7 +109,7 @@ def test_sources_sum_to_the_scores(family, monkeypatch):
         return factors, (True, True)
 
     source_of(family)  # which reads a short input first
-    monkeypatch.setattr(pulls, "tilts", pick)
+    monkeypatch.setattr(source_module, "tilts", pick)
     accounts = accounts_of(family, 0)
     order = [(site.kind, site.layer) for site in pull_anatomy(family).calls if site is not None]
     factors = dict(zip(order, drawn, strict=True))

@@ -1,5 +1,7 @@
 """Path patching and pairs of sources against hooks in plain transformers."""
 
+from types import SimpleNamespace
+
 import headscope_decoder
 import numpy as np
 import pytest
@@ -39,7 +41,8 @@ class Kept:
     def update(self, tile):
         if tile.layer == LAYER:
             assert isinstance(tile, PatchTile)
-            self.patches += tile.patches
+            names = ("moved", "pairs", "pull")
+            self.patches.append(SimpleNamespace(**{name: getattr(tile, name)[0] for name in names}))
 
     def end(self, batch):
         pass

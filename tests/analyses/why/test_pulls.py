@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.analyses.why.parts import BIAS, POSITION_BIAS, Block, Parts, Source, Step
-from headscope.analyses.why.pulls import Scores, Side, head_pulls, tilts
+from headscope.analyses.why.pulls import Scores, Side, accounts_of, tilts
 from headscope.encoding.vocabulary import KeyClass
 from support.pulls_by_loop import accounts_by_loop, both_tilts, pulls_by_loop
 
@@ -97,7 +97,7 @@ class World:
         return tuple(torch.from_numpy(each) for each in (self.weights, self.visible, self.classes.astype(np.int64)))
 
     def pulls(self):
-        return head_pulls(self.scores(), *self.seen(), INDEX)
+        return accounts_of(self.scores(), tilts(*self.seen())[0], INDEX)
 
 
 WORLDS = st.builds(
@@ -134,10 +134,10 @@ def test_accounts_are_those_of_the_definition(world):
         table = np.zeros((len(world.weights), 2, len(INDEX)))
         for source, account in expected[name].items():
             table[..., INDEX[Source(*source[:4])]] = account
-        np.testing.assert_allclose(pulls.accounts[:, :, side].numpy(), table, atol=1e-10)
+        np.testing.assert_allclose(pulls[:, :, side].numpy(), table, atol=1e-10)
     whole = pulls_by_loop(world.weights, world.seen_scores, world.visible, world.sinks)
-    np.testing.assert_allclose(pulls.total.numpy(), whole, atol=1e-10)
-    np.testing.assert_allclose(pulls.accounts.sum(-1).numpy(), np.stack([whole, whole], axis=2), atol=1e-10)
+    np.testing.assert_allclose(pulls[:, :, 1].sum(-1).numpy(), whole, atol=1e-10)
+    np.testing.assert_allclose(pulls.sum(-1).numpy(), np.stack([whole, whole], axis=2), atol=1e-10)
 
 
 @settings(max_examples=30)
@@ -149,15 +149,15 @@ def test_what_is_added_to_all_keys_of_a_row_draws_to_none(world, seed):
     world.bias = (0 if world.bias is None else world.bias) + 5 * rng.normal(size=(1, len(world.visible), 1))
     world.read_keys[MLP] = world.read_keys[MLP] + 5 * rng.normal(size=(1, 4))
     after = world.pulls()
-    np.testing.assert_allclose(after.total.numpy(), before.total.numpy(), atol=1e-10)
-    np.testing.assert_allclose(after.accounts[:, :, 1].numpy(), before.accounts[:, :, 1].numpy(), atol=1e-10)
+    np.testing.assert_allclose(after[:, :, 1].sum(-1).numpy(), before[:, :, 1].sum(-1).numpy(), atol=1e-10)
+    np.testing.assert_allclose(after[:, :, 1].numpy(), before[:, :, 1].numpy(), atol=1e-10)
 
 
 @settings(max_examples=30)
 @given(world=WORLDS)
 def test_attention_is_drawn_to_high_scores(world):
     """The softmax of a row's own scores weighs them at least as uniform attention does."""
-    assert (world.pulls().total >= -1e-10).all()
+    assert (world.pulls()[:, :, 1].sum(-1) >= -1e-10).all()
 
 
 # Two rows, three keys; the first key is a separator. Row 1 sees all keys, row 0 the first two.
@@ -176,13 +176,11 @@ def by_hand(weights, scores):
         return Side(vectors=probe.detach()[0], image=probe[0] * 1, probe=probe, steps=(), others=Parts(), read=parts)
 
     made = Scores(queries=side(TOKEN, np.array(scores)), keys=side(POSITION, keys), scaling=1.0)
-    return head_pulls(
-        made,
-        torch.tensor(weights, dtype=torch.float64),
-        torch.tensor(VISIBLE),
-        torch.tensor(list(map(int, CLASSES))),
-        INDEX,
+    tilt, has_rows = tilts(
+        torch.tensor(weights, dtype=torch.float64), torch.tensor(VISIBLE), torch.tensor(list(map(int, CLASSES)))
     )
+    assert has_rows == (True, True)
+    return accounts_of(made, tilt, INDEX)
 
 
 def test_a_pull_worked_by_hand():
@@ -191,12 +189,11 @@ def test_a_pull_worked_by_hand():
     Off the separator row 0 sees a single key, and row 1 has 1/4 and 3/4 on 6 and 12: 10.5 less the mean 9.
     """
     pulls = by_hand(WEIGHTS, [[4.0, 12.0, 99.0], [3.0, 6.0, 12.0]])
-    np.testing.assert_allclose(pulls.total.numpy(), [[2.0, 1.5]])
-    assert pulls.has_rows == (True, True)
-    np.testing.assert_allclose(pulls.accounts[0, :, 0, INDEX[TOKEN]].numpy(), [2.0, 1.5])
-    np.testing.assert_allclose(pulls.accounts[0, :, 1, INDEX[POSITION]].numpy(), [2.0, 1.5])
-    assert not pulls.accounts[0, :, 1, INDEX[TOKEN]].any()
-    assert not pulls.accounts[0, :, 0, INDEX[POSITION]].any()
+    np.testing.assert_allclose(pulls[:, :, 1].sum(-1).numpy(), [[2.0, 1.5]])
+    np.testing.assert_allclose(pulls[0, :, 0, INDEX[TOKEN]].numpy(), [2.0, 1.5])
+    np.testing.assert_allclose(pulls[0, :, 1, INDEX[POSITION]].numpy(), [2.0, 1.5])
+    assert not pulls[0, :, 1, INDEX[TOKEN]].any()
+    assert not pulls[0, :, 0, INDEX[POSITION]].any()
 
 
 def test_rows_count_as_much_as_they_attend_off_the_sink():

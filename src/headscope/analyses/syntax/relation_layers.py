@@ -22,7 +22,7 @@ from headscope.present.figures.axes import hide_spines
 from headscope.present.figures.style import INK, SOFT, figure_of, house_style, label, narrow, new_figure
 from headscope.present.kinds import Kind
 from headscope.present.numbers import bracketed_interval
-from headscope.present.page_tables import page_table, scrolled
+from headscope.present.page_tables import scrolled
 from headscope.present.study import Study
 from headscope.present.words import DIRECTIONS, short
 from headscope.views.markup import Html, el
@@ -173,8 +173,8 @@ def heat_table(run: Study, relations: Sequence[Relation], kind: Kind) -> Html | 
         cells = {cell.layer: _cell(cell, kind) for cell in cells_by_relation[name]}
         of_layers = [cells.get(layer, el("td")) for layer in range(1, layers + 1)]
         rows.append(el("tr", el("th", short(name), scope="row"), of_layers))
-    titles = ["relation", *map(str, range(1, layers + 1))]
-    table = page_table(titles, {"": rows}, name=f"table-heat-{kind.name}", class_="heat")
+    titles = [el("th", title, scope="col") for title in ("relation", *map(str, range(1, layers + 1)))]
+    table = el("table", el("thead", el("tr", titles)), el("tbody", rows), id=f"table-heat-{kind.name}", class_="heat")
     return scrolled(table, "Accuracy of the best head of each layer, by relation")
 
 

@@ -4,13 +4,12 @@ terminal."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from torch import nn
 
 from headscope.analyses.why.parts import label_of
 from headscope.analyses.why.pulls import SIDES, accounts_of
@@ -19,10 +18,8 @@ from headscope.attention.head_id import HeadId, check_head
 from headscope.attention.interventions.intervention import NoTiles
 from headscope.attention.model.tap import AttentionCall
 from headscope.attention.tile import AttentionTile
-from headscope.encoding.segment import Segment
-from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import OptionError
-from headscope.models.anatomy import Anatomy, CallSite
+from headscope.models.anatomy import CallSite
 from headscope.present.page_tables import Grid
 from headscope.present.words import plain
 
@@ -56,24 +53,24 @@ class ScoreSource(PullSource):
         model, anatomy, vocabulary, batches: as `PullSource` takes them.
         head: the head.
         query, key: 0-based positions of the tokens.
+
+    Attributes:
+        found: the sources, once the segment was read.
     """
 
     _: KW_ONLY
     head: HeadId
     query: int
     key: int
-
-    def __post_init__(self) -> None:
-        self.found: ScoreSources | None = None
-        self._opened = False
-        super().__post_init__()
-        self._opened = True
+    found: ScoreSources = field(init=False)
 
     def tile_of(self, tile: AttentionTile, call: AttentionCall, site: CallSite) -> AttentionTile:
         """Decompose the score if the tile is of the head's layer."""
         layer, head = self.head.position
-        if not self._opened or (site.kind, site.layer) != (self.head.kind, layer):
-            return tile if self._opened else super().tile_of(tile, call, site)
+        if not self.opened:
+            return super().tile_of(tile, call, site)
+        if (site.kind, site.layer) != (self.head.kind, layer):
+            return tile
         weights = tile.weights[0]
         for position, side, number in zip((self.query, self.key), SIDES, weights.shape[1:], strict=True):
             if not 0 <= position < number:
@@ -107,19 +104,14 @@ class ScoreSource(PullSource):
         return tile
 
 
-def score_sources(
-    model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, segment: Segment, *, head: HeadId, query: int, key: int
-) -> ScoreSources:
+def score_sources(text: Any, *, head: HeadId, query: int, key: int) -> ScoreSources:
     """Decompose the score of a query and a key of one head, above the mean score of the row, by source.
 
     The part of a source d of the key is `q_i . (k_j^d - mean_j k_j^d)` times the factor of the scores; that of a source
     c of the query `q_i^c . (k_j - mean_j k_j)`. A position bias is a source on both sides, above its mean.
 
     Args:
-        model: a transformers model.
-        anatomy: result of `examine`.
-        vocabulary: vocabulary of the tokenizer.
-        segment: the input.
+        text: text as a model read it: `reader` and `segment`.
         head: the head.
         query, key: 0-based positions of the tokens.
 
@@ -127,10 +119,10 @@ def score_sources(
         ModelError: the sources of the model's scores are not known.
         OptionError: the model has no such head, or the query does not see the key.
     """
-    check_head(head, anatomy.layout)
-    source = ScoreSource(model, anatomy, vocabulary, (), head=head, query=query, key=key)
-    source.over([segment], source.begun(NoTiles()))
-    assert source.found is not None
+    reader = text.reader
+    check_head(head, reader.anatomy.layout)
+    source = ScoreSource(reader.model, reader.anatomy, reader.encoder.vocabulary, (), head=head, query=query, key=key)
+    source.over([text.segment], source.begun(NoTiles()))
     return source.found
 
 
@@ -142,31 +134,27 @@ def score_json(text: Any, *, head: HeadId, query: int, key: int) -> dict[str, An
     """Decompose a score of a text, for a page.
 
     Args:
-        text: text as a model read it: `reader` and `segment`.
-        head: the head.
-        query, key: 0-based positions of the tokens.
+        text, head, query, key: as for `score_sources`.
 
     Returns:
         `weight`, `above_mean` (nats), and for each side in `sides` the sources, as a name and nats, the largest first.
     """
-    reader = text.reader
-    found = score_sources(
-        reader.model, reader.anatomy, reader.encoder.vocabulary, text.segment, head=head, query=query, key=key
-    )
+    found = score_sources(text, head=head, query=query, key=key)
     return {
         "weight": found.weight,
         "above_mean": found.above_mean,
-        "sides": {side: largest_sources(found, side, most=MOST_SOURCES) for side in SIDES},
+        "sides": {side: largest_sources(found, side) for side in SIDES},
     }
 
 
-def largest_sources(found: ScoreSources, side: str, *, most: int) -> list[tuple[str, float]]:
+def largest_sources(found: ScoreSources, side: str) -> list[tuple[str, float]]:
     """Return the names and nats of the largest sources of a side, and the sum of the others as a last one."""
     rows = found.sources[found.sources["side"] == side]
     listed = list(zip(rows["source"].tolist(), rows["nats"].tolist(), strict=True))
-    if len(listed) <= most:
+    if len(listed) <= MOST_SOURCES:
         return listed
-    return [*listed[:most], (f"{len(listed) - most} others", sum(nats for _, nats in listed[most:]))]
+    others = [nats for _, nats in listed[MOST_SOURCES:]]
+    return [*listed[:MOST_SOURCES], (f"{len(others)} others", sum(others))]
 
 
 _WIDTH = 30  # characters of the longest bar
@@ -198,7 +186,7 @@ def bars(text: Any, *, head: str = "", query: str = "", key: str = "", **_: Any)
             ["source", "nats", "part"],
             [
                 [source, f"{nats:+.3f}", ("#" if nats > 0 else "-") * max(1, round(_WIDTH * abs(nats) / largest))]
-                for source, nats in largest_sources(found, side, most=MOST_SOURCES)
+                for source, nats in largest_sources(found, side)
             ],
             words=("part",),
         )
@@ -208,23 +196,18 @@ def text_sources(text: Any, *, head: str, query: str, key: str) -> ScoreSources:
     """Return the sources of a score of a text, with the arguments of `bars`."""
     if not head or not query or not key:
         raise OptionError("a single score needs a head, a query and a key; give --head 2-8 --query WORD --key WORD")
-    reader = text.reader
-    kinds = [part.kind for part in reader.anatomy.layout]
+    kinds = [part.kind for part in text.reader.anatomy.layout]
     try:
         named = HeadId.parse(head, kind=kinds[0])
     except ValueError as error:
         raise OptionError(f"--head: {error}") from error
     if named.kind not in kinds:
-        raise OptionError(f"--head: {reader.loaded.name} has no {named.kind} attention, only {' and '.join(kinds)}")
+        raise OptionError(
+            f"--head: {text.reader.loaded.name} has no {named.kind} attention, only {' and '.join(kinds)}"
+        )
     queries, keys = text.axes(named.kind)
     return score_sources(
-        reader.model,
-        reader.anatomy,
-        reader.encoder.vocabulary,
-        text.segment,
-        head=named,
-        query=position_of(query, queries, "query"),
-        key=position_of(key, keys, "key"),
+        text, head=named, query=position_of(query, queries, "query"), key=position_of(key, keys, "key")
     )
 
 

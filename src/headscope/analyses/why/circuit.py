@@ -74,7 +74,7 @@ def off_sink(run: Study) -> pd.DataFrame | None:
 def _drawing(about: Context, row: dict[str, Any]) -> Drawing:
     source = None
     if row["source_part"] == "head":
-        source = _kind(about, row["source_kind"]).labeled_head(row["source_layer"], row["source_head"])
+        source = about.kind(row["source_kind"]).labeled_head(row["source_layer"], row["source_head"])
     return Drawing(
         side=row["side"],
         label=source_label(about, row, "source_"),
@@ -87,15 +87,11 @@ def _drawing(about: Context, row: dict[str, Any]) -> Drawing:
     )
 
 
-def _kind(about: Context, name: str) -> Kind:
-    return next(kind for kind in about.kinds if kind.name == name)
-
-
 def source_label(about: Context, row: dict[str, Any], prefix: str) -> str:
     """Return the name of a source: `1-1`, `MLP 1`, `token embedding`."""
     part = row[f"{prefix}part"]
     if part == "head":
-        return _kind(about, row[f"{prefix}kind"]).head_label(row[f"{prefix}layer"], row[f"{prefix}head"])
+        return about.kind(row[f"{prefix}kind"]).head_label(row[f"{prefix}layer"], row[f"{prefix}head"])
     if part == "mlp":
         layer = row[f"{prefix}layer"]
         return "before layer 1" if pd.isna(layer) else f"MLP {int(layer)}"

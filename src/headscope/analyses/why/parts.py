@@ -63,16 +63,14 @@ class Block:
     """Parts of several sources, `[source, ...]`, computed once, when they are first read."""
 
     def __init__(self, make: Callable[[], Tensor]) -> None:
-        self._make: Callable[[], Tensor] | None = make
-        self._tensor: Tensor | None = None
+        self._make = make
 
-    @property
+    @cached_property
     def tensor(self) -> Tensor:
         """The parts, `[source, ...]`."""
-        if self._tensor is None:
-            assert self._make is not None
-            self._tensor, self._make = self._make(), None
-        return self._tensor
+        tensor = self._make()
+        del self._make  # and with it the tensors that the function refers to
+        return tensor
 
     @cached_property
     def sum(self) -> Tensor:

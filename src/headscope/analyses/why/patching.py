@@ -40,27 +40,20 @@ CONSTANT = frozenset({BIAS, OUTPUT_BIAS, POSITION_BIAS, ENCODER})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patches:
-    """The measurements of the chosen sources of a layer's heads on one input; NaN where nothing was measured.
+class PatchTile(AttentionTile):
+    """All rows of a layer, with the measurements of its heads' chosen sources on each input; NaN for unmeasured ones.
 
     Attributes:
         moved: total variation between the attention before and after the replacement, a mean over rows,
-            `[head, side, chosen]`.
+            `[input, head, side, chosen]`.
         pairs: part of the pull off the sink that comes from a source of the query and one of the key, nats,
-            `[head, query_chosen, key_chosen]`.
-        pull: the pull off the sink, nats, `[head]`.
+            `[input, head, query_chosen, key_chosen]`.
+        pull: the pull off the sink, nats, `[input, head]`.
     """
 
-    moved: Float[Tensor, "head side chosen"]
-    pairs: Float[Tensor, "head query_chosen key_chosen"]
-    pull: Float[Tensor, " head"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PatchTile(AttentionTile):
-    """All rows of a layer, with what changes by path patching on each input."""
-
-    patches: tuple[Patches, ...] = field(repr=False)
+    moved: Float[Tensor, "input head side chosen"] = field(repr=False)
+    pairs: Float[Tensor, "input head query_chosen key_chosen"] = field(repr=False)
+    pull: Float[Tensor, "input head"] = field(repr=False)
 
 
 @dataclass(eq=False, repr=False)
@@ -79,10 +72,6 @@ class PatchSource(PullSource):
     fitting: Callable[[], Iterable[Segment]]
     most: int
 
-    def __post_init__(self) -> None:
-        self._measured: Chosen = {}
-        super().__post_init__()
-
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Fit the means, then compute the batches one by one; see `TileSource`."""
         measured = self.chosen()
@@ -100,11 +89,11 @@ class PatchSource(PullSource):
             for segment in batch:
                 self.means.half = halves.get(segment.document, 0)
                 self.over([segment], run)
-        self.tracing.kept, self._measured = None, {}
+        self.tracing.kept = None
 
     def at_input(self, run: ModelPass, site: CallSite, value: Tensor, parts: Parts) -> Parts:
         """Return the parts of the sources that a layer needs, and their replacements once the means are fitted."""
-        if not self._measured:
+        if not self.opened:
             return super().at_input(run, site, value, parts)
         number, self._inputs = len(self._inputs), [*self._inputs, (value, parts, [])]
         if number:
@@ -113,14 +102,11 @@ class PatchSource(PullSource):
 
     def tile_of(self, tile: AttentionTile, call: AttentionCall, site: CallSite) -> AttentionTile:
         """Return the tile of a layer with what changes by path patching."""
-        if not self._measured:
+        if not self.opened:
             return super().tile_of(tile, call, site)
         if not self.means.fitted:
             return tile
-        visible, classes = tile.visibility.visible[0], tile.keys.classes[0]
-        measured = self._measured[site.kind, site.layer]
-        patches = _patches(call, measured, tile.weights[0], visible, classes, self.most)
-        return PatchTile(**named_fields(tile), patches=(patches,))
+        return _patched(tile, call, self._measured[site.kind, site.layer], self.most)
 
 
 def _needed(heads: Sequence[tuple[Sources, Sources]]) -> Iterator[Source]:
@@ -175,21 +161,17 @@ def as_replaced(source: Source) -> Source:
     return source._replace(replaced=True)
 
 
-def _patches(
-    call: AttentionCall,
-    measured: Sequence[tuple[Sources, Sources]],
-    weights: Float[Tensor, "head query key"],
-    visible: Bool[Tensor, "query key"],
-    classes: Tensor,
-    most: int,
-) -> Patches:
+def _patched(
+    tile: AttentionTile, call: AttentionCall, measured: Sequence[tuple[Sources, Sources]], most: int
+) -> PatchTile:
     """Measure the chosen sources of the heads of a call, on one input."""
+    weights, visible = tile.weights[0], tile.visibility.visible[0]
     scaling, heads = scaling_of(call), len(weights)
     queries, keys = call.query[0], by_head(call.key[0], heads)
     of_query, of_key = parts_of(call.query), parts_of(call.key)
     assert of_query is not None
     assert of_key is not None
-    tilt = tilts(weights, visible, classes)[0][KEYS.index(NON_SINK)]
+    tilt = tilts(weights, visible, tile.keys.classes[0])[0][KEYS.index(NON_SINK)]
     moved = weights.new_full((heads, 2, most), torch.nan)
     pairs = weights.new_full((heads, most, most), torch.nan)
     for head, (query_sources, key_sources) in enumerate(measured):
@@ -220,7 +202,7 @@ def _patches(
     scores = scaling * queries @ keys.transpose(1, 2)
     if (bias := bias_of(call, slice(None))) is not None:
         scores = scores + bias[0]
-    return Patches(moved=moved, pairs=pairs, pull=(tilt * scores).sum((1, 2)))
+    return PatchTile(**named_fields(tile), moved=moved[None], pairs=pairs[None], pull=(tilt * scores).sum((1, 2))[None])
 
 
 def _part(parts: Parts, source: Source, index: int) -> Float[Tensor, "token width"]:

@@ -201,17 +201,20 @@ class Scores:
     scaling: float
     bias: Float[Tensor, "bias query key"] | None = None
 
+    @cached_property
+    def exact(self) -> Tensor:
+        """The scores without the position bias, `[head, query, key]`."""
+        return self.products(self.queries.vectors, self.keys.vectors)
+
     @property
     def error(self) -> float:
         """The largest difference between a score and the sum of its parts, relative to the largest score."""
-        exact = self.products(self.queries.vectors, self.keys.vectors)
-        summed = self.products(self.queries.summed, self.keys.summed)
-        return float((exact - summed).abs().max()) / self.largest
+        return float((self.exact - self.products(self.queries.summed, self.keys.summed)).abs().max()) / self.largest
 
-    @cached_property
+    @property
     def largest(self) -> float:
         """The largest score, in size."""
-        return max(float(self.products(self.queries.vectors, self.keys.vectors).abs().max()), 1e-30)
+        return max(float(self.exact.abs().max()), 1e-30)
 
     def products(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Return scaled products of queries and keys, `[head, query, key]`, without the position bias."""
@@ -222,25 +225,6 @@ def by_head(keys: Tensor, heads: int) -> Tensor:
     """Return the keys that each head reads, `[..., head, key, width]`, from those of each group."""
     shared = heads // keys.shape[-3]
     return keys if shared == 1 else keys.repeat_interleave(shared, dim=-3)
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeadPulls:
-    """The pulls of the heads of one layer on one input, a mean over rows, in nats.
-
-    Attributes:
-        accounts: part of each source, on the side of the query and of the key, `[head, KEYS, SIDES, source]`; on each
-            side they sum to the pull.
-        has_rows: whether some row has two visible keys, `[KEYS]`.
-    """
-
-    accounts: Float[Tensor, "head keys side source"]
-    has_rows: tuple[bool, bool]
-
-    @property
-    def total(self) -> Tensor:
-        """The pull over all keys and off the sink, `[head, KEYS]`."""
-        return self.accounts[:, :, SIDES.index(KEY)].sum(-1)
 
 
 def tilts(
@@ -274,27 +258,6 @@ def tilts(
         out.append(torch.where(counted, tilt, 0.0) / rows.sum(1, keepdim=True).clamp(min=tiny))
         has_rows.append(bool(used.any()))
     return torch.stack(out), (has_rows[0], has_rows[1])
-
-
-def head_pulls(
-    scores: Scores,
-    weights: Float[Tensor, "head query key"],
-    visible: Bool[Tensor, "query key"],
-    classes: Tensor,
-    index: Mapping[Source, int],
-) -> HeadPulls:
-    """Return the pulls of the heads of one layer on one input, by source.
-
-    Args:
-        scores: parts of the layer's scores.
-        weights: attention weights after the softmax.
-        visible: mask of the keys that each row may attend to.
-        classes: `KeyClass` of each key.
-        index: position of each source in the result.
-    """
-    tilt, has_rows = tilts(weights, visible, classes)
-    accounts = accounts_of(scores, tilt, index)
-    return HeadPulls(accounts=accounts, has_rows=has_rows)
 
 
 def accounts_of(

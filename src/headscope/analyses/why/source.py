@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any
 
 import torch
+from jaxtyping import Bool, Float64
 from torch import Tensor, nn
 
 from headscope.analyses.why.parts import ENCODER, STEPS, Block, Parts, Source, Step, added, parts_of, set_parts
-from headscope.analyses.why.pulls import KEY, QUERY, Columns, HeadPulls, Scores, Side, head_pulls, sources_of
+from headscope.analyses.why.pulls import KEY, QUERY, Columns, Scores, Side, accounts_of, sources_of, tilts
 from headscope.analyses.why.tracing import Tracing
 from headscope.attention.interventions.intervention import NoTiles
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
@@ -31,9 +32,16 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class PullTile(AttentionTile):
-    """All rows of a layer, with the pulls of its heads on each input."""
+    """All rows of a layer, with the pulls of its heads on each input, a mean over rows, in nats.
 
-    pulls: tuple[HeadPulls, ...] = field(repr=False)
+    Attributes:
+        accounts: part of each source, on the side of the query and of the key, `[input, head, KEYS, SIDES, source]`; on
+            each side they sum to the pull.
+        has_rows: whether some row has two visible keys, `[input, KEYS]`.
+    """
+
+    accounts: Float64[Tensor, "input head keys side source"] = field(repr=False)
+    has_rows: Bool[Tensor, "input keys"] = field(repr=False)
 
 
 class PullSource(SegmentSource):
@@ -42,6 +50,9 @@ class PullSource(SegmentSource):
     Raises:
         ModelError: the model does not use the attention interface, computes in half precision, or its scores are not
             the sum of the parts that were followed.
+
+    Attributes:
+        opened: True once a short input was read, which shows the columns of each layer's projections.
     """
 
     def __post_init__(self) -> None:
@@ -62,10 +73,12 @@ class PullSource(SegmentSource):
         self.tracing = Tracing(self.model)
         self.modules: list[nn.Module] = []
         self._columns: dict[tuple[str, int, str], Columns | None] = {}
+        self.opened = False
         run, short = self.begun(NoTiles()), short_segment(self.vocabulary)
         with run.listening(self._note_module), run.batch([short]) as inputs, torch.no_grad():
             run.call(inputs)
         self.over([short], run)
+        self.opened = True
 
     def _note_module(self, call: AttentionCall, site: CallSite) -> Tensor:
         """Note the module of a call; calls outside the layout have none."""
@@ -82,8 +95,9 @@ class PullSource(SegmentSource):
     def over(self, segments: list[Segment], run: ModelPass) -> None:
         """Run the model over segments, one by one, with the parts of its stream."""
         before = partial(self._before, run)
-        modules = dict.fromkeys(self.modules)
-        hooks = hooked(module.register_forward_pre_hook(before, with_kwargs=True) for module in modules)
+        hooks = hooked(
+            module.register_forward_pre_hook(before, with_kwargs=True) for module in dict.fromkeys(self.modules)
+        )
         with run.listening(partial(self._listen, run)) as self._tap, hooks, frozen(self.model):
             for segment in segments:
                 with run.batch([segment]) as inputs, torch.no_grad(), self.tracing:
@@ -148,11 +162,12 @@ class PullSource(SegmentSource):
         """Return the tile of a layer with the pulls of its heads."""
         with torch.enable_grad():
             scores = self.scores(call, site)
-            pulls = head_pulls(scores, tile.weights[0], tile.visibility.visible[0], tile.keys.classes[0], self.index)
-        query, key = pulls.accounts.sum(-1).unbind(-1)
+            tilt, has_rows = tilts(tile.weights[0], tile.visibility.visible[0], tile.keys.classes[0])
+            accounts = accounts_of(scores, tilt, self.index)
+        query, key = accounts.sum(-1).unbind(-1)
         if (query - key).abs().max() > TOLERANCE * scores.largest:
             raise self._unknown(site, "the parts of its queries and those of its keys have different sums")
-        return PullTile(**named_fields(tile), pulls=(pulls,))
+        return PullTile(**named_fields(tile), accounts=accounts[None], has_rows=torch.tensor([has_rows]))
 
     def scores(self, call: AttentionCall, site: CallSite) -> Scores:
         """Return the scores of a call, with its queries and keys as functions of what the layer reads.

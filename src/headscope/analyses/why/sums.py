@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from headscope.analyses.why.patching import PatchTile
@@ -60,8 +59,7 @@ class PullAccumulator(Accumulator):
     def update(self, tile: AttentionTile) -> None:
         """Add the pulls of a layer's heads on an input."""
         if isinstance(tile, PullTile):
-            accounts = torch.stack([pulls.accounts for pulls in tile.pulls])
-            self.add(tile, account=accounts, n_inputs=np.array([pulls.has_rows for pulls in tile.pulls]))
+            self.add(tile, account=tile.accounts, n_inputs=tile.has_rows)
 
     def compute(self) -> dict[str, PullSums]:
         """Return the sums of each kind."""
@@ -121,15 +119,12 @@ class PatchAccumulator(Accumulator):
     def update(self, tile: AttentionTile) -> None:
         """Add the changes of a layer's heads on an input."""
         if isinstance(tile, PatchTile):
-            moved, pairs, pulls = (
-                torch.stack([getattr(patches, name) for patches in tile.patches]) for name in ("moved", "pairs", "pull")
-            )
             self.add(
                 tile,
-                moved=moved.nan_to_num(0.0),
-                n_moved=moved.isfinite(),
-                pairs=pairs.nan_to_num(0.0),
-                pulls=pulls,
+                moved=tile.moved.nan_to_num(0.0),
+                n_moved=tile.moved.isfinite(),
+                pairs=tile.pairs.nan_to_num(0.0),
+                pulls=tile.pull,
                 n_inputs=1,
             )
 

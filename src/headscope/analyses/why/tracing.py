@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -36,7 +36,7 @@ from headscope.analyses.why.parts import (
 )
 
 
-def _is_derived(tensor: Tensor) -> bool:
+def _is_derived(tensor: Any) -> bool:
     """Return True if a tensor depends on the stream."""
     return parts_of(tensor) is not None or getattr(tensor, "_headscope_derived", False)
 
@@ -88,17 +88,14 @@ class Tracing(TorchFunctionMode):
         if name == "embedding" and isinstance(result, Tensor):
             return self._embedded(result, args, kwargs)
         leaves, _ = tree_flatten((args, kwargs))
-        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-        if not any(map(_is_derived, tensors)):
+        if not any(map(_is_derived, leaves)):
             return result
-        parts = self._parts(name, func, args, kwargs, result) if any(map(parts_of, tensors)) else None
+        parts = self._parts(name, func, args, kwargs, result) if any(map(parts_of, leaves)) else None
         outputs = result if isinstance(result, tuple | list) else (result,)
-        without: list[Parts | None] = [None] * len(outputs)
-        for output, of_output in zip(outputs, parts or without, strict=True):
-            if not isinstance(output, Tensor):
-                continue
-            output._headscope_derived = True  # type: ignore[attr-defined]
-            output._headscope_parts = of_output  # type: ignore[attr-defined]
+        for index, output in enumerate(outputs):
+            if isinstance(output, Tensor):
+                output._headscope_derived = True  # type: ignore[attr-defined]
+                output._headscope_parts = parts[index] if parts else None  # type: ignore[attr-defined]
         return result
 
     def _embedded(self, result: Tensor, args: Any, kwargs: Any) -> Tensor:
@@ -268,39 +265,30 @@ def _linear_map(func: Any, args: Any, kwargs: Any, result: Any) -> list[Parts] |
     Blocks that one argument lacks are 0 there.
     """
     leaves, spec = tree_flatten((args, kwargs))
-    at = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and parts_of(leaf) is not None]
-    known = {index: parts_of(leaves[index]) for index in at}
-    others = [leaf for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and index not in known]
-    if any(map(_is_derived, others)) and len(at) > 1:
+    known = {index: parts for index, leaf in enumerate(leaves) if (parts := parts_of(leaf)) is not None}
+    plain = [None if index in known else leaf for index, leaf in enumerate(leaves)]
+    if len(known) > 1 and any(map(_is_derived, plain)):
         return None
-    all_sources = dict.fromkeys(sources for parts in known.values() for sources in parts.blocks)  # type: ignore[union-attr]
+    shapes = {index: leaves[index].shape for index in known}
+
+    def call(*tensors: Tensor) -> Any:
+        filled = dict(zip(known, tensors, strict=True))
+        own_args, own_kwargs = tree_unflatten([filled.get(index, leaf) for index, leaf in enumerate(plain)], spec)
+        return func(*own_args, **own_kwargs)
+
+    def compute(sources: Sources) -> Any:
+        zero = next(parts.blocks[sources] for parts in known.values() if sources in parts.blocks).tensor.new_zeros(())
+        blocks = []
+        for index, parts in known.items():
+            block = parts.blocks.get(sources)
+            tensor = zero.expand(len(sources)) if block is None else block.tensor
+            blocks.append(_as_wide(tensor, shapes[index]).expand(-1, *shapes[index]))
+        return torch.vmap(call)(*blocks)
+
     several = isinstance(result, tuple | list)
     outputs: list[dict[Sources, Block]] = [{} for _ in (result if several else (result,))]
-    shapes = {index: leaves[index].shape for index in at}
-    plain = [None if index in known else leaf for index, leaf in enumerate(leaves)]
-    for sources in all_sources:
-
-        def compute(sources: Sources = sources) -> Any:
-            blocks = []
-            for index in at:
-                block = known[index].blocks.get(sources)  # type: ignore[union-attr]
-                shape = shapes[index]
-                if block is None:
-                    first = next(each for parts in known.values() if (each := parts.blocks.get(sources)))  # type: ignore[union-attr]
-                    blocks.append(first.tensor.new_zeros(()).expand(len(sources), *shape))
-                else:
-                    blocks.append(_as_wide(block.tensor, shape).expand(-1, *shape))
-
-            def call(*read: Tensor) -> Any:
-                filled = list(plain)
-                for index, tensor in zip(at, read, strict=True):
-                    filled[index] = tensor
-                own_args, own_kwargs = tree_unflatten(filled, spec)
-                return func(*own_args, **own_kwargs)
-
-            return torch.vmap(call)(*blocks)
-
-        once = cache(compute)
+    for sources in dict.fromkeys(sources for parts in known.values() for sources in parts.blocks):
+        once = cache(partial(compute, sources))
         for number, output in enumerate(outputs):
             output[sources] = Block(lambda once=once, number=number: once()[number] if several else once())  # type: ignore[misc]
     return [Parts(output) for output in outputs]
