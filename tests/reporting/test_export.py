@@ -250,13 +250,6 @@ def test_a_text_is_never_a_formula(tmp_path):
     assert set(read["document"]) == {"'=cmd|'/c x'!A1"}
 
 
-def test_wrong_sheets_are_refused():
-    with pytest.raises(ValueError, match="at least one sheet"):
-        workbook_bytes({})
-    with pytest.raises(ValueError, match="names of 1 to 31 characters"):
-        workbook_bytes({"x" * 32: (["a"], [])})
-
-
 def test_wrong_places_and_formats_are_refused(study, tmp_path):
     with pytest.raises(OptionError, match=r"--format is 'pdf'; expected one of csv, latex, xlsx"):
         export(study, tmp_path, form="pdf")

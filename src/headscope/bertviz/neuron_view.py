@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headscope.bertviz.showing import head_labels, layer_label, scheme_of, show_page
+from headscope.bertviz.showing import scheme_of, show_page
 
 
 def show(
@@ -38,11 +38,4 @@ def show(
 
     scheme = scheme_of(display_mode)
     view = take_snapshot(model, sentence_a, sentence_b, tokenizer=tokenizer, neuron=True)
-    return show_page(
-        view,
-        "neuron",
-        html_action=html_action,
-        scheme=scheme,
-        layer=layer_label(view, layer),
-        heads=head_labels(view, "head", None if head is None else [head]),
-    )
+    return show_page(view, "neuron", html_action=html_action, scheme=scheme, layer=layer, head=head)

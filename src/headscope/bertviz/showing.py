@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headscope.errors import OptionError
@@ -22,7 +22,8 @@ def show_page(
     html_action: str,
     scheme: str | None = None,
     layer: int | None = None,
-    heads: Sequence[int] = (),
+    head: int | None = None,
+    heads: Sequence[int] | None = None,
 ) -> Any:
     """Display a view, or return its page.
 
@@ -31,18 +32,21 @@ def show_page(
         name: name of the view that the page opens with.
         html_action: `view` or `return`.
         scheme: `light` or `dark`; the reader's system decides when None.
-        layer: label of the layer to open with.
-        heads: labels of the heads to open with.
+        layer, head: the layer and the head to open with, from 0 as in BertViz.
+        heads: several heads to open with, from 0.
 
     Raises:
-        OptionError: another action, or there is no notebook.
+        OptionError: another action, the layer or a head does not exist, or there is no notebook.
     """
     from headscope.views.attention_page import StaticPage, attention_page
     from headscope.views.state import opening
 
     if html_action not in ACTIONS:
         raise OptionError(f"html_action {html_action!r} is not known; choose one of {', '.join(ACTIONS)}")
-    state = opening(view, name, layer=layer, heads=heads)
+    kind = view.kinds[0]
+    layers = _labels("layer", [layer], kind.layers)
+    labels = _labels("head", [head], kind.heads) + _labels("heads", [] if heads is None else heads, kind.heads)
+    state = opening(view, name, layer=layers[0] if layers else None, heads=labels)
     page = StaticPage(attention_page(view, state=state, scheme=scheme), title=view.title)
     if html_action == "return":
         return page
@@ -61,26 +65,9 @@ def scheme_of(display_mode: str) -> str:
     return display_mode
 
 
-def layer_label(view: AttentionSnapshot, layer: int | None) -> int | None:
-    """Return the label of a layer, from 1, for BertViz's index from 0.
-
-    Raises:
-        OptionError: the layer does not exist.
-    """
-    return None if layer is None else _labels("layer", [layer], view.kinds[0].layers)[0]
-
-
-def head_labels(view: AttentionSnapshot, option: str, heads: Sequence[int] | None) -> tuple[int, ...]:
-    """Return the labels of heads, from 1, for BertViz's indices from 0; empty for None.
-
-    Raises:
-        OptionError: a head does not exist.
-    """
-    return () if heads is None else _labels(option, heads, view.kinds[0].heads)
-
-
-def _labels(option: str, numbers: Sequence[int], known: Sequence[int]) -> tuple[int, ...]:
-    labels = tuple(int(number) + 1 for number in numbers)
+def _labels(option: str, numbers: Iterable[int | None], known: Sequence[int]) -> tuple[int, ...]:
+    """Return the labels of layers or heads, from 1, for BertViz's numbers from 0; None is left out."""
+    labels = tuple(int(number) + 1 for number in numbers if number is not None)
     wrong = [label for label in labels if label not in known]
     if wrong:
         raise OptionError(
@@ -140,9 +127,7 @@ def head_view(
         count_from=0,
         readable=prettify_tokens,
     )
-    return show_page(
-        view, "head", html_action=html_action, layer=layer_label(view, layer), heads=head_labels(view, "heads", heads)
-    )
+    return show_page(view, "head", html_action=html_action, layer=layer, heads=heads)
 
 
 def model_view(

@@ -104,18 +104,18 @@ def verdicts_by_head(read: Read) -> dict[HeadNumber, list[str]] | None:
     Returns:
         By (kind, layer, head), 1-based; heads without behaviors are omitted. None if there were no tests.
     """
+    tested = [
+        (analysis, measures, rows)
+        for analysis in ANALYSES
+        for measures in analysis.head_measures
+        if measures.verdict and (rows := rows_of(measures, read)) is not None
+    ]
     names_by_head: dict[HeadNumber, list[str]] = {}
-    any_verdict = False
-    for analysis in ANALYSES:
-        for measures in analysis.head_measures:
-            rows = rows_of(measures, read) if measures.verdict else None
-            if rows is None:
-                continue
-            any_verdict = True
-            for row in rows[is_true(rows[measures.verdict])].to_dict("records"):
-                name = measures.column_name(analysis.name, [row[column] for column in measures.by])
-                names_by_head.setdefault((row["kind"], row["layer"], row["head"]), []).append(name)
-    return names_by_head if any_verdict else None
+    for analysis, measures, rows in tested:
+        for row in rows[is_true(rows[measures.verdict])].to_dict("records"):
+            name = measures.column_name(analysis.name, [row[column] for column in measures.by])
+            names_by_head.setdefault((row["kind"], row["layer"], row["head"]), []).append(name)
+    return names_by_head if tested else None
 
 
 def finders(read: Read) -> dict[HeadNumber, list[str]] | None:
@@ -127,14 +127,10 @@ def finders(read: Read) -> dict[HeadNumber, list[str]] | None:
     Returns:
         By (kind, layer, head), 1-based; heads that find nothing are omitted. None if no relations were tested.
     """
+    every = [analysis.chosen_heads for analysis in ANALYSES if analysis.chosen_heads]
+    tables = [(chosen, table) for chosen in every if (table := read(chosen.table)) is not None]
     names_by_head: dict[HeadNumber, list[str]] = {}
-    any_chosen = False
-    for analysis in ANALYSES:
-        chosen = analysis.chosen_heads
-        table = read(chosen.table) if chosen else None
-        if chosen is None or table is None:
-            continue
-        any_chosen = True
+    for chosen, table in tables:
         for head, names in finds(table, by=chosen.by, name=chosen.name).items():
             names_by_head.setdefault(head, []).extend(names)
-    return names_by_head if any_chosen else None
+    return names_by_head if tables else None

@@ -147,11 +147,6 @@ def sentence(topic: str, *parts: str | HeadRef, goes_on: bool = False, figure: S
     return Sentence(topic, (first, *rest), goes_on=goes_on, figure=figure)
 
 
-def continued(topic: str, *parts: str | HeadRef) -> Sentence:
-    """Return a sentence that adds to the preceding one."""
-    return sentence(topic, *parts, goes_on=True)
-
-
 def numbered(kind: str, layer: int, head: int) -> HeadRef:
     """Return a reference to a head by its number only, for a list introduced by "heads"."""
     return HeadRef(kind, layer, head, head_label(layer, head))

@@ -55,31 +55,27 @@ def _remedy(folder: Path) -> str:
 
 def _misshapen(content: Mapping[str, Any]) -> str | None:
     """Return the name of a part that has the wrong type; None if all parts are valid."""
-    signature, kinds = content["signature"], content["kinds"]
-    if not (isinstance(signature, dict) and all(isinstance(signature.get(p, {}), dict) for p in _SIGNATURE)):
-        return "signature"
-    if not isinstance(signature.get("model", {}).get("name"), str):
-        return "signature"
-    if not (isinstance(kinds, list) and kinds and all(_is_kind(kind) for kind in kinds)):
-        return "kinds"
-    if not _are_counts(content["counts"]):
-        return "counts"
+    signature, kinds, notes = content["signature"], content["kinds"], content.get("notes", [])
     stages = content.get("stages", {})
-    if not (isinstance(stages, dict) and all(_is_stage(stage) for stage in stages.values())):
-        return "stages"
-    for name in _TEXTS:
-        if not isinstance(content.get(name, ""), str):
-            return name
-    notes = content.get("notes", [])
-    return None if isinstance(notes, list) and all(isinstance(note, str) for note in notes) else "notes"
+    valid = {
+        "signature": isinstance(signature, dict)
+        and all(isinstance(signature.get(name, {}), dict) for name in _SIGNATURE)
+        and isinstance(signature.get("model", {}).get("name"), str),
+        "kinds": isinstance(kinds, list) and bool(kinds) and all(map(_is_kind, kinds)),
+        "counts": _are_counts(content["counts"]),
+        "stages": isinstance(stages, dict) and all(map(_is_stage, stages.values())),
+        **{name: isinstance(content.get(name, ""), str) for name in _TEXTS},
+        "notes": isinstance(notes, list) and all(isinstance(note, str) for note in notes),
+    }
+    return next((name for name, is_valid in valid.items() if not is_valid), None)
 
 
 def _are_counts(counts: Any) -> bool:
-    if not isinstance(counts, dict) or not isinstance(counts.get("skipped_why", {}), dict):
+    if not (isinstance(counts, dict) and isinstance(counts.get("skipped_why", {}), dict)):
         return False
-    numbers = [*counts.values(), *counts.get("skipped_why", {}).values()]
+    numbers = {**counts, **counts.get("skipped_why", {}), "skipped_why": 0}
     return set(_COUNTS) <= counts.keys() and all(
-        type(number) is int and 0 <= number < 1 << 63 for number in numbers if number is not counts.get("skipped_why")
+        type(number) is int and 0 <= number < 1 << 63 for number in numbers.values()
     )
 
 

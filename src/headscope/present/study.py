@@ -116,14 +116,13 @@ class Study:
         """
         table = head_columns(self.tables.get)
         first = table[_HEAD_COLUMNS]
+        keys = list(first.itertuples(index=False, name=None))
         if "stats" in self.tables:
             first = first.merge(self.roles, on=_HEAD_COLUMNS, how="left")
             if self._words is not None:
                 lines = self._words.summaries(self)
-                keys = first[_HEAD_COLUMNS].itertuples(index=False, name=None)
                 first.insert(len(_HEAD_COLUMNS), "summary", [lines.get(key) for key in keys])
         if (every := verdicts_by_head(self.tables.get)) is not None:
-            keys = first[_HEAD_COLUMNS].itertuples(index=False, name=None)
             first = first.assign(shows=pd.Series([every.get(key, []) for key in keys], dtype=object))
         return pd.concat([first, table.drop(columns=_HEAD_COLUMNS)], axis=1)
 

@@ -41,7 +41,13 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
     Raises:
         InputError: the run has no statistics of heads on text, which every card needs.
     """
-    check_study(study)
+    lacking = [name for name in NEEDED if name not in study.tables]
+    if lacking:
+        there = ", ".join(study.tables) or "no table"
+        raise InputError(
+            f"{study.path} has no table {lacking[0]!r}, which the atlas needs; it has {there}. Give the folder of "
+            "a headscope report"
+        )
     about = Context.of(study)
     run, words, kinds = about.run, about.words, about.kinds
     functions, data = functions_of(run), data_block(run)
@@ -72,21 +78,6 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
         },
     }
     return {"data": data, "maps": maps_block(about), "atlas": atlas}
-
-
-def check_study(study: Study) -> None:
-    """Check that a run has the tables that every card needs.
-
-    Raises:
-        InputError: a table is missing; the message lists the tables that exist.
-    """
-    lacking = [name for name in NEEDED if name not in study.tables]
-    if lacking:
-        there = ", ".join(study.tables) or "no table"
-        raise InputError(
-            f"{study.path} has no table {lacking[0]!r}, which the atlas needs; it has {there}. Give the folder of "
-            "a headscope report"
-        )
 
 
 ENTRY = "atlas/atlas_page.js"
@@ -127,10 +118,8 @@ def write_atlas(study: Study, out: Path, *, report: str | None = None) -> Path:
         InputError: the run has no statistics of heads on text.
         OutputError: the folder is a file, or holds a run.
     """
-    check_study(study)
     check_site(out)
-    page = atlas_page(study, report=report)
-    place_text(out / INDEX, page)
+    place_text(out / INDEX, atlas_page(study, report=report))
     return out / INDEX
 
 
@@ -140,10 +129,10 @@ def check_site(out: Path) -> None:
     Raises:
         OutputError: it cannot; the message gives the reason and the remedy.
     """
-    if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file; --out expects a folder, new or empty, or that of an earlier atlas")
-    if not out.is_dir():
+    if not out.exists():
         return
+    if not out.is_dir():
+        raise OutputError(f"{out} is a file; --out expects a folder, new or empty, or that of an earlier atlas")
     if (out / MANIFEST).exists():
         raise OutputError(f"{out} holds a run; give --out a folder of its own, such as {out / 'atlas'}")
     if any(contents(out)) and not _is_atlas(out / INDEX):

@@ -11,7 +11,7 @@ import numpy as np
 
 from headscope.analyses.for_report import every_part, functions_of
 from headscope.present.cells import NO_NUMBER
-from headscope.present.head_functions import LOOKS, UNEXPLAINED, FunctionScores, HeadLook
+from headscope.present.head_functions import LOOKS, UNEXPLAINED, FunctionScores, HeadFunction, HeadLook
 from headscope.present.kinds import Kind, kinds_of
 from headscope.present.linked_sentences import measured
 from headscope.present.numbers import interval_decimals, joined, json_numbers, percent
@@ -39,9 +39,13 @@ def finds_of(run: Study, kind: Kind, functions: Sequence[FunctionScores]) -> dic
 
 def _find(scores: FunctionScores) -> dict[str, Any]:
     cell = next((best.value for best in scores.best.values()), None) or NO_NUMBER
-    ends = [cell.ci_low, cell.ci_high] if cell.has_interval else [float("nan")] * 2
-    value, low, high = json_numbers(np.array([cell.value, *ends]))
-    function = scores.function
+    ends = (cell.ci_low, cell.ci_high) if cell.has_interval else (float("nan"), float("nan"))
+    return _entry(scores.function, cell.value, *ends)
+
+
+def _entry(function: HeadFunction, *numbers: float) -> dict[str, Any]:
+    """Return a function of a head with its value and the ends of its interval."""
+    value, low, high = json_numbers(np.array(numbers, dtype=np.float64))
     fields = {"name": function.label, "says": function.description, "role": function.role}
     return fields | {"value": value, "low": low, "high": high}
 
@@ -57,13 +61,11 @@ def shows_of(kind: Kind, functions: Sequence[FunctionScores]) -> dict[int, list[
         if function.is_relation or heads is None or not function.search_words:
             continue
         for row in heads[(heads["kind"] == kind.name) & is_true(heads["shows"])].to_dict("records"):
-            value, low, high, norm = json_numbers(
-                np.array([row[name] for name in ("value", "ci_low", "ci_high", "norm")], dtype=np.float64)
-            )
-            fields = {"id": function.name, "name": function.label, "says": function.description, "role": function.role}
+            entry = _entry(function, row["value"], row["ci_low"], row["ci_high"])
+            (norm,) = json_numbers(np.array([row["norm"]], dtype=np.float64))
             known = {} if norm is None else {"written": norm}
             out.setdefault(kind.head_index(row["layer"], row["head"]), []).append(
-                fields | {"value": value, "low": low, "high": high} | known
+                {"id": function.name, **entry, **known}
             )
     return out
 

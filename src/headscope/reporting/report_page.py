@@ -31,14 +31,12 @@ from headscope.visible import short_name
 WIDE_HEADS = 20
 STYLES = (
     "core/base.css",
-    *(
-        "report/grid.css",
-        "report/circuit.css",
-        "report/sections.css",
-        "report/relations.css",
-        "report/heat.css",
-        "report/print.css",
-    ),
+    "report/grid.css",
+    "report/circuit.css",
+    "report/sections.css",
+    "report/relations.css",
+    "report/heat.css",
+    "report/print.css",
 )
 
 

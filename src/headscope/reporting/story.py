@@ -98,19 +98,13 @@ def leads_of_groups(about: Context, first: Sequence[Sentence]) -> dict[str, Sent
         about: the run, with all its sentences.
         first: the sentences at the start of the story.
     """
+    left = [finding for finding in about.findings if finding not in first and not finding.goes_on]
     leads: dict[str, Sentence] = {}
     for group in GROUPS:
-        every = (parts for parts in every_part() if parts.group == group)
-        topics = sorted(
-            ((rank, topic) for parts in every for topic, rank in parts.headline.items()), key=lambda pair: pair[0]
-        )
-        left = [
-            finding
-            for _, topic in topics
-            for finding in about.findings
-            if finding.topic == topic and finding not in first and not finding.goes_on
-        ]
-        leads |= {group: left[0]} if left else {}
+        ranks = [each for parts in every_part() if parts.group == group for each in parts.headline.items()]
+        topics = [topic for topic, _ in sorted(ranks, key=lambda pair: pair[1])]
+        of_group = [finding for topic in topics for finding in left if finding.topic == topic]
+        leads |= {group: of_group[0]} if of_group else {}
     return leads
 
 

@@ -174,11 +174,7 @@ def _visit(name: str, modules: dict[str, ScriptModule], above: tuple[str, ...]) 
         raise ValueError(f"Expected scripts without circular imports, got {' -> '.join((*above, name))}; break one.")
     if name in modules:
         return
-    try:
-        module = parsed(name, source(name))
-    except FileNotFoundError:
-        asks = f", which {above[-1]} imports" if above else ""
-        raise ValueError(f"Expected a script {name}{asks}, got no such file; mend the path.") from None
+    module = parsed(name, source(name))
     for imported in module.imports:
         _visit(imported.module, modules, (*above, name))
         known = modules[imported.module].exports

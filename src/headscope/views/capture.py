@@ -127,10 +127,9 @@ class AttentionReader:
         return str(self.loaded.tokenizer.decode(ids, skip_special_tokens=True)).strip()
 
     def _run(self, reading: Reading, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> KeptLayers:
-        kept = KeptLayers(wanted, neuron=neuron)
-        model = self.model
-        device = device_of(model)
-        inputs = {name: tensor.to(device) for name, tensor in reading.inputs(self.encoder, self.anatomy).items()}
+        kept, model = KeptLayers(wanted, neuron=neuron), self.model
+        inputs = reading.inputs(self.encoder, self.anatomy)
+        inputs = {name: tensor.to(device_of(model)) for name, tensor in inputs.items()}
         if self.anatomy.path == "fallback":
             with eager_evaluation(model), torch.inference_mode():
                 for site, weights in fallback_weights(model, self.anatomy, inputs):
@@ -159,11 +158,9 @@ class AttentionReader:
         queries, keys = reading.sides(part.kind)
         parts = [kept.neuron[part.kind, layer] for layer in layers] if kept.neuron else []
         whole = tuple(layer_parts for layer_parts in parts if layer_parts is not None)
-        reason = None
+        reason = DIFFERENT if len(whole) < len(parts) else None
         if neuron and self.anatomy.path == "fallback":
             reason = FALLBACK.format(name=type(self.loaded.model).__name__)
-        elif len(whole) < len(parts):
-            reason = DIFFERENT
         weights = np.stack([kept.weights[part.kind, layer] for layer in layers])
         axis = None if keys is None else keys.axis
         if sinks := {layer: kept.sinks[part.kind, layer] for layer in layers if (part.kind, layer) in kept.sinks}:
@@ -187,8 +184,8 @@ class AttentionReader:
         total = 0
         for part in self.anatomy.layout:
             queries, keys = reading.sides(part.kind)
-            cells = len(queries.segment) * len((keys or queries).segment)
-            total += len(wanted[part.kind]) * part.heads * cells
+            pairs = len(queries.segment) * len((keys or queries).segment)
+            total += len(wanted[part.kind]) * part.heads * pairs
         if total > MOST_WEIGHTS:
             raise InputError(
                 f"the attention of this text is {total:,} weights, and a page can hold {MOST_WEIGHTS:,}; shorten the "

@@ -188,14 +188,11 @@ def _fit(pieces: list[Pieces], room: int, *, special: int, too_long: str) -> Non
             f"the text is {total + special} tokens long, and at most {room + special} can be read; shorten it, or cut "
             "it with --too-long truncate (too_long='truncate' in Python)"
         )
-    lengths = [len(each) for each in pieces]
-    if len(pieces) == 1:
-        lengths = [room]
-    else:
-        shorter = min(*lengths, room // 2)
-        lengths = [shorter, room - shorter] if lengths[0] <= lengths[1] else [room - shorter, shorter]
-    for each, length in zip(pieces, lengths):
-        each.truncate(length)
+    *shorter, longer = sorted(pieces, key=len)  # of equally long texts, the second counts as longer
+    for each in shorter:
+        each.truncate(min(len(each), room // 2))
+        room -= len(each)
+    longer.truncate(room)
 
 
 def _generated_words(encoder: Encoder, ids: np.ndarray) -> PieceWords:

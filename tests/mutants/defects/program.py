@@ -52,8 +52,8 @@ PROGRAM = [
     # bertviz
     defect("bertviz/showing.py", 'if html_action == "return":', 'if html_action != "return":',
         "bertviz/test_bertviz.py::test_one_sentence"),
-    defect("bertviz/showing.py", "tuple(int(number) + 1 for number in numbers)",
-        "tuple(int(number) for number in numbers)", "bertviz/test_bertviz.py::test_a_pair_of_sentences"),
+    defect("bertviz/showing.py", "tuple(int(number) + 1 for number in numbers if",
+        "tuple(int(number) for number in numbers if", "bertviz/test_bertviz.py::test_a_pair_of_sentences"),
     # headscope-train
     defect("packages/headscope-train/src/headscope_train/optimizer.py", "[p for p in trainable if p.ndim > 1]",
         "[p for p in trainable if p.ndim > 2]", "training/test_optimizer.py::test_one_step_by_hand"),

@@ -24,27 +24,6 @@ from headscope.present.page_tables import Grid
 from headscope.present.words import plain
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreSources:
-    """The sources of one score.
-
-    Attributes:
-        head: the head.
-        query, key: 0-based positions of the tokens.
-        weight: attention weight.
-        above_mean: score above the mean score of the row's visible keys, nats.
-        sources: a row for each side and source, the largest part first: `side`, `source` and `nats`; on each side they
-            sum to `above_mean`.
-    """
-
-    head: HeadId
-    query: int
-    key: int
-    weight: float
-    above_mean: float
-    sources: pd.DataFrame
-
-
 @dataclass(eq=False, repr=False)
 class ScoreSource(PullSource):
     """Run a model over a segment, and decompose one score.
@@ -55,14 +34,19 @@ class ScoreSource(PullSource):
         query, key: 0-based positions of the tokens.
 
     Attributes:
-        found: the sources, once the segment was read.
+        weight: attention weight.
+        above_mean: score above the mean score of the row's visible keys, nats.
+        sources: a row for each side and source, the largest part first: `side`, `source` and `nats`; on each side they
+            sum to `above_mean`.
     """
 
     _: KW_ONLY
     head: HeadId
     query: int
     key: int
-    found: ScoreSources = field(init=False)
+    weight: float = field(init=False)
+    above_mean: float = field(init=False)
+    sources: pd.DataFrame = field(init=False)
 
     def tile_of(self, tile: AttentionTile, call: AttentionCall, site: CallSite) -> AttentionTile:
         """Decompose the score if the tile is of the head's layer."""
@@ -93,18 +77,12 @@ class ScoreSource(PullSource):
         ]
         table = pd.concat([part[part["nats"] != 0] for part in parts], ignore_index=True)
         order = np.lexsort((-table["nats"].abs(), table["side"].map(SIDES.index)))
-        self.found = ScoreSources(
-            head=self.head,
-            query=self.query,
-            key=self.key,
-            weight=float(weights[head, self.query, self.key]),
-            above_mean=float(accounts[0].sum()),
-            sources=table.iloc[order].reset_index(drop=True),
-        )
+        self.weight, self.above_mean = float(weights[head, self.query, self.key]), float(accounts[0].sum())
+        self.sources = table.iloc[order].reset_index(drop=True)
         return tile
 
 
-def score_sources(text: Any, *, head: HeadId, query: int, key: int) -> ScoreSources:
+def score_sources(text: Any, *, head: HeadId, query: int, key: int) -> ScoreSource:
     """Decompose the score of a query and a key of one head, above the mean score of the row, by source.
 
     The part of a source d of the key is `q_i . (k_j^d - mean_j k_j^d)` times the factor of the scores; that of a source
@@ -123,7 +101,7 @@ def score_sources(text: Any, *, head: HeadId, query: int, key: int) -> ScoreSour
     check_head(head, reader.anatomy.layout)
     source = ScoreSource(reader.model, reader.anatomy, reader.encoder.vocabulary, (), head=head, query=query, key=key)
     source.over([text.segment], source.begun(NoTiles()))
-    return source.found
+    return source
 
 
 MOST_SOURCES = 12
@@ -147,7 +125,7 @@ def score_json(text: Any, *, head: HeadId, query: int, key: int) -> dict[str, An
     }
 
 
-def largest_sources(found: ScoreSources, side: str) -> list[tuple[str, float]]:
+def largest_sources(found: ScoreSource, side: str) -> list[tuple[str, float]]:
     """Return the names and nats of the largest sources of a side, and the sum of the others as a last one."""
     rows = found.sources[found.sources["side"] == side]
     listed = list(zip(rows["source"].tolist(), rows["nats"].tolist(), strict=True))
@@ -192,7 +170,7 @@ def bars(text: Any, *, head: str = "", query: str = "", key: str = "", **_: Any)
         )
 
 
-def text_sources(text: Any, *, head: str, query: str, key: str) -> ScoreSources:
+def text_sources(text: Any, *, head: str, query: str, key: str) -> ScoreSource:
     """Return the sources of a score of a text, with the arguments of `bars`."""
     if not head or not query or not key:
         raise OptionError("a single score needs a head, a query and a key; give --head 2-8 --query WORD --key WORD")

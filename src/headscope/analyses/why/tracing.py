@@ -200,12 +200,12 @@ def _linear(read: Tensor, weight: Tensor, bias: Tensor | None) -> list[Parts] | 
             steps.append(Step(read=block, out=out, weight=weight))
         return out
 
-    mapped = parts.mapped(projected)
-    if bias is None:
-        return [mapped]
-    constant = OUTPUT_BIAS if from_heads else BIAS
-    axes = read.ndim - 1
-    return [mapped.with_constant(constant, lambda: bias.reshape(1, *(1,) * axes, -1))]
+    return [_with_bias(parts.mapped(projected), OUTPUT_BIAS if from_heads else BIAS, bias, axes=read.ndim)]
+
+
+def _with_bias(parts: Parts, constant: Source, bias: Tensor | None, *, axes: int) -> Parts:
+    """Return the parts of a tensor with `axes` axes, and its bias as one more, if there is one."""
+    return parts if bias is None else parts.with_constant(constant, lambda: bias.reshape(*(1,) * axes, -1))
 
 
 def _multiplied(args: Any, *, inverse: bool) -> list[Parts] | None:
@@ -238,25 +238,20 @@ def _normed(name: str, args: Any, kwargs: Any, result: Tensor) -> list[Parts] | 
     parts = parts_of(read)
     if parts is None or len(shape) != 1:
         return None
-    exact = read.double()
-    if name == "layer_norm":
-        eps, spread = 1e-5 if eps is None else eps, exact.var(-1, correction=0, keepdim=True)
-    else:
-        eps, spread = torch.finfo(read.dtype).eps if eps is None else eps, exact.square().mean(-1, keepdim=True)
+    exact, centered = read.double(), name == "layer_norm"
+    spread = exact.var(-1, correction=0, keepdim=True) if centered else exact.square().mean(-1, keepdim=True)
+    if eps is None:
+        eps = 1e-5 if centered else torch.finfo(read.dtype).eps
     scale = (spread + eps).rsqrt().to(read.dtype)
     factor = scale if weight is None else scale * weight
 
     def normed(block: Tensor) -> Tensor:
         scaled: Tensor = block * factor
-        if name == "layer_norm":  # centered in three passes over the parts instead of four
+        if centered:  # in three passes over the parts instead of four
             scaled.addcmul_(block.mean(-1, keepdim=True), factor, value=-1)
         return scaled
 
-    behind = parts.mapped(normed)
-    if bias is not None:
-        axes = read.ndim - 1
-        behind = behind.with_constant(BIAS, lambda: bias.reshape(1, *(1,) * axes, -1))
-    return [behind]
+    return [_with_bias(parts.mapped(normed), BIAS, bias, axes=read.ndim)]
 
 
 def _linear_map(func: Any, args: Any, kwargs: Any, result: Any) -> list[Parts] | None:

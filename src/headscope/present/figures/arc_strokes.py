@@ -99,7 +99,7 @@ def arcs_of(example: pd.Series, *, special: Collection[str] = SPECIAL_NAMES, mos
         most: maximum number of words to draw.
 
     Raises:
-        ValueError: weights that do not fit the tokens, lists of other lengths, or a position beyond the tokens.
+        ValueError: weights that do not fit the tokens, or lists of other lengths.
     """
     tokens = [str(token) for token in example["tokens"]]
     weights = np.asarray(list(example["weights"]), dtype=np.float64)
@@ -109,25 +109,13 @@ def arcs_of(example: pd.Series, *, special: Collection[str] = SPECIAL_NAMES, mos
             f"Expected {size} x {size} weights for {size} tokens, got {weights.size}; write the weights row by row."
         )
     lists = [[int(position) for position in example[name]] for name in ("queries", "keys", "predicted")]
-    queries, keys, predicted = lists
-    if not len(queries) == len(keys) == len(predicted):
-        raise ValueError(
-            f"Expected queries, keys and predicted of one length, got {len(queries)}, {len(keys)} and "
-            f"{len(predicted)}; give one of each for every arc."
-        )
-    picks = [position for position in predicted if position != NOWHERE]
-    beyond = [position for position in (*queries, *keys, *picks) if not 0 <= position < size]
-    if beyond:
-        raise ValueError(
-            f"Expected positions from 0 to {size - 1} for {size} tokens, got {beyond[0]}; count from 0, special "
-            "tokens included."
-        )
+    every = list(zip(*lists, strict=True))
     by_key = str(example["direction"]) == "head->dependent"
-    start = _start(list(zip(queries, keys)), size, most)
+    start = _start([(query, key) for query, key, _ in every], size, most)
     end = min(start + most, size)
     arcs: list[tuple[int, int]] = []
     chosen: list[int | None] = []
-    for query, key, pick in zip(queries, keys, predicted):
+    for query, key, pick in every:
         if start <= query < end and start <= key < end:
             arcs.append((query - start, key - start))
             right = str(example["outcome"]) == "right" or pick == (query if by_key else key)
