@@ -41,13 +41,11 @@ class BlockReplay:
 
     Attributes:
         block: number of the block call in progress, from 0; None outside of blocks.
-        computed: number of block calls computed so far, for counting passes.
     """
 
     def __init__(self, modules: Sequence[nn.Module]) -> None:
         self.modules = modules
         self.block: int | None = None
-        self.computed = 0
         self._first: int | None = None
         self._next = 0
         self._returned: list[Any] = []
@@ -92,7 +90,6 @@ class BlockReplay:
             returned = forward(*arguments, **named)
         finally:
             self.block = None
-        self.computed += 1
         if self._first is None:
             self._returned.append(without_graph(returned))
         return returned

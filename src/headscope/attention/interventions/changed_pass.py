@@ -1,9 +1,8 @@
 """Passes of a model with changed heads (ablation): changed outputs, or changed attention weights."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from jaxtyping import Float
@@ -40,7 +39,6 @@ OutputChange = Callable[[LayerRows, Float[Tensor, "batch row head width"]], Tens
 """From the input of a layer's output projection to its replacement; None for no change."""
 WeightChange = Callable[[LayerRows, EagerOutput], tuple[list[int], Float[Tensor, "batch head row key"]]]
 """From the attention of a layer to the heads with changed weights, from 0, and their weights."""
-_NOTHING: Mapping[Layer, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,11 +50,8 @@ class Changes:
         weights: changes of attention weights, by layer.
     """
 
-    outputs: Mapping[Layer, OutputChange] = field(default_factory=lambda: _NOTHING)
-    weights: Mapping[Layer, WeightChange] = field(default_factory=lambda: _NOTHING)
-
-
-UNCHANGED = Changes()
+    outputs: Mapping[Layer, OutputChange] = field(default_factory=dict)
+    weights: Mapping[Layer, WeightChange] = field(default_factory=dict)
 
 
 class ChangedPasses:
@@ -74,16 +69,10 @@ class ChangedPasses:
     def __init__(self, shared: ModelPass, plan: BlockPlan, projections: Projections) -> None:
         self.shared, self.plan, self.projections = shared, plan, projections
         self.replay = BlockReplay(plan.modules)
-        self._whole = 0
-        self._changes = UNCHANGED
+        self._changes: Sequence[Changes] = ()
         self._orders: list[int] = []
-        self._waiting: dict[nn.Module, tuple[LayerRows, OutputChange]] = {}
+        self._waiting: dict[nn.Module, tuple[LayerRows, Sequence[OutputChange]]] = {}
         self._masks: dict[Layer, Visibility] = {}
-
-    @property
-    def passes(self) -> float:
-        """Number of forward passes so far; parts of a pass are added up."""
-        return self._whole + self.replay.computed / self.plan.number
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -96,16 +85,16 @@ class ChangedPasses:
         finally:
             self._waiting.clear()
 
-    def unchanged(self, inputs: dict[str, Tensor], *, changes: Changes = UNCHANGED) -> Any:
+    def unchanged(self, inputs: dict[str, Tensor], *watchers: Changes) -> Any:
         """Run the whole unchanged model; later passes start from the outputs of its blocks.
 
         Args:
             inputs: the model's arguments for the batch.
-            changes: functions that read values; they must not change any.
+            *watchers: functions that read values, called in order; they must not change any.
         """
         self._masks = {}
         self.replay.record()
-        return self._run(inputs, changes, first=0)
+        return self._run(inputs, watchers, first=0)
 
     def changed(self, inputs: dict[str, Tensor], changes: Changes) -> Any:
         """Run the model with some heads changed; blocks before the first changed head are not computed.
@@ -116,16 +105,14 @@ class ChangedPasses:
         """
         first = min(self.plan.first[layer] for layer in (*changes.outputs, *changes.weights))
         self.replay.replay(first)
-        return self._run(inputs, changes, first=first)
+        return self._run(inputs, (changes,), first=first)
 
     def visibility(self, layer: Layer) -> Visibility:
         """Return the keys that the rows of a layer see in the latest unchanged pass."""
         return self._masks[layer]
 
-    def _run(self, inputs: dict[str, Tensor], changes: Changes, *, first: int) -> Any:
+    def _run(self, inputs: dict[str, Tensor], changes: Sequence[Changes], *, first: int) -> Any:
         self._changes, self._orders = changes, self.plan.calls_from(first)
-        if not self.plan.modules:
-            self._whole += 1
         try:
             return self.shared.call(inputs, return_dict=True)
         finally:
@@ -138,19 +125,20 @@ class ChangedPasses:
         site = self.shared.anatomy.calls[self._orders[call.order]]
         if site is None:
             return call.eager()[0]
-        layer, changes = (site.kind, site.layer), self._changes
+        layer = (site.kind, site.layer)
         if layer not in self._masks:
             rows = slice(0, call.query.shape[2])
             self._masks[layer] = self.shared.visibility(site, rows, call.mask, sink=site.sink)
         layer_rows = LayerRows(
             layer=layer, queries=self.shared.queries(site), keys=self.shared.keys(site), visibility=self._masks[layer]
         )
-        if layer in changes.outputs:
-            self._waiting[self.projections.layers[layer].module] = layer_rows, changes.outputs[layer]
-        if layer not in changes.weights:
+        if outputs := [each.outputs[layer] for each in self._changes if layer in each.outputs]:
+            self._waiting[self.projections.layers[layer].module] = layer_rows, outputs
+        change_weights = next((each.weights[layer] for each in self._changes if layer in each.weights), None)
+        if change_weights is None:
             return call.eager()[0]
         answer = attended(call)
-        heads, weights = changes.weights[layer](layer_rows, answer)
+        heads, weights = change_weights(layer_rows, answer)
         output = answer.output.clone()
         written = weights.to(call.value.dtype) @ values_by_head(call)[:, heads]
         output[:, :, heads] = written.transpose(1, 2).to(output.dtype)
@@ -162,14 +150,18 @@ class ChangedPasses:
         """Change the input of an output projection, once its layer has attended."""
         if module not in self._waiting:
             return None
-        rows, change = self._waiting.pop(module)
+        rows, changes = self._waiting.pop(module)
         values = [*arguments, *named.values()]
         index = next(number for number, value in enumerate(values) if isinstance(value, Tensor))
         before = values[index]
         heads = self.projections.layers[rows.layer].factor.shape[0]
-        after = change(rows, before.reshape(*rows.queries.ids.shape, heads, -1))
-        if after is None:
+        outputs = before.reshape(*rows.queries.ids.shape, heads, -1)
+        is_changed = False
+        for change in changes:
+            if (after := change(rows, outputs)) is not None:
+                outputs, is_changed = after, True
+        if not is_changed:
             return None
-        values[index] = after.reshape(before.shape).to(before.dtype)
+        values[index] = outputs.reshape(before.shape).to(before.dtype)
         positional = len(arguments)
         return tuple(values[:positional]), dict(zip(named, values[positional:], strict=True))

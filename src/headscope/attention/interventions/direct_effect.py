@@ -146,15 +146,6 @@ class LogitPath:
     no_direct: str = ""
     no_ov: str = ""
 
-    def listener(self, projections: Projections, targets: Tensor) -> DirectEffects | None:
-        """Return a listener that measures the direct effects of a batch; None if there are none.
-
-        Args:
-            projections: projections of the model.
-            targets: as `DirectEffects` takes them.
-        """
-        return None if self.unembedding is None else DirectEffects(self.unembedding, projections, targets)
-
 
 def find_logit_path(
     model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, blocks: Sequence[nn.Module], projections: Projections

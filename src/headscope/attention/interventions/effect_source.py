@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import cache, partial
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from headscope.attention.head_id import head_label
 from headscope.attention.interventions.block_plan import Layer, find_blocks
 from headscope.attention.interventions.changed_pass import ChangedPasses
-from headscope.attention.interventions.direct_effect import LogitPath, find_logit_path
+from headscope.attention.interventions.direct_effect import DirectEffects, LogitPath, find_logit_path
 from headscope.attention.interventions.intervention import Fit, Heads, Intervention, NoTiles, fit_interventions
 from headscope.attention.interventions.outcome import MEASURES, HeadEffects, Predictions, input_scores
 from headscope.attention.interventions.unchanged_pass import FirstOrder, missing_gradient, unchanged_outputs
@@ -125,19 +125,20 @@ class EffectSource(LossSource):
         shared, by_layer = passes.shared, []
         segments = [question.segment for question in questions]
         scores = None if self.score is None else partial(input_scores, self.score, segments)
+        unembedding = self.logit_path.unembedding
         with (
             question_batch(questions, shared) as (inputs, targets),
             # A user's score may read logits at any position.
             nullcontext() if scores else asked_logits(self.model, targets != NO_TARGET),
         ):
-            direct = self.logit_path.listener(self._projections, targets)
+            direct = None if unembedding is None else DirectEffects(unembedding, self._projections, targets)
             first_order = FirstOrder(interventions, self._sites) if self.backward else None
             outputs = unchanged_outputs(passes, inputs, targets, direct=direct, first_order=first_order)
             with torch.inference_mode():
                 predictions = Predictions(outputs.logits.detach(), targets)
-                before = None if scores is None else scores(outputs)
-                self._check(predictions.losses, shared)
-                self.count(questions, predictions.losses)
+                losses, before = predictions.losses, None if scores is None else scores(outputs)
+                self._check(losses, shared)
+                self.count(questions, losses)
 
                 def measures(outputs: Any) -> Tensor:
                     changed = predictions.against(outputs.logits)
@@ -149,62 +150,49 @@ class EffectSource(LossSource):
                     by_intervention = [measures(passes.changed(inputs, each.changes(heads))) for each in interventions]
                     return torch.stack(by_intervention, dim=1)
 
-                whole = effect(self._all_heads) if "model" in self.scopes else None
+                every = {layer: range(len(site.groups)) for layer, site in self._sites.items()}
+                whole = effect(every) if "model" in self.scopes else None
                 sets = torch.stack([effect(heads) for heads in self.sets], dim=1) if self.sets else None
-                self._check(sets, shared, lambda _: "with several heads changed, ")
+                self._check(sets, shared, ["several heads"] * len(self.sets))
                 for layer in self.plan.layers:
-                    effects = self._of_layer(layer, predictions.losses, effect, whole, sets)
-                    if direct is not None:
-                        effects = replace(effects, direct=direct.of_layer(layer))
-                    if first_order is not None:
-                        effects = replace(
-                            effects, gate=first_order.gate(layer), attribution=first_order.attribution(layer)
-                        )
-                    if effects.heads is not None:
-                        single = list(self._single(layer))
-                        changed = partial(_with_head_changed, layer, single)
-                        self._check(effects.heads[:, single], shared, changed)
-                    tile = shared.tile(self._sites[layer], passes.visibility(layer), effects=effects)
-                    shared.consumer.update(tile)
+                    effects = HeadEffects(
+                        loss=losses,
+                        heads=self._of_heads(layer, losses, effect, shared) if "head" in self.scopes else None,
+                        layer=effect({layer: every[layer]}) if "layer" in self.scopes else None,
+                        model=whole,
+                        sets=sets,
+                        gate=None if first_order is None else first_order.gate(layer),
+                        attribution=None if first_order is None else first_order.attribution(layer),
+                        direct=None if direct is None else direct.of_layer(layer),
+                        ov_copying=self.logit_path.ov_copying.get(layer),
+                    )
+                    shared.consumer.update(shared.tile(self._sites[layer], passes.visibility(layer), effects=effects))
                     by_layer.append(effects)
         return by_layer
 
     def _single(self, layer: Layer) -> Sequence[int]:
         """Return the heads of a layer that are changed singly."""
-        every = range(len(self._sites[layer].groups))
-        return every if self.only is None else self.only.get(layer, ())
+        return range(len(self._sites[layer].groups)) if self.only is None else self.only.get(layer, ())
 
-    @property
-    def _all_heads(self) -> dict[Layer, range]:
-        return {layer: range(len(site.groups)) for layer, site in self._sites.items()}
+    def _of_heads(self, layer: Layer, losses: Tensor, effect: Callable[[Heads], Tensor], shared: ModelPass) -> Tensor:
+        """Return the effects of changing each head of a layer, `[batch, head, intervention, measure]`."""
+        single, number = list(self._single(layer)), len(self._sites[layer].groups)
+        measures = len(MEASURES) + (self.score is not None)
+        effects = losses.new_full((len(losses), number, len(self.fits), measures), torch.nan)
+        for head in single:
+            effects[:, head] = effect({layer: [head]})
+        kind, index = layer
+        self._check(effects[:, single], shared, [f"{kind} head {head_label(index + 1, head + 1)}" for head in single])
+        return effects
 
-    def _of_layer(
-        self, layer: Layer, losses: Tensor, effect: Callable[[Heads], Tensor], whole: Tensor | None, sets: Tensor | None
-    ) -> HeadEffects:
-        numbers = range(len(self._sites[layer].groups))
-        heads = None
-        if "head" in self.scopes:
-            measures = len(MEASURES) + (self.score is not None)
-            heads = losses.new_full((len(losses), len(numbers), len(self.fits), measures), torch.nan)
-            for head in self._single(layer):
-                heads[:, head] = effect({layer: [head]})
-        return HeadEffects(
-            loss=losses,
-            heads=heads,
-            layer=effect({layer: numbers}) if "layer" in self.scopes else None,
-            model=whole,
-            sets=sets,
-            ov_copying=self.logit_path.ov_copying.get(layer),
-        )
-
-    def _check(self, values: Tensor | None, shared: ModelPass, changed: Callable[[int], str] = lambda _: "") -> None:
+    def _check(self, values: Tensor | None, shared: ModelPass, changed: Sequence[str] = ()) -> None:
         """Raise an error if a loss is not finite.
 
         Args:
             values: losses of the unchanged model, `[batch]`, or losses with each of some changes,
                 `[batch, change, ...]`.
             shared: pass that knows the segments.
-            changed: returns the name of a change by its index.
+            changed: names of the changed heads of each change.
 
         Raises:
             AttentionError: a loss is not finite; names the change and the document.
@@ -213,13 +201,9 @@ class EffectSource(LossSource):
             return
         item, *change = (~torch.isfinite(values)).nonzero()[0].tolist()
         segment = shared.sides["encoder"]
-        how = changed(change[0]) if change else ""
+        how = f"with {changed[change[0]]} changed, " if change else ""
         raise AttentionError(
             f"{how}the loss is NaN or infinite in segment {segment.indices[item] + 1} of document "
             f"{segment.documents[item]}; the weights or the input overflow: try --dtype float32, and check the "
             "checkpoint"
         )
-
-
-def _with_head_changed(layer: Layer, heads: Sequence[int], index: int) -> str:
-    return f"with {layer[0]} head {head_label(layer[1] + 1, heads[index] + 1)} changed, "

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
-from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -25,21 +24,12 @@ from headscope.models.losses import asked_logits
 
 Heads = Mapping[Layer, Sequence[int]]
 """Some heads of each layer, counted from 0."""
-OutputVisitor = Callable[[LayerRows, Float[Tensor, "batch row head width"]], object]
+OutputVisitor = Callable[[LayerRows, Float[Tensor, "batch row head width"]], None]
 """Receives the outputs of a layer's heads in a batch."""
 
 
 class Intervention(ABC):
-    """An intervention on heads; it can be applied to any set of heads at once.
-
-    Attributes:
-        name: name in options and tables.
-        writes: True if the intervention replaces head outputs, for which the output projection must be known; False if
-            it changes attention weights.
-    """
-
-    name: ClassVar[str]
-    writes: ClassVar[bool]
+    """An intervention on heads; it can be applied to any set of heads at once."""
 
     @abstractmethod
     def changes(self, heads: Heads) -> Changes:
@@ -47,9 +37,7 @@ class Intervention(ABC):
 
 
 class OutputIntervention(Intervention):
-    """An intervention that replaces the outputs of heads."""
-
-    writes: ClassVar[bool] = True
+    """An intervention that replaces the outputs of heads, for which the output projection must be known."""
 
     def changes(self, heads: Heads) -> Changes:
         """Return the changes that apply the intervention to some heads."""
@@ -74,8 +62,6 @@ class OutputIntervention(Intervention):
 
 class WeightIntervention(Intervention):
     """An intervention that replaces attention weights; the values that heads read stay the same."""
-
-    writes: ClassVar[bool] = False
 
     def changes(self, heads: Heads) -> Changes:
         """Return the changes that apply the intervention to some heads."""
@@ -118,23 +104,23 @@ class FittingInputs:
         """The documents of the inputs, without duplicates."""
         return list(dict.fromkeys(question.segment.document for question in self.questions))
 
+    def check_several(self, name: str) -> None:
+        """Refuse to learn from other documents if there is only one document.
 
-def check_several(inputs: FittingInputs, name: str) -> None:
-    """Refuse to learn from other documents if there is only one document.
+        Args:
+            name: name of the intervention.
 
-    Raises:
-        InputError: there is only one document.
-    """
-    if len(inputs.documents) == 1:
-        raise InputError(
-            f"intervention {name} takes what heads write in other documents, and this text has one; expected two or "
-            "more: give --intervention zero, or more text"
-        )
+        Raises:
+            InputError: there is only one document.
+        """
+        if len(self.documents) == 1:
+            raise InputError(
+                f"intervention {name} takes what heads write in other documents, and this text has one; expected two "
+                "or more: give --intervention zero, or more text"
+            )
 
 
 Fit = Callable[[FittingInputs], Intervention]
-
-
 """Makes an intervention, after learning from the inputs if it needs to."""
 
 
@@ -173,7 +159,7 @@ def fit_interventions(
         seed=seed,
     )
     interventions = tuple(fit(inputs) for fit in fits)
-    if any(intervention.writes for intervention in interventions):
+    if any(isinstance(intervention, OutputIntervention) for intervention in interventions):
         _check_projections(passes)
     return interventions
 
@@ -182,11 +168,7 @@ def _visit(passes: ChangedPasses, batches: Sequence[list[Question]], visitor: Ou
     """Run the unchanged model and pass on the head outputs of each layer."""
     _check_projections(passes)
     shared = passes.shared
-
-    def look(rows: LayerRows, outputs: Tensor) -> None:
-        visitor(rows, outputs)
-
-    changes = Changes(outputs=dict.fromkeys(passes.projections.layers, look))
+    watcher = Changes(outputs=dict.fromkeys(passes.projections.layers, visitor))
     with passes.listening(), torch.inference_mode():
         for batch in batches:
             for questions in lists_together(batch, shared.anatomy):
@@ -194,7 +176,7 @@ def _visit(passes: ChangedPasses, batches: Sequence[list[Question]], visitor: Ou
                     question_batch(questions, shared) as (inputs, targets),
                     asked_logits(shared.model, targets != NO_TARGET),
                 ):
-                    passes.unchanged(inputs, changes=changes)
+                    passes.unchanged(inputs, watcher)
 
 
 def _check_projections(passes: ChangedPasses) -> None:

@@ -4,7 +4,6 @@ document) or weights (by uniform weights or a sink)."""
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -18,7 +17,6 @@ from headscope.attention.interventions.intervention import (
     FittingInputs,
     OutputIntervention,
     WeightIntervention,
-    check_several,
     halves_of,
 )
 from headscope.attention.model.tap import EagerOutput
@@ -43,8 +41,6 @@ def row_classes(tokens: SegmentInfo) -> Int[Tensor, "batch row"]:
 class Zero(OutputIntervention):
     """An intervention that replaces head outputs by 0."""
 
-    name: ClassVar[str] = "zero"
-
     def replacement(self, rows: LayerRows, outputs: Tensor) -> Tensor:
         """Return the replacement outputs of all heads of a layer."""
         return torch.zeros_like(outputs)
@@ -62,7 +58,6 @@ class Mean(OutputIntervention):
 
     means: dict[Layer, Float[Tensor, "half class head width"]]
     halves: dict[str, int]
-    name: ClassVar[str] = "mean"
 
     @classmethod
     def fitted(cls, inputs: FittingInputs) -> "Mean":
@@ -71,7 +66,7 @@ class Mean(OutputIntervention):
         Raises:
             InputError: all inputs belong to one document.
         """
-        check_several(inputs, cls.name)
+        inputs.check_several("mean")
         halves = halves_of(inputs.documents, seed=inputs.seed)
         sums: dict[Layer, Tensor] = {}
         numbers: dict[Layer, Tensor] = {}
@@ -120,8 +115,6 @@ def uniform_weights(rows: LayerRows, *, sink: bool, dtype: torch.dtype) -> Float
 class Uniform(WeightIntervention):
     """An intervention with uniform attention over all keys that a row sees."""
 
-    name: ClassVar[str] = "uniform"
-
     def weights(self, heads: list[int], rows: LayerRows, answer: EagerOutput) -> Tensor:
         """Return the replacement weights of some heads of a layer."""
         weights = uniform_weights(rows, sink=answer.sink is not None, dtype=answer.weights.dtype)
@@ -133,8 +126,6 @@ class Sink(WeightIntervention):
 
     Rows that see no sink are not changed.
     """
-
-    name: ClassVar[str] = "sink"
 
     def weights(self, heads: list[int], rows: LayerRows, answer: EagerOutput) -> Tensor:
         """Return the replacement weights of some heads of a layer."""
@@ -180,7 +171,6 @@ class Resample(OutputIntervention):
     donors: dict[str, tuple[Donor, ...]]
     outputs: dict[Layer, Float[Tensor, "donor head width"]]
     seed: int = 0
-    name: ClassVar[str] = "resample"
     _drawn: dict[tuple[object, ...], Tensor] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -190,7 +180,7 @@ class Resample(OutputIntervention):
         Raises:
             InputError: all inputs belong to one document.
         """
-        check_several(inputs, cls.name)
+        inputs.check_several("resample")
         donors = {side: _donors(inputs, side) for side in ("encoder", "decoder")}
         wanted = {
             side: {(donor.document, donor.index, donor.position): at for at, donor in enumerate(several)}

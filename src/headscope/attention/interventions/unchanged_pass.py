@@ -14,7 +14,7 @@ from jaxtyping import Float, Float64, Int
 from torch import Tensor, nn
 
 from headscope.attention.interventions.block_plan import Layer, without_graph
-from headscope.attention.interventions.changed_pass import UNCHANGED, ChangedPasses, Changes, LayerRows, OutputChange
+from headscope.attention.interventions.changed_pass import ChangedPasses, Changes, LayerRows
 from headscope.attention.interventions.direct_effect import DirectEffects
 from headscope.attention.interventions.intervention import Intervention, OutputIntervention
 from headscope.attention.interventions.replacement import Zero
@@ -105,7 +105,7 @@ def missing_gradient(passes: ChangedPasses) -> str:
             torch.enable_grad(),
             shared.batch([short_segment(shared.vocabulary)]) as inputs,
         ):
-            scores: Tensor = passes.unchanged(inputs, changes=first_order.hooks)[0]
+            scores: Tensor = passes.unchanged(inputs, first_order.hooks)[0]
             scores.float().square().sum().backward()  # type: ignore[no-untyped-call]
     except Exception as error:  # the model's own code may raise anything
         first_line, _, _ = str(error).strip().partition("\n")
@@ -152,33 +152,16 @@ def unchanged_outputs(
         first_order: takes the gradient; the model's parameters are frozen.
     """
     with ExitStack() as stack:
-        hooks = UNCHANGED
+        watchers = []
         if direct is not None:
             stack.enter_context(direct.listening())
-            hooks = direct.hooks
+            watchers.append(direct.hooks)
         if first_order is None:
             stack.enter_context(torch.inference_mode())
-            return passes.unchanged(inputs, changes=hooks)
+            return passes.unchanged(inputs, *watchers)
         stack.enter_context(torch.enable_grad())
-        outputs = passes.unchanged(inputs, changes=_both(hooks, first_order.hooks))
+        outputs = passes.unchanged(inputs, *watchers, first_order.hooks)
         logits = outputs.logits
         scores = logits if logits.ndim == 2 else logits[targets != NO_TARGET]
         segment_losses(scores, targets).sum().backward()  # type: ignore[no-untyped-call]
     return without_graph(outputs)
-
-
-def _both(first: Changes, then: Changes) -> Changes:
-    """Return changes that first call the functions of `first` on head outputs, and then those of `then`."""
-
-    def outputs(layer: Layer) -> OutputChange:
-        look, change = first.outputs.get(layer), then.outputs[layer]
-        if look is None:
-            return change
-
-        def in_turn(rows: LayerRows, written: Tensor) -> Tensor | None:
-            look(rows, written)
-            return change(rows, written)
-
-        return in_turn
-
-    return Changes(outputs={layer: outputs(layer) for layer in then.outputs}, weights=first.weights)
