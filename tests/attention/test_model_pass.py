@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.analyses.importance.sums import ImportanceAccumulator
+from headscope.analyses.importance.compute import ImportanceAccumulator
 from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource

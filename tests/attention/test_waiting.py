@@ -7,7 +7,7 @@ import transformers as tf
 
 from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.analyses.distances.sums import DivergenceAccumulator
-from headscope.analyses.importance.sums import ImportanceAccumulator
+from headscope.analyses.importance.compute import ImportanceAccumulator
 from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.gold_arcs import ArcTable

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headscope.analyses.distances.sums import DivergenceAccumulator
-from headscope.analyses.importance.sums import ImportanceAccumulator
+from headscope.analyses.importance.compute import ImportanceAccumulator
 from headscope.analyses.stats.sums import StatsAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.importance.compute import importance_differences, importance_table
-from headscope.analyses.importance.sums import (
+from headscope.analyses.importance.compute import (
     KEY_CLASSES,
     MEASURES,
     ImportanceAccumulator,
+    importance_differences,
     importance_sums,
+    importance_table,
     pair_counts,
 )
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES

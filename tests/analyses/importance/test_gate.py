@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.importance.sums import ImportanceAccumulator
+from headscope.analyses.importance.compute import ImportanceAccumulator
 from headscope.attention.head_id import HeadId
 from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.interventions.replacement import Zero

@@ -9,8 +9,12 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.analyses.importance.compute import ImportanceMeasurement, importance_differences, importance_table
-from headscope.analyses.importance.sums import ImportanceAccumulator
+from headscope.analyses.importance.compute import (
+    ImportanceAccumulator,
+    ImportanceMeasurement,
+    importance_differences,
+    importance_table,
+)
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from transformers.modeling_outputs import CausalLMOutput
 
-from headscope.analyses.importance.sums import ImportanceAccumulator
+from headscope.analyses.importance.compute import ImportanceAccumulator
 from headscope.attention.interventions.block_plan import without_graph
 from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.interventions.intervention import halves_of

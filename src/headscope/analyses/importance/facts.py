@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.importance.figure import FIGURE, class_names, class_series, importance_panels
-from headscope.analyses.importance.sums import GATE, KEY_CLASSES, MEASURES
+from headscope.analyses.importance.tables import GATE, KEY_CLASSES, MEASURES
 from headscope.present.blocks import Row
 from headscope.present.cells import Cell, cell_of, records
 from headscope.present.claim_rules import Comparison, Verdict, layers_standing_out, target, verdicts

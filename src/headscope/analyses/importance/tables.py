@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from headscope.analyses.importance.sums import GATE, KEY_CLASSES, MEASURES
 from headscope.scans.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import (
     HEAD_OR_MEAN,
@@ -16,11 +15,12 @@ from headscope.statistics.tables.columns import (
 )
 from headscope.statistics.tables.table_schema import TableSchema
 
-GATE_TITLE = "Gate estimate"
-
+GATE = "gate"
+KEY_CLASSES = ("cls", "sep", "period_comma", "other")
 TITLES = {"gradient": "Gradient of the loss by the weight", "weight_times_gradient": "Weight × gradient"}
 SHORT_TITLES = {"gradient": "gradient", "weight_times_gradient": "weight × gradient"}
 UNITS = {"gradient": "nats per unit of weight", "weight_times_gradient": "nats"}
+MEASURES = tuple(TITLES)
 CLASS_NAMES = {"cls": "{cls}", "sep": "{sep}", "period_comma": "periods and commas", "other": "other tokens"}
 _UNIT = "nats per unit of weight where gradient, else nats"
 _NEVER = "no such key"
@@ -65,7 +65,7 @@ IMPORTANCE_DIFFERENCES = TableSchema(
 TABLES = (IMPORTANCE, IMPORTANCE_DIFFERENCES)
 
 HEAD_LABELS: Mapping[tuple[str | None, ...], MeasureLabel] = {
-    (GATE, None): MeasureLabel(label=GATE_TITLE, unit="nats"),
+    (GATE, None): MeasureLabel(label="Gate estimate", unit="nats"),
     **{
         (measure, key_class): MeasureLabel(label=TITLES[measure], description=name, unit=UNITS[measure])
         for measure in MEASURES
