@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.compare.facts import HeadKey, by_head
+from headscope.analyses.compare.facts import HeadKey, rows_of_head
 from headscope.analyses.compare.pair_page import STYLES, meaning_of_change, number
 from headscope.analyses.compare.pairs import SAME, VERDICTS
 from headscope.attention.head_id import head_label, kind_prefixes
@@ -194,7 +194,7 @@ ENTRY = "report/checkpoints_page.js"
 
 def _changes(checkpoints: Checkpoints, head: HeadKey) -> list[list[Any]]:
     """Return change, ends of its interval and verdict of a head at each checkpoint; 0 at the last."""
-    rows = [by_head(study)["head_changes"][head].iloc[0] for study in checkpoints.studies]
+    rows = [rows_of_head(study, "head_changes", head).iloc[0] for study in checkpoints.studies]
     ends = ("change", "ci_low", "ci_high")
     points = [[*(number(row[end]) for end in ends), _verdict(row["verdict"])] for row in rows]
     return [*points, [0.0, 0.0, 0.0, SAME]]
@@ -216,7 +216,7 @@ def _measures(checkpoints: Checkpoints, about: Context, head: HeadKey) -> list[d
 
     The band of a checkpoint is the interval of its difference from the last, around the last one's value.
     """
-    rows = [_statistics(by_head(study)["measure_changes"][head]) for study in checkpoints.studies]
+    rows = [_statistics(rows_of_head(study, "measure_changes", head)) for study in checkpoints.studies]
     largest = pd.concat([table["difference"].abs() for table in rows], axis=1).max(axis=1)
     curves = []
     shares = largest[[is_share(name) for name in largest.index]]

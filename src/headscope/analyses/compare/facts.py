@@ -33,14 +33,22 @@ HeadKey: TypeAlias = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changed(Fact):
-    """The heads that changed, those that are the same, and the number of those undecided, of one kind.
+class CompareFact(Fact):
+    """A claim on the heads of one kind of attention in two models."""
+
+    kind: Kind
+    topic = "compare"
+    rank = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changed(CompareFact):
+    """The heads that changed, those that are the same, and the number of those undecided.
 
     `heads` are the changed heads, the most changed first; `largest` is the change of the first; `matched` is True if
     heads were paired by their attention.
     """
 
-    kind: Kind
     other: str
     of: int
     heads: Sequence[HeadRef]
@@ -48,39 +56,31 @@ class Changed(Fact):
     same: int
     undecided: int
     matched: bool
-    topic = "compare"
-    rank = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Matched(Fact):
-    """The heads of one kind that have a match in the other model, and the first pair, whose divergence is smallest.
+class Matched(CompareFact):
+    """The heads that have a match in the other model, and the first pair, whose divergence is smallest.
 
     `partner` is the head of the other model in the first pair; `nearest` is its divergence.
     """
 
-    kind: Kind
     other: str
     of: int
     heads: Sequence[HeadRef]
     partner: str
     nearest: Cell | None
-    topic = "compare"
-    rank = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Untested(Fact):
+class Untested(CompareFact):
     """There are too few documents for intervals."""
 
-    kind: Kind
     other: str
-    topic = "compare"
-    rank = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Differs(Fact):
+class Differs(CompareFact):
     """How a changed head differs: the statistics whose share of attention rose or fell the most, by size.
 
     Attributes:
@@ -88,14 +88,12 @@ class Differs(Fact):
         differences: up to `MOST_DIFFERENCES` statistics with their differences, the second model minus the first.
     """
 
-    kind: Kind
     head: HeadRef
     differences: Sequence[tuple[str, Cell]]
-    topic = "compare"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Regrouped(Fact):
+class Regrouped(CompareFact):
     """The groups of features that the explanation of a changed head gained or lost, by size.
 
     Attributes:
@@ -104,14 +102,13 @@ class Regrouped(Fact):
         lost: the same, with the share of the first model's head.
     """
 
-    kind: Kind
     head: HeadRef
     gained: Sequence[tuple[str, Cell]]
     lost: Sequence[tuple[str, Cell]]
-    topic = "compare"
 
 
 MOST_DIFFERENCES = 2
+SCHEMAS = {schema.name: schema for schema in TABLES}
 TARGETS = {
     f"stats.{name}": name
     for name, each in STATISTICS.items()
@@ -155,66 +152,56 @@ def compare_facts(about: Context) -> Iterator[Fact]:
     other, matched = facts.get("other", ""), facts.get("matched", False)
     for kind in about.kinds:
         rows = _rows(about, kind)
-        if not rows:
-            continue
         tested = [row for row in rows if isinstance(row["verdict"], str)]
+        of = {"kind": kind, "other": other}
+        if rows and not tested:
+            yield Untested(**of)
         if not tested:
-            yield Untested(kind=kind, other=other)
             continue
-        if any(row["match"] for row in tested):
+        has_match = any(row["match"] for row in tested)
+        if has_match:
             pairs = [row for row in reversed(tested) if row["match"] == "yes"]
             yield Matched(
-                kind=kind,
-                other=other,
-                of=len(tested),
-                heads=[_head(kind, row) for row in pairs],
-                partner=_partner(pairs[0]) if pairs else "",
+                **of, of=len(tested), heads=_heads(kind, pairs), partner=_partner(pairs[0]) if pairs else "",
                 nearest=cell_of(pairs[0], "change") if pairs else None,
-            )
+            )  # fmt: skip
         changed = [row for row in tested if row["verdict"] == CHANGED]
         same = sum(row["verdict"] == SAME for row in tested)
-        if not same and any(row["match"] for row in tested):
+        if not same and has_match:
             continue  # between unrelated models every pair differs
+        heads = _heads(kind, changed)
         yield Changed(
-            kind=kind,
-            other=other,
-            of=len(tested),
-            heads=[_head(kind, row) for row in changed],
-            largest=cell_of(changed[0], "change") if changed else None,
-            same=same,
-            undecided=len(tested) - len(changed) - same,
-            matched=matched,
+            **of, of=len(tested), heads=heads, largest=cell_of(changed[0], "change") if changed else None, same=same,
+            undecided=len(tested) - len(changed) - same, matched=matched,
             figure=kind.shaded({(int(row["layer"]), int(row["head"])): float(row["change"]) for row in rows}),
-        )
-        for row in changed[: 0 if matched else MOST_DESCRIBED]:
-            at = int(row["layer"]), int(row["head"])
-            if differences := _differences(about, kind, *at):
-                yield Differs(kind=kind, head=_head(kind, row), differences=differences)
-            gained, lost = (_regrouped(about, kind, *at, verdict) for verdict in (GAINED, LOST))
+        )  # fmt: skip
+        for head in heads[: 0 if matched else MOST_DESCRIBED]:
+            at = (kind.name, head.layer, head.head)
+            if differences := _differences(about, at):
+                yield Differs(kind=kind, head=head, differences=differences)
+            gained, lost = (_regrouped(about, at, verdict) for verdict in (GAINED, LOST))
             if gained or lost:
-                yield Regrouped(kind=kind, head=_head(kind, row), gained=gained, lost=lost)
+                yield Regrouped(kind=kind, head=head, gained=gained, lost=lost)
 
 
-def _head(kind: Kind, row: Mapping[str, Any]) -> HeadRef:
-    return kind.head(row["layer"], row["head"])
+def _heads(kind: Kind, rows: Sequence[Mapping[str, Any]]) -> list[HeadRef]:
+    return [kind.head(row["layer"], row["head"]) for row in rows]
 
 
 def _partner(row: Mapping[str, Any]) -> str:
     return f"{int(row['other_layer'])}-{int(row['other_head'])}"
 
 
-def _differences(about: Context, kind: Kind, layer: int, head: int) -> list[tuple[str, Cell]]:
+def _differences(about: Context, head: HeadKey) -> list[tuple[str, Cell]]:
     """Return the shares of attention that differ the most."""
-    rows = by_head(about.run)["measure_changes"][kind.name, layer, head]
+    rows = rows_of_head(about.run, "measure_changes", head)
     rows = differing(rows[rows["column"].isin(TARGETS)])[:MOST_DIFFERENCES]
     return [(TARGETS[row["column"]], cell_of(row, "difference")) for row in records(rows)]
 
 
-def _regrouped(about: Context, kind: Kind, layer: int, head: int, verdict: str) -> list[tuple[str, Cell]]:
+def _regrouped(about: Context, head: HeadKey, verdict: str) -> list[tuple[str, Cell]]:
     """Return the phrases of the groups that a head gained or lost, with the larger share, the largest first."""
-    rows = by_head(about.run).get("compare_groups", {}).get((kind.name, layer, head))
-    if rows is None:
-        return []
+    rows = rows_of_head(about.run, "compare_groups", head)
     share = "second" if verdict == GAINED else "first"
     rows = rows[rows["verdict"] == verdict].sort_values(share, ascending=False, kind="stable")[:MOST_DIFFERENCES]
     return [(phrase_of(about, row["group"]), cell_of(row, share)) for row in records(rows)]
@@ -225,15 +212,17 @@ def phrase_of(about: Context, group: str) -> str:
     return "the attending token" if group == ATTENDING else about.words.fill(GROUPS[group].phrase)
 
 
+def rows_of_head(run: Study, table: str, head: HeadKey) -> pd.DataFrame:
+    """Return the rows of a head in a table of a comparison; without rows where the table has none."""
+    by_head = _by_head(run)[table]
+    return by_head[head] if head in by_head else SCHEMAS[table].frame(())
+
+
 @once_a_study
-def by_head(run: Study) -> dict[str, dict[HeadKey, pd.DataFrame]]:
+def _by_head(run: Study) -> dict[str, dict[HeadKey, pd.DataFrame]]:
     """Return the rows of each head in each table of a comparison, by table, and by kind, layer and head."""
-    tables = {schema.name: run.tables.get(schema.name) for schema in TABLES}
-    return {
-        name: dict(list(table.groupby(["kind", "layer", "head"])))
-        for name, table in tables.items()
-        if table is not None
-    }
+    tables = {name: run.tables.get(name, schema.frame(())) for name, schema in SCHEMAS.items()}
+    return {name: dict(list(table.groupby(["kind", "layer", "head"]))) for name, table in tables.items()}
 
 
 def differing(rows: pd.DataFrame) -> pd.DataFrame:

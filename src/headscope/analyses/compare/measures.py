@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -53,12 +52,6 @@ class ExplainedPairs:
     result: HeadChanges
     first: Sequence[HeadExplanation]
     second: Sequence[HeadExplanation]
-
-    @cached_property
-    def heads(self) -> dict[tuple[int, ...], tuple[HeadExplanation, HeadExplanation, object]]:
-        """The explanations of both heads of each pair and its verdict, by layer and head of the first, from 1."""
-        at = map(tuple, (self.result.first + 1).tolist())
-        return dict(zip(at, zip(self.first, self.second, self.result.verdict, strict=True), strict=True))
 
     def _paired(self, names: Sequence[str]) -> PairedValues:
         sides = []
@@ -151,11 +144,8 @@ def joined_rows(first: Sequence[SampledRows], second: Sequence[SampledRows]) -> 
 def group_table(explained: Sequence[ExplainedPairs]) -> pd.DataFrame:
     """Return what each group adds in both models as `compare_groups.parquet`, with q over heads and groups."""
     rows = [
-        {
-            **row,
-            "is_same": each.heads[row["layer"], row["head"]][2] == SAME,
-            "as_well": _does_as_well(row["name"], *each.heads[row["layer"], row["head"]][:2]),
-        }
+        # Heads that attend the same have the same explanation; a group near a point may be chosen in one of them only.
+        {**row, "stays": each.result.verdict[row["pair"]] == SAME or _does_as_well(each, row["pair"], row["name"])}
         for each in explained
         for row in paired_differences(each.result, each.groups())
         if row["first"] != 0 or row["second"] != 0
@@ -164,40 +154,24 @@ def group_table(explained: Sequence[ExplainedPairs]) -> pd.DataFrame:
         return COMPARE_GROUPS.frame([])
     table = pd.DataFrame(rows).rename(columns={"name": "group"})
     table["q_value"] = false_discovery(table.pop("p").to_numpy())
-    # Heads that attend the same have the same explanation; a group near a point may be chosen in one of them only.
-    table["as_well"] |= table.pop("is_same")
-    found = (table["q_value"] < SIGNIFICANT) & (table["difference"].abs() >= LEAST_GAIN) & ~table.pop("as_well")
+    found = (table["q_value"] < SIGNIFICANT) & (table["difference"].abs() >= LEAST_GAIN) & ~table.pop("stays")
     verdict = pd.Series(None, table.index, dtype=object)
     verdict[found & (table["difference"] > 0) & (table["first"] < LEAST_GAIN)] = GAINED
     verdict[found & (table["difference"] < 0) & (table["second"] < LEAST_GAIN)] = LOST
     return COMPARE_GROUPS.frame(records(table.assign(verdict=verdict)))
 
 
-def _does_as_well(name: str, first: HeadExplanation, second: HeadExplanation) -> bool:
-    """Return True if a group and another in the explanation of either head can stand for each other."""
-    steps = [step for head in (first, second) for of_half in head.steps for step in of_half]
+def _does_as_well(explained: ExplainedPairs, pair: int, name: str) -> bool:
+    """Return True if a group and another in the explanation of either head of a pair can stand for each other."""
+    steps = [step for heads in (explained.first, explained.second) for of_half in heads[pair].steps for step in of_half]
     alternatives = {other for step in steps if step.group == name for other in step.alternatives}
     return bool(alternatives & {step.group for step in steps}) or any(name in step.alternatives for step in steps)
 
 
-@dataclass(frozen=True, kw_only=True)
-class HeadValues:
-    """Some measures of the heads of one kind of attention, by group of documents.
-
-    Attributes:
-        columns: names of the columns of `study.heads`.
-        sums: sums by group, `[group, layer, head, column]`.
-        counts: numbers by which the sums are divided, of the same shape.
-    """
-
-    columns: tuple[str, ...]
-    sums: NDArray[np.float64]
-    counts: NDArray[np.float64]
-
-    def of(self, heads: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return sums and counts of some heads, `[group, head, column]`, given by 0-based layer and head."""
-        layers, numbers = heads.T
-        return self.sums[:, layers, numbers], self.counts[:, layers, numbers]
+Values = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Sums of the heads of a kind, `[group, layer, head, column]`, and the numbers by which they are divided."""
+Measures = Mapping[str, Mapping[tuple[str, ...], Values]]
+"""Values by kind of attention, and by the names of their columns of `study.heads`."""
 
 
 def accumulators_of(run: ModelRun, layout: Sequence[KindLayout], *, by_word: bool) -> list[Accumulator]:
@@ -219,9 +193,9 @@ def accumulators_of(run: ModelRun, layout: Sequence[KindLayout], *, by_word: boo
     return sums
 
 
-def measures_by_kind(sums: Sequence[Accumulator]) -> Mapping[str, list[HeadValues]]:
+def measures_by_kind(sums: Sequence[Accumulator]) -> Measures:
     """Return the measures of all heads, by kind of attention, from filled accumulators."""
-    by_kind: dict[str, list[HeadValues]] = defaultdict(list)
+    by_kind: dict[str, dict[tuple[str, ...], Values]] = defaultdict(dict)
     for each in sums:
         if isinstance(each, StatsAccumulator | BehaviorAccumulator):
             of_stats = isinstance(each, StatsAccumulator)
@@ -230,35 +204,31 @@ def measures_by_kind(sums: Sequence[Accumulator]) -> Mapping[str, list[HeadValue
             for means in each.compute():
                 columns = tuple(f"{analysis}.{name}{'.norm' if means.measure == NORM else ''}" for name in names)
                 counts = np.broadcast_to(means.counts.astype(np.float64), means.sums.shape)
-                by_kind[means.kind].append(
-                    HeadValues(columns=columns, sums=means.sums[..., at], counts=counts[..., at])
-                )
-        elif isinstance(each, NormAccumulator) and each.sums.stacked():
+                by_kind[means.kind][columns] = means.sums[..., at], counts[..., at]
+        elif isinstance(each, NormAccumulator) and (stacked := each.sums.stacked()):
             for part in each.layout:
-                by_kind[part.kind].append(_norms(each.sums.stacked(), part.kind))
+                by_kind[part.kind][_NORM_COLUMNS] = _norms(stacked, part.kind)
     return by_kind
 
 
-def _norms(stacked: Mapping[str, NDArray[np.float64]], kind: str) -> HeadValues:
-    output, value = stacked[f"output.{kind}"], stacked[f"value.{kind}"]
-    single = [
-        (OUTPUT, output, stacked[f"n_output.{kind}"][:, :, None]),
-        (IN_LAYER, output, output.mean(2, keepdims=True)),
-        (IN_STREAM, stacked[f"in_stream.{kind}"], stacked[f"n_in_stream.{kind}"][:, :, None]),
-    ]
-    names, sums, counts = zip(*single, strict=True)
-    of_value = np.broadcast_to(stacked[f"n_value.{kind}"][:, :, None], value.shape)
-    return HeadValues(
-        columns=tuple(f"norms.{name}" for name in (*names, *(f"{VALUE}.{each}" for each in KEY_CLASSES))),
-        sums=np.concatenate([np.stack(sums, axis=-1), value], axis=-1),
-        counts=np.concatenate(
-            [np.stack([np.broadcast_to(each, output.shape) for each in counts], axis=-1), of_value], axis=-1
-        ),
+_NORM_COLUMNS = tuple(
+    f"norms.{name}" for name in (OUTPUT, IN_LAYER, IN_STREAM, *(f"{VALUE}.{each}" for each in KEY_CLASSES))
+)
+
+
+def _norms(stacked: Mapping[str, NDArray[np.float64]], kind: str) -> Values:
+    """Return sums and counts of `_NORM_COLUMNS`."""
+    output, stream, value = (stacked[f"{name}.{kind}"] for name in ("output", "in_stream", "value"))
+    n_output, n_stream, n_value = (stacked[f"n_{name}.{kind}"][:, :, None] for name in ("output", "in_stream", "value"))
+    counts = [np.broadcast_to(each, output.shape) for each in (n_output, output.mean(2, keepdims=True), n_stream)]
+    return (
+        np.concatenate([np.stack([output, output, stream], axis=-1), value], axis=-1),
+        np.concatenate([np.stack(counts, axis=-1), np.broadcast_to(n_value, value.shape)], axis=-1),
     )
 
 
 def measure_table(
-    measures: Mapping[str, Sequence[HeadValues]], results: Sequence[HeadChanges], explained: Sequence[ExplainedPairs]
+    measures: Measures, results: Sequence[HeadChanges], explained: Sequence[ExplainedPairs]
 ) -> pd.DataFrame:
     """Return the differences of all measures as `measure_changes.parquet`, with q over heads and measures.
 
@@ -277,8 +247,15 @@ def measure_table(
     return MEASURE_CHANGES.frame(records(table))
 
 
-def _paired(measures: Mapping[str, Sequence[HeadValues]], result: HeadChanges) -> Iterator[PairedValues]:
-    others = {each.columns: each for each in measures[SECOND + result.other_kind]}
-    for each in measures[result.kind]:
-        if (other := others.get(each.columns)) is not None:
-            yield PairedValues(each.columns, each.of(result.first), other.of(result.second))
+def _paired(measures: Measures, result: HeadChanges) -> Iterator[PairedValues]:
+    others = measures[SECOND + result.other_kind]
+    for columns, values in measures[result.kind].items():
+        if columns in others:
+            yield PairedValues(columns, _of_heads(values, result.first), _of_heads(others[columns], result.second))
+
+
+def _of_heads(values: Values, heads: NDArray[np.int64]) -> Values:
+    """Return sums and counts of some heads, `[group, head, column]`, given by 0-based layer and head."""
+    sums, counts = values
+    layers, numbers = heads.T
+    return sums[:, layers, numbers], counts[:, layers, numbers]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.compare.facts import PAGE, HeadKey, by_head, differing, label_of, phrase_of
+from headscope.analyses.compare.facts import PAGE, HeadKey, differing, label_of, phrase_of, rows_of_head
 from headscope.analyses.compare.pairs import CHANGED
 from headscope.present.cells import records
 from headscope.present.kinds import Kind
@@ -135,7 +135,7 @@ def _verdict(row: dict[str, Any], matched: bool) -> str:
 
 def _measures(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the measures in which a pair differs, the largest difference first: shares, then others."""
-    rows = records(differing(by_head(about.run)["measure_changes"][_key(row)]))
+    rows = records(differing(rows_of_head(about.run, "measure_changes", _key(row))))
     listed = [(each, *label) for each in rows if (label := label_of(about, each["column"])) is not None]
     shares, others = ([each for each in listed if (each[2] == SHARE) == share] for share in (True, False))
     numbers = ("first", "second", "difference", "ci_low", "ci_high")
@@ -147,9 +147,7 @@ def _measures(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _groups(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the groups that the explanation of a pair gained or lost, the largest difference first."""
-    rows = by_head(about.run).get("compare_groups", {}).get(_key(row))
-    if rows is None:
-        return []
+    rows = rows_of_head(about.run, "compare_groups", _key(row))
     rows = rows[rows["verdict"].notna()].sort_values("difference", key=lambda each: -each.abs(), kind="stable")
     return [
         {"phrase": phrase_of(about, each["group"]), **{name: number(each[name]) for name in ("first", "second")}}
@@ -158,11 +156,8 @@ def _groups(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _sentences(about: Context, row: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = by_head(about.run).get("compare_examples", {}).get(_key(row))
-    return [
-        {"first": _map(each, ""), "second": _map(each, "other_")}
-        for each in (() if rows is None else records(rows.sort_values("rank")))
-    ]
+    rows = rows_of_head(about.run, "compare_examples", _key(row)).sort_values("rank")
+    return [{"first": _map(each, ""), "second": _map(each, "other_")} for each in records(rows)]
 
 
 def _key(row: dict[str, Any]) -> HeadKey:

@@ -224,7 +224,10 @@ class PairedValues:
 
 
 def paired_differences(result: HeadChanges, values: PairedValues) -> Iterator[dict[str, Any]]:
-    """Yield the difference of each number of each pair, second minus first, with its p; none where it cannot occur."""
+    """Yield the difference of each number of each pair, second minus first, with its p; none where it cannot occur.
+
+    Rows also have the index of the pair, `pair`.
+    """
     estimate = difference(*values.second, *values.first)
     interval, p = interval_of(estimate, scale="real"), p_either_side(estimate)
     first, second = ratio(*values.first).value, ratio(*values.second).value
@@ -232,6 +235,7 @@ def paired_differences(result: HeadChanges, values: PairedValues) -> Iterator[di
         here = pair, column
         yield {
             **result.names(pair),
+            "pair": pair,
             "name": values.names[column],
             "first": first[here],
             "second": second[here],

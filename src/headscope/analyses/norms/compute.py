@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -34,27 +34,20 @@ class NormResult:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        output: mean over rows of `|sum_j a_ij f_ij|`, `[layer, head]`; the heads are followed by the layer's mean.
-        in_layer: the same divided by the layer's mean over heads, `[layer, head]`.
-        inactive: True if `in_layer` is below `INACTIVE_BELOW`, corrected over the heads, `[layer, head]`; None where
+        values: values by statistic, `[layer, head]`; all but `IN_LAYER` are followed by the layer's mean. `OUTPUT` is
+            the mean over rows of `|sum_j a_ij f_ij|`; `IN_LAYER` is the same divided by the layer's mean over heads;
+            `IN_STREAM` is the mean over rows of the output norm divided by the norm of the layer's input at that row;
+            `VALUE` is the mean of `|f_ij|` by class of key, each key once, with its mean over the rows that see it,
+            `[layer, head, KEY_CLASSES]`.
+        n: number of segments by statistic, `[layer]`, or of those with such a key, `[layer, KEY_CLASSES]`.
+        inactive: True if `IN_LAYER` is below `INACTIVE_BELOW`, corrected over the heads, `[layer, head]`; None where
             it was not tested.
-        in_stream: mean over rows of the output norm divided by the norm of the layer's input at that row, as `output`.
-        value: mean of `|f_ij|` by class of key, each key once, with its mean over the rows that see it, `[layer, head,
-            KEY_CLASSES]`, also followed by the layer's mean.
-        n: number of segments, `[layer]`.
-        n_stream: number of segments where the stream is known, `[layer]`.
-        n_value: number of segments that have such a key, `[layer, KEY_CLASSES]`.
     """
 
     kind: str
-    output: Interval
-    in_layer: Interval
+    values: Mapping[str, Interval]
+    n: Mapping[str, NDArray[np.int64]]
     inactive: NDArray[np.object_]
-    in_stream: Interval
-    value: Interval
-    n: NDArray[np.int64]
-    n_stream: NDArray[np.int64]
-    n_value: NDArray[np.int64]
 
 
 class NormAccumulator(Accumulator):
@@ -68,9 +61,10 @@ class NormAccumulator(Accumulator):
 
     def declare(self) -> Declared:
         """Declare sums of segment means, and the number of segments in each."""
-        declared: Declared = {name: summed("layer", "head") for name in _OF_ROWS}
+        of_rows = {name: summed("layer", "head") for name in _OF_ROWS}
+        n_of_rows = {f"n_{name}": counted("layer") for name in _OF_ROWS}
         value = {"value": summed("layer", "head", len(KeyClass)), "n_value": counted("layer", len(KeyClass))}
-        return {**declared, **{f"n_{name}": counted("layer") for name in _OF_ROWS}, **value}
+        return {**of_rows, **n_of_rows, **value}
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
@@ -131,24 +125,23 @@ def _by_class(
 
 def _result(kind: str, stacked: Mapping[str, NDArray[np.float64]]) -> NormResult:
     """Compute the means of one kind of attention from sums `[group, layer, ...]`."""
-    output, of_output = stacked[f"output.{kind}"], stacked[f"n_output.{kind}"][:, :, None]
-    stream, of_stream = stacked[f"in_stream.{kind}"], stacked[f"n_in_stream.{kind}"][:, :, None]
-    value, of_value = stacked[f"value.{kind}"], stacked[f"n_value.{kind}"]
+    output, stream, value = (stacked[f"{name}.{kind}"] for name in (*_OF_ROWS, "value"))
+    counts = [stacked[f"n_{name}.{kind}"] for name in (*_OF_ROWS, "value")]
+    n_output, n_stream, n_value = (count.sum(0).astype(np.int64) for count in counts)
     mean = output.mean(2, keepdims=True)
 
     def in_layer(confidence: float = 0.95) -> Interval:
         return ratio_interval(output, mean, scale="positive", confidence=confidence)
 
+    of_output, in_stream, of_value = (
+        ratio_interval(with_layer_means(sums), count[:, :, None], scale="positive")
+        for sums, count in zip((output, stream, value), counts, strict=True)
+    )
     return NormResult(
         kind=kind,
-        output=ratio_interval(with_layer_means(output), of_output, scale="positive"),
-        in_layer=in_layer(),
+        values={OUTPUT: of_output, IN_LAYER: in_layer(), IN_STREAM: in_stream, VALUE: of_value},
+        n={OUTPUT: n_output, IN_LAYER: n_output, IN_STREAM: n_stream, VALUE: n_value},
         inactive=passing(in_layer, lambda interval: interval.high < INACTIVE_BELOW),
-        in_stream=ratio_interval(with_layer_means(stream), of_stream, scale="positive"),
-        value=ratio_interval(with_layer_means(value), of_value[:, :, None], scale="positive"),
-        n=of_output[..., 0].sum(0).astype(np.int64),
-        n_stream=of_stream[..., 0].sum(0).astype(np.int64),
-        n_value=of_value.sum(0).astype(np.int64),
     )
 
 
@@ -186,30 +179,26 @@ def norm_table(results: tuple[NormResult, ...]) -> pd.DataFrame:
 
     Layers and heads are 1-based; a missing head is the mean over the layer's heads.
     """
-    tables = [table for result in results for table in _tables(result)]
+    tables = []
+    for result in results:
+        for statistic, interval in result.values.items():
+            by_class = {"key_class": KEY_CLASSES} if statistic == VALUE else {}
+            inactive = result.inactive if statistic == IN_LAYER else None
+            columns = {**interval_arrays(interval), "n_inputs": result.n[statistic][:, None], "inactive": inactive}
+            mean_last = statistic != IN_LAYER
+            table = head_table(columns, by_class, mean_last=mean_last, kind=result.kind, statistic=statistic)
+            if by_class:
+                table = table.sort_values("key_class", key=lambda names: names.map(KEY_CLASSES.index), kind="stable")
+            tables.append(table)
     return pd.concat(tables, ignore_index=True)[NORMS.names].astype({"inactive": "boolean"})
-
-
-def _tables(result: NormResult) -> Iterator[pd.DataFrame]:
-    def table(statistic: str, interval: Interval, n: NDArray[np.int64], **more: Any) -> pd.DataFrame:
-        """Return rows of a statistic with `n` inputs, `[layer]` or `[layer, class]`; `in_layer` has no mean row."""
-        by_class = {"key_class": KEY_CLASSES} if n.ndim > 1 else {}
-        columns = {**interval_arrays(interval), "n_inputs": n[:, None], **more}
-        mean_last = statistic != IN_LAYER
-        return head_table(columns, by_class, mean_last=mean_last, kind=result.kind, statistic=statistic)
-
-    yield table(OUTPUT, result.output, result.n)
-    yield table(IN_LAYER, result.in_layer, result.n, inactive=result.inactive)
-    yield table(IN_STREAM, result.in_stream, result.n_stream)
-    values = table(VALUE, result.value, result.n_value)
-    yield values.sort_values("key_class", key=lambda names: names.map(KEY_CLASSES.index), kind="stable")
 
 
 def output_notes(results: tuple[NormResult, ...]) -> Iterator[str]:
     """Yield notes on layers with an unknown output, or an unknown transformation of it before it enters the stream."""
     for result in results:
-        untraced = (result.n > 0) & (result.n_stream == 0)
-        for template, layers, every in ((UNKNOWN, result.n == 0, "any layer"), (UNTRACED, untraced, "every layer")):
+        known = result.n[OUTPUT] > 0
+        untraced = known & (result.n[IN_STREAM] == 0)
+        for template, layers, every in ((UNKNOWN, ~known, "any layer"), (UNTRACED, untraced, "every layer")):
             if layers.any():
                 named = ", ".join(map(str, np.flatnonzero(layers) + 1))
                 yield template.format(layers=every if layers.all() else f"layers {named}", kind=result.kind)
