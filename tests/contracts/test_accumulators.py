@@ -21,11 +21,10 @@ from headscope.analyses.distribution.sums import DistributionAccumulator
 from headscope.analyses.effects.compute import effects_table
 from headscope.analyses.effects.joint_sums import JointAccumulator
 from headscope.analyses.effects.kept_compute import KeptAccumulator
-from headscope.analyses.effects.sums import EffectsAccumulator, GateAccumulator
+from headscope.analyses.effects.sums import EffectsAccumulator
 from headscope.analyses.experiments.sums import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.explanation.sums import RowSampleAccumulator
-from headscope.analyses.importance.compute import importance_differences, importance_table
-from headscope.analyses.importance.sums import ImportanceAccumulator
+from headscope.analyses.importance.compute import ImportanceAccumulator, importance_differences, importance_table
 from headscope.analyses.norms.compute import NormAccumulator, norm_table
 from headscope.analyses.pca.compute import map_table, pca_table
 from headscope.analyses.pca.sums import PcaAccumulator
@@ -136,16 +135,11 @@ def importance_frame(results) -> pd.DataFrame:
     return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
 
 
-def kept_frame(results) -> pd.DataFrame:
+def kept_frame(effects) -> pd.DataFrame:
     """What is added with each replacement, and what is kept, of heads, layers and the model."""
-    kinds, of_model = results
-    effects = [
-        ("model", of_model),
-        *((f"{each.kind} {name}", getattr(each, name)) for each in kinds for name in ("heads", "layers")),
-    ]
     rows = [
-        (f"{of} {name} {end}", str(at), value)
-        for of, effect in effects
+        (f"{effect.kind} {effect.kept.value.ndim} {name} {end}", str(at), value)
+        for effect in effects
         for name in ("added", "kept", "over_positions")
         for end in ("value", "low", "high")
         for at, value in np.ndenumerate(getattr(getattr(effect, name), end))
@@ -248,7 +242,6 @@ FAMILY = {
     "gap": (GapAccumulator, marks_frame),
     "importance": (ImportanceAccumulator, importance_frame),
     "effects": (EffectsAccumulator, effects_frame),
-    "effect_gates": (GateAccumulator, totals_frame),
     "effect_kept": (KeptAccumulator, kept_frame),
     "joint_effects": (lambda layout: JointAccumulator(layout, number=2), joint_frame),
     "distribution": (lambda layout: DistributionAccumulator(layout, groups=GROUPS), counts_frame),

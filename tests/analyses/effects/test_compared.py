@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headscope.analyses.effects.figures import agreement_figure
-from headscope.analyses.effects.head_effects import agreements, effect_lines, measured_heads, shown_ranks
+from headscope.analyses.effects.head_effects import effect_lines
+from headscope.analyses.effects.measure_facts import agreement_figure, agreements, measured_heads, shown_ranks
 from headscope.present.head_columns import head_columns
 from headscope.present.report_parts import Context
 from headscope.reporting.payload import data_block
@@ -53,10 +53,10 @@ def test_the_measures_are_columns_of_heads(run, heads):
 def test_agreement_is_spearmans(heads):
     pairs = agreements(heads)
     assert len(pairs) == 10
-    assert [pair.rho for pair in pairs] == sorted((pair.rho for pair in pairs), reverse=True)
+    assert [pair.rho.value for pair in pairs] == sorted((pair.rho.value for pair in pairs), reverse=True)
     for pair in pairs:
-        assert pair.rho == pytest.approx(stats.spearmanr(heads[pair.first], heads[pair.second]).statistic)
-        assert pair.ci_low <= pair.rho <= pair.ci_high
+        assert pair.rho.value == pytest.approx(stats.spearmanr(heads[pair.first], heads[pair.second]).statistic)
+        assert pair.rho.ci_low <= pair.rho.value <= pair.rho.ci_high
 
 
 def test_ranks_are_those_that_intervals_leave():
@@ -128,7 +128,7 @@ def test_what_is_said_and_drawn(run, heads):
     figure = agreement_figure(agreements(heads))
     (ax,) = figure.axes
     (points,) = [each for each in ax.collections if each.get_gid() == "pairs"]
-    np.testing.assert_allclose(points.get_offsets()[:, 0], [pair.rho for pair in agreements(heads)])
+    np.testing.assert_allclose(points.get_offsets()[:, 0], [pair.rho.value for pair in agreements(heads)])
 
 
 def test_too_few_measures_are_not_compared():

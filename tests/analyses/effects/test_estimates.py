@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headscope.analyses.effects.estimates import chosen_heads, estimates_table, judged_of, slope_of
-from headscope.analyses.effects.figures import estimate_figure
+from headscope.analyses.effects.compute import chosen_heads
+from headscope.analyses.effects.estimate_facts import estimate_figure
+from headscope.analyses.effects.estimates import estimates_table, judged_of, slope_of
 from headscope.analyses.effects.tables import EFFECT_ESTIMATES, EFFECTS
 from headscope.statistics.inference.confidence import ratio_interval
 from support import mock_inputs
@@ -110,8 +111,7 @@ def run_of(effects):
 def test_what_is_said():
     effects, loss, estimates, q = made_up_effects()
     said = sentences(run_of(effects), "effect_estimates")
-    (attribution, gate) = judged_of(effects, "decoder")
-    assert (attribution.estimate, gate.estimate) == ("attribution", "gate")
+    assert list(judged_of(effects, "decoder")) == ["attribution", "gate"]
     sure = (q < 0.05) & (np.abs(loss) >= 0.01)
     wrong = sum((np.sign(loss) != np.sign(estimates["attribution"]))[sure])
     slope = stats.theilslopes(loss.ravel(), estimates["attribution"].ravel())
@@ -191,14 +191,13 @@ def test_the_page_has_a_table_by_layer_and_a_figure():
     assert rows[2][1:3] == ["1 of 3", "1 of 3"]
     assert rows[4][1:3] == ["0 of 1", "0 of 1"]
     assert "Attribution finds 1 of the 3 heads" in page.text
-    (judged, _) = judged_of(effects, "decoder")
-    (ax,) = estimate_figure(judged, kind="decoder", roles=run.roles).axes
+    judged = judged_of(effects, "decoder")["attribution"]
+    (ax,) = estimate_figure(judged, "attribution", kind="decoder", roles=run.roles).axes
     points = np.concatenate(
         [each.get_offsets() for each in ax.collections if (each.get_gid() or "").startswith("heads--")]
     )
     by_effect = points[np.argsort(points[:, 1])]
-    order = np.argsort(judged.effect)
-    np.testing.assert_allclose(by_effect, np.stack([judged.guess[order], judged.effect[order]], axis=1))
+    np.testing.assert_allclose(by_effect, judged.sort_values("effect")[["guess", "effect"]])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("attribution, nats", "added loss, nats")
 
 

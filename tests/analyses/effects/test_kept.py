@@ -244,7 +244,7 @@ def test_shards_batches_and_a_run_that_goes_on_give_the_same_numbers(bert, text,
     write_run(prepare(asked), stopped)
     pd.testing.assert_frame_equal(open_study(stopped).table("effect_kept"), table, check_exact=True)
     again = KeptAccumulator.from_state(found["effect_kept"].state)
-    pd.testing.assert_frame_equal(kept_table(*again.compute()), one_by_one)
+    pd.testing.assert_frame_equal(kept_table(again.compute()), one_by_one)
 
 
 def test_what_shapes_it_is_in_its_signature(bert, text):

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.effects.figures import effect_figure
-from headscope.analyses.effects.head_effects import added_losses
+from headscope.analyses.effects.head_effects import added_losses, effect_figure
 from support import mock_inputs
 from support.effect_pages import sections, sentences, terminal
 from support.measured import only, with_parts

@@ -1,16 +1,19 @@
 """The effects stage: heads are changed one by one, and the loss and the predictions are compared."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from headscope.analyses.effects.effects_text import FITS, EffectsText, documents_needed
-from headscope.analyses.effects.estimates import chosen_heads, estimates_table
-from headscope.analyses.effects.sums import COMPENSATION, LOSS, SCORE, EffectResult, EffectsAccumulator, GateAccumulator
-from headscope.analyses.effects.tables import EFFECTS, NAMES
+from headscope.analyses.effects.estimates import estimates_table, number_of_largest
+from headscope.analyses.effects.sums import SCORE, EffectResult, EffectsAccumulator
+from headscope.analyses.effects.tables import COMPENSATION, EFFECTS, GATE, LOSS, NAMES
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
+from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.intervention import Heads
 from headscope.scans.declarations.user_functions import check_score, name_of_score
 from headscope.scans.prepare.loss_model import loss_of
@@ -37,21 +40,13 @@ class EffectsMeasurement(Measurement[ModelRun]):
         super().__init__(run, **more)
         options = run.options
         self.score = None if options.score is None else name_of_score(options.score)
-        self.text = EffectsText(
-            run,
-            self.watch,
-            fits=lambda: [FITS[options.intervention]],
-            direct=True,
-            scored=True,
-            first_order=True,
-            only=self._chosen,
-            most=options.effect_inputs,
-        )
-        self.estimates = EffectsText(
-            run, self.watch, fits=tuple, scopes=(), first_order=True, most=options.effect_inputs, what="estimates"
-        )
-        self._gates = GateAccumulator()
+        how: dict[str, Any] = {"first_order": True, "most": options.effect_inputs}
+        self.text = EffectsText(run, self.watch, self._change, **how)
+        self.estimates = EffectsText(run, self.watch, lambda: {"fits": (), "scopes": ()}, what="estimates", **how)
+        self._estimated = EffectsAccumulator()
         self._heads = sum(part.layers * part.heads for part in run.layout)
+        number = options.effect_heads
+        self._number = None if number is None or number >= self._heads else number
 
     def check(self) -> None:
         """Reject a loss for another kind of model, and a score with the name of another measure."""
@@ -63,19 +58,17 @@ class EffectsMeasurement(Measurement[ModelRun]):
         """Yield the scan of a part of the text, after a scan that estimates effects if not all heads are measured."""
         some = self._number is not None
         if some:
-            yield Scan(self.estimates, [self._gates], "estimates", label="effects: estimates", local=True)
+            yield Scan(self.estimates, [self._estimated], "estimates", label="effects: estimates", local=True)
         yield Scan(self.text, [EffectsAccumulator()], label="effects", local=some)
 
-    @property
-    def _number(self) -> int | None:
-        """The number of heads that are measured; None for all heads."""
-        number = self.run.options.effect_heads
-        return None if number is None or number >= self._heads else number
-
-    def _chosen(self) -> Heads | None:
-        if self._number is None:
-            return None
-        return chosen_heads(self._gates.compute(), self._number, seed=self.run.options.seed)
+    def _change(self) -> dict[str, Any]:
+        """Return the changes of heads: of all heads, or of those that estimates choose."""
+        options, only = self.run.options, None
+        if self._number is not None:
+            sums = self._estimated.sums.stacked()
+            gates = {part.kind: sums[f"{GATE}.{part.kind}"].sum(0) for part in self.run.layout}
+            only = chosen_heads(gates, self._number, seed=options.seed)
+        return {"fits": [FITS[options.intervention]], "direct": True, "score": options.score, "only": only}
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Compute the tables.
@@ -128,22 +121,43 @@ def effects_table(results: Sequence[EffectResult], intervention: str, *, score: 
     """
     tables = []
     for result in results:
-        intervals = {score if name == SCORE else name: each for name, each in result.intervals.items()}
+        intervals = dict(result.intervals)
         if intervention != "zero":
             # The direct effect is that of the head's whole output, and comparable only with its removal.
             intervals.pop(COMPENSATION, None)
-        tested = {score if name == SCORE else name: p for name, p in result.p.items()}
-        untested = np.full(tested[LOSS].shape, np.nan)
         columns = {
-            "value": np.stack([interval.value for interval in intervals.values()], -1),
-            "ci_low": np.stack([interval.low for interval in intervals.values()], -1),
-            "ci_high": np.stack([interval.high for interval in intervals.values()], -1),
-            "q_value": np.stack([tested.get(name, untested) for name in intervals], -1),
+            column: np.stack([getattr(interval, end) for interval in intervals.values()], -1)
+            for column, end in (("value", "value"), ("ci_low", "low"), ("ci_high", "high"))
         }
-        rows = head_table(columns, {"measure": tuple(intervals)})
-        tables.append(rows.assign(kind=result.kind, intervention=intervention, n_inputs=result.n_inputs))
-    table = pd.concat(tables, ignore_index=True)[EFFECTS.names]
-    # So far the column has the p-value of each test; measures without a test have none.
-    table["q_value"] = table.groupby("measure")["q_value"].transform(lambda p: false_discovery(p.to_numpy()))
+        untested = np.full(result.p[LOSS].shape, np.nan)
+        columns["p"] = np.stack([result.p.get(name, untested) for name in intervals], -1)
+        more: dict[str, Any] = {"kind": result.kind, "intervention": intervention, "n_inputs": result.n_inputs}
+        tables.append(head_table(columns, {"measure": tuple(intervals)}, **more))
+    table = pd.concat(tables, ignore_index=True)
+    table["q_value"] = table.groupby("measure")["p"].transform(lambda p: false_discovery(p.to_numpy()))
+    table["measure"] = table["measure"].replace(SCORE, score)
     # Heads that were not changed have only estimates.
-    return table[table["value"].notna()].reset_index(drop=True)
+    return table.loc[table["value"].notna(), EFFECTS.names].reset_index(drop=True)
+
+
+def chosen_heads(estimates: Mapping[str, NDArray[np.float64]], number: int, *, seed: int) -> Heads:
+    """Choose heads: one half has the largest estimates, the other half is drawn by hash.
+
+    Args:
+        estimates: estimates by kind of attention, `[layer, head]`.
+        number: number of heads; all heads if the model has fewer.
+        seed: seed of the random draw.
+    """
+    heads = [(kind, layer, head) for kind, values in estimates.items() for layer, head in np.ndindex(*values.shape)]
+    lots = {
+        (kind, layer, head): blake2b(f"{seed}/{kind}/{layer}/{head}/effects".encode(), digest_size=8).digest()
+        for kind, layer, head in heads
+    }
+    by_lot = sorted(heads, key=lots.__getitem__)
+    by_estimate = sorted(by_lot, key=lambda head: -estimates[head[0]][head[1:]])
+    largest = by_estimate[: number_of_largest(min(number, len(heads)))]
+    others = [head for head in by_lot if head not in largest][: number - len(largest)]
+    chosen: dict[Layer, list[int]] = {}
+    for kind, layer, head in sorted([*largest, *others], key=lambda each: each[2]):
+        chosen.setdefault((kind, layer), []).append(head)
+    return chosen

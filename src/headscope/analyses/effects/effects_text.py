@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from headscope.attention.interventions.direct_effect import LogitPath
-from headscope.attention.interventions.effect_source import EffectSource, Scope
-from headscope.attention.interventions.intervention import Fit, Heads
+from headscope.attention.interventions.effect_source import EffectSource
+from headscope.attention.interventions.intervention import Fit
 from headscope.attention.interventions.outcome import MEASURES, HeadEffects
 from headscope.attention.interventions.replacement import Mean, Resample, Sink, Uniform, Zero
 from headscope.attention.model.loss_source import LossCounts
@@ -43,14 +43,10 @@ class EffectsText(ScanCorpus):
     Args:
         run: run with the text.
         watch: watcher that receives the forecast of the time.
-        fits: function that returns the makers of interventions; called when the source is opened.
+        change: function that returns the changes of heads, as arguments of `EffectSource`; called when the source is
+            opened.
         most: largest number of inputs.
-        scopes: scopes that are changed at once (head, layer, model).
-        only: function that returns the single heads to change, None for all; called when the source is opened.
-        sets: function that returns sets of heads, each changed at once; called when the source is opened.
-        direct: True to measure direct effects as well.
         first_order: True to measure first-order effects as well, if the model gives a gradient.
-        scored: True to measure the effect on the user's score as well, if there is one.
         reads: predicate of the inputs that the model reads; interventions are fitted to all inputs.
         what: name of the measured quantity in progress lines.
 
@@ -67,24 +63,19 @@ class EffectsText(ScanCorpus):
         self,
         run: ModelRun,
         watch: Watcher | None,
+        change: Callable[[], Mapping[str, Any]],
         *,
-        fits: Callable[[], Sequence[Fit]],
         most: int,
-        scopes: Sequence[Scope] = ("head",),
-        only: Callable[[], Heads | None] = lambda: None,
-        sets: Callable[[], Sequence[Heads]] = tuple,
-        direct: bool = False,
         first_order: bool = False,
-        scored: bool = False,
-        reads: Callable[[Segment], bool] = lambda _: True,
+        reads: Callable[[Segment], bool] | None = None,
         what: str = "effects",
     ) -> None:
-        self.run, self.watch, self.fits, self.scopes, self.sets = run, watch, fits, scopes, sets
-        self.only, self.direct, self.most, self.reads, self.what = only, direct, most, reads, what
-        self.first_order, self.no_gradient, self.scored = first_order, "", scored
-        self.loss, self.passes, self.backward, self.whole = "", 0.0, 0, ""
+        self.run, self.watch, self.change, self.most = run, watch, change, most
+        self.first_order, self.reads, self.what = first_order, reads, what
+        self.loss, self.passes, self.backward, self.whole, self.no_gradient = "", 0.0, 0, "", ""
         self.counts = LossCounts()
         self.logit_path = LogitPath()
+        self._told = False
 
     @cached_property
     def inputs(self) -> list[Segment]:
@@ -94,7 +85,7 @@ class EffectsText(ScanCorpus):
     @cached_property
     def read(self) -> list[Segment]:
         """The inputs that the model reads with heads changed."""
-        return [segment for segment in self.inputs if self.reads(segment)]
+        return list(filter(self.reads, self.inputs))
 
     def source(self) -> EffectSource:
         """Return the stream of tiles, with the effects of every head."""
@@ -111,30 +102,39 @@ class EffectsText(ScanCorpus):
             run.encoder.vocabulary,
             (),
             ask_of_run(run, model),
-            fits=self.fits(),
-            scopes=self.scopes,
-            only=self.only(),
-            sets=self.sets(),
-            direct=self.direct,
             first_order=first_order,
-            score=options.score if self.scored else None,
             fitting=lambda: length_buckets(self.inputs, batch_size=size),
             seed=options.seed,
-            after_batch=Forecast(self.watch, self.limit, what=self.what),
+            after_batch=self._forecast,
+            **self.change(),
         )
         # A head costs a pass or a part of it: shards are smaller in proportion, so that losing one costs no more time.
         tokens = max(1, int(shards.SHARD_TOKENS / source.passes))
         source.batches = shards.ShardedBatches(shards.shards(self.read, tokens=tokens), batch_size=size)
-        self.loss, self.whole = model.loss, source.plan.missing
+        self.loss, self.whole, self.no_gradient = model.loss, source.plan.missing, source.no_gradient
         self.passes, self.backward = source.passes, source.backward
         self.logit_path, self.counts = source.logit_path, source.counts
-        self.no_gradient = source.no_gradient
         if self.first_order and not first_order:
             self.no_gradient = (
                 f"the weights of all layers of an input of {options.max_length:,} tokens take too much memory at once; "
                 "lower --max-length"
             )
         return source
+
+    def _forecast(self, source: EffectSource, effects: Sequence[HeadEffects], seconds: float) -> None:
+        """Forecast the total time from the first batch, its effects by layer and its seconds; later ones do nothing."""
+        if self._told:
+            return
+        self._told = True
+        minutes = seconds * self.limit / len(effects[0].loss) / 60
+        needed = documents_needed(_median_spread(effects))
+        more = "" if needed is None else f"; about {count(needed, 'document')} show an effect of {LEAST_LOSS:g} nats"
+        back = f" and {count(source.backward, 'backward pass', 'backward passes')}" if source.backward else ""
+        note_early(
+            self.watch,
+            f"{self.what} take {source.passes:,.1f} forward passes{back} of {count(self.limit, 'input')}, about "
+            f"{minutes:,.1f} minutes by the first batch{more}",
+        )
 
     def facts(self) -> dict[str, Any]:
         """Return the facts on the loss for the manifest; complete once the inputs were read."""
@@ -173,53 +173,16 @@ _REACH = 1.96 + 0.84
 """Distance of an effect from 0, in standard errors, at which a test at 5% finds it in 80% of runs."""
 
 
-class Forecast:
-    """Forecasts the total time to a watcher once, after the first batch.
-
-    Args:
-        watch: watcher that receives the forecast; None for no forecast.
-        inputs: number of inputs.
-        what: name of the measured quantity.
-    """
-
-    def __init__(self, watch: Watcher | None, inputs: int, *, what: str = "effects") -> None:
-        self._watch, self._inputs, self._what, self._told = watch, inputs, what, False
-
-    def __call__(self, source: EffectSource, effects: Sequence[HeadEffects], seconds: float) -> None:
-        """Forecast the total time from a batch; later batches are ignored.
-
-        Args:
-            source: source that knows the number of passes per input.
-            effects: effects of the batch, by layer.
-            seconds: duration of the batch.
-        """
-        if self._told:
-            return
-        self._told = True
-        minutes = seconds * self._inputs / len(effects[0].loss) / 60
-        needed = documents_needed(_median_spread(effects))
-        more = "" if needed is None else f"; about {count(needed, 'document')} show an effect of {LEAST_LOSS:g} nats"
-        back = f" and {count(source.backward, 'backward pass', 'backward passes')}" if source.backward else ""
-        note_early(
-            self._watch,
-            f"{self._what} take {source.passes:,.1f} forward passes{back} of {count(self._inputs, 'input')}, about "
-            f"{minutes:,.1f} minutes by the first batch{more}",
-        )
-
-
-def documents_needed(spread: float, *, effect: float = LEAST_LOSS) -> int | None:
-    """Return the number of documents with which a test at 5% finds an effect in 80% of runs.
+def documents_needed(spread: float) -> int | None:
+    """Return the number of documents with which a test at 5% finds an effect of `LEAST_LOSS` in 80% of runs.
 
     Args:
         spread: standard deviation of the effect over documents, nats.
-        effect: effect to be found, nats.
 
     Returns:
         The number of documents; None where the spread is not known.
     """
-    if not math.isfinite(spread):
-        return None
-    return max(2, math.ceil((_REACH * spread / effect) ** 2))
+    return max(2, math.ceil((_REACH * spread / LEAST_LOSS) ** 2)) if math.isfinite(spread) else None
 
 
 def _median_spread(effects: Sequence[HeadEffects]) -> float:

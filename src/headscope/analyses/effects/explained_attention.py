@@ -5,8 +5,7 @@ from the word itself, and other rows see masked words as keys. Heads are therefo
 and to all other rows, each with the same halves of the documents.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +25,6 @@ from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.attention.interventions.changed_pass import LayerRows
 from headscope.attention.interventions.intervention import WeightIntervention
 from headscope.attention.model.tap import EagerOutput
-from headscope.encoding.loss_questions import Ask
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.models.anatomy import KindLayout
 
@@ -40,34 +38,32 @@ class RowPredictor:
     """Predicts some rows of every input, with the token frequencies of the predictor's fit.
 
     Args:
-        predictor: predictor of a kind of attention.
+        fitted: fits of a kind of attention.
+        features: features of the catalog, by name.
         vocabulary: vocabulary facts without the frequencies of a text.
-        picks: function that returns a mask of the rows to predict, `[row]`; None for all rows.
+        hidden: True to predict the rows of masked words, False for the others; None for all rows.
     """
 
     def __init__(
         self,
-        predictor: Predictor,
+        fitted: FittedHeads,
+        features: Mapping[str, Feature],
         vocabulary: VocabularyFacts,
-        picks: Callable[[Tokens], NDArray[np.bool_]] | None = None,
+        hidden: bool | None = None,
     ) -> None:
-        ids = predictor.fitted.counted_ids
-        counts = np.zeros(int(ids.max(initial=-1)) + 1, dtype=np.int64)
-        counts[ids] = predictor.fitted.counts
-        self.predictor, self.vocabulary, self.picks = predictor, vocabulary.with_counts(counts), picks
+        counts = np.zeros(int(fitted.counted_ids.max(initial=-1)) + 1, dtype=np.int64)
+        counts[fitted.counted_ids] = fitted.counts
+        self.predictor, self.vocabulary, self.hidden = (
+            Predictor(fitted, features),
+            vocabulary.with_counts(counts),
+            hidden,
+        )
 
     def rows(self, tokens: Tokens) -> Integers:
         """Return the rows of an input that it predicts."""
-        return np.arange(len(tokens)) if self.picks is None else np.flatnonzero(self.picks(tokens))
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Some rows of an input with their columns and their predictor."""
-
-    rows: Integers
-    pairs: RowBlock
-    predictor: Predictor
+        if self.hidden is None:
+            return np.arange(len(tokens))
+        return np.flatnonzero((tokens.ids == self.vocabulary.hidden) == self.hidden)
 
 
 class ExplainedAttention:
@@ -82,7 +78,7 @@ class ExplainedAttention:
         self._predictors = predictors
         self._fields = {(segment.document, segment.index): segment.fields for segment in segments}
         self._batch: tuple[object, ...] = ()
-        self._features: dict[int, list[_Block]] = {}
+        self._features: dict[int, list[tuple[Predictor, RowBlock]]] = {}
         self._weights: dict[tuple[str, int, str], Tensor] = {}
 
     def weights(self, prediction: str, rows: LayerRows, answer: EagerOutput) -> Tensor:
@@ -105,46 +101,45 @@ class ExplainedAttention:
         return self._weights[key]
 
     def _computed(self, prediction: str, rows: LayerRows, answer: EagerOutput) -> Tensor:
-        _, layer = rows.layer
         visible = rows.visibility.visible.cpu().numpy()
         weights = torch.zeros_like(answer.weights)
         for item, document in enumerate(rows.queries.documents):
             of_rows, of_keys = _span(rows.queries, item), _span(rows.keys, item)
             sees = visible[item, of_rows, of_keys]
-            for block in self._blocks(item, rows, sees):
-                predicted = block.predictor.predict(
-                    block.pairs,
+            for predictor, block in self._blocks(item, rows, sees):
+                predicted = predictor.predict(
+                    block,
                     sees[block.rows],
                     prediction=prediction,
-                    half=block.predictor.fitted.half_of(document),
-                    layer=layer,
+                    half=predictor.fitted.half_of(document),
+                    layer=rows.layer[1],
                     sink=answer.sink is not None,
                 )
                 at = torch.from_numpy(block.rows + of_rows.start).to(weights.device)
                 weights[item, :, at, of_keys] = torch.from_numpy(predicted[..., :-1]).to(weights)
         return weights
 
-    def _blocks(self, item: int, rows: LayerRows, visible: NDArray[np.bool_]) -> Iterator[_Block]:
+    def _blocks(self, item: int, rows: LayerRows, visible: NDArray[np.bool_]) -> Iterator[tuple[Predictor, RowBlock]]:
         """Yield the features of an input in blocks of rows, cached if the batch's features fit into the bound."""
         if item in self._features:
             yield from self._features[item]
             return
-        kept, used = [], sum(block.pairs.features.nbytes for blocks in self._features.values() for block in blocks)
-        for block in self._read(item, rows, visible):
-            used += block.pairs.features.nbytes
+        kept, used = [], sum(block.features.nbytes for blocks in self._features.values() for _, block in blocks)
+        for predictor, block in self._read(item, rows, visible):
+            used += block.features.nbytes
             if used <= _MOST_BYTES:
-                kept.append(block)
-            yield block
+                kept.append((predictor, block))
+            yield predictor, block
         if used <= _MOST_BYTES:
             self._features[item] = kept
 
-    def _read(self, item: int, rows: LayerRows, visible: NDArray[np.bool_]) -> Iterator[_Block]:
+    def _read(self, item: int, rows: LayerRows, visible: NDArray[np.bool_]) -> Iterator[tuple[Predictor, RowBlock]]:
         kind, _ = rows.layer
         queries = tokens_of(rows.queries, item)
         keys = tokens_of(rows.keys, item) if kind == "cross" else queries
         document, index = rows.queries.documents[item], rows.queries.indices[item]
-        words = int(keys.word_ids.max(initial=-1)) + 1
         fields: Mapping[str, Any] = self._fields.get((document, index), {})
+        words = int(keys.word_ids.max(initial=-1)) + 1
         origin = f"segment {index + 1} of document {document}"
         annotation = annotation_of(kept_fields(fields), words, origin=origin)
         height = max(1, _CELLS // max(1, len(keys)))
@@ -160,7 +155,7 @@ class ExplainedAttention:
                     vocabulary=each.vocabulary,
                     annotation=annotation,
                 )
-                yield _Block(block, each.predictor.read(context), each.predictor)
+                yield each.predictor, each.predictor.read(context)
 
 
 class Explained(WeightIntervention):
@@ -214,12 +209,6 @@ class TokenRowsAccumulator(RowSampleAccumulator):
         return np.flatnonzero(is_token != self.others)
 
 
-def hidden_inputs(segments: Sequence[Segment], ask: Ask) -> list[Segment]:
-    """Return the masked inputs on which the loss is computed."""
-    questions = (ask(segment) for segment in segments)
-    return [question.segment for question in questions if question is not None]
-
-
 def fitted_again(
     rows: RowSampleAccumulator,
     fitted: Mapping[str, FittedHeads],
@@ -237,17 +226,15 @@ def fitted_again(
         vocabulary: vocabulary facts without the frequencies of a text.
         seed: seed of the order of documents that were not divided before.
     """
-    results = {}
+    results = dict(fitted)
     for part in rows.layout:
         samples = rows.compute()[part.kind]
         if not samples:
             continue
-        before = fitted[part.kind]
         counted = vocabulary.with_counts(token_counts(samples))
-        sample = row_sample(samples, list(features.values()), contexts_of(counted), seed=seed, divided=before.documents)
-        if np.bincount(sample.documents % 2, minlength=2).min() < FEWEST_ROWS:
-            results[part.kind] = before
-            continue
-        heads = explain(sample, part.layers, (WEIGHT,), ordered=False, positions=True)[WEIGHT]
-        results[part.kind] = FittedHeads.of(sample, heads)
+        divided = fitted[part.kind].documents
+        sample = row_sample(samples, list(features.values()), contexts_of(counted), seed=seed, divided=divided)
+        if np.bincount(sample.documents % 2, minlength=2).min() >= FEWEST_ROWS:
+            heads = explain(sample, part.layers, (WEIGHT,), ordered=False, positions=True)[WEIGHT]
+            results[part.kind] = FittedHeads.of(sample, heads)
     return results

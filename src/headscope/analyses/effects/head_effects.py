@@ -1,28 +1,32 @@
-"""Effects of single heads, read from the tables, and the rank agreement of measures of a head's importance."""
+"""Effects of single heads, read from the tables: for sentences, for the head's card, and as a figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, compress, permutations
+from functools import partial
+from itertools import compress
+from typing import Literal
 
+import matplotlib.figure
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator
 
-from headscope.analyses.effects.sums import COMPENSATION
-from headscope.analyses.effects.tables import KEPT, UNIFORM
+from headscope.analyses.effects.tables import COMPENSATION, KEPT, LOSS, UNIFORM
 from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.present.cells import Cell, cell_of, number, records, rows_by_head
 from headscope.present.claim_rules import above
-from headscope.present.head_columns import head_columns, head_intervals
+from headscope.present.figures.axes import interval_bars
+from headscope.present.figures.head_points import draw_points, panel_column, side_by_side
+from headscope.present.figures.style import LEAST_MARK, LINE, SOFT, house_style
 from headscope.present.kinds import Kind
 from headscope.present.linked_sentences import HeadRef, numbered
 from headscope.present.numbers import nats, percent, span
+from headscope.present.report_parts import Context, Drawing, Figure
 from headscope.present.study import Study
-from headscope.present.values import once_a_study
-from headscope.statistics.inference.derived import rank_correlation
-from headscope.statistics.inference.significance import LEAST_LOSS, LEAST_RANKS, LEAST_SHARE, SIGNIFICANT
+from headscope.statistics.inference.significance import LEAST_LOSS, SIGNIFICANT
 
 _WITHOUT = {"uniform": "with uniform attention", "sink": "with all its attention on a sink"}
 
@@ -34,32 +38,38 @@ class HeadEffect:
     Attributes:
         head: the head.
         added: added loss in nats, with its interval.
-        q_value: q-value of the test that the added loss is 0; NaN where it was not tested.
+        is_shown: True if the loss changes significantly (false discovery rate 5% over all heads) and by `LEAST_LOSS`.
     """
 
     head: HeadRef
     added: Cell
-    q_value: float
-
-    @property
-    def is_shown(self) -> bool:
-        """True if the loss changes significantly (false discovery rate 5% over all heads) and by `LEAST_LOSS`."""
-        return self.q_value < SIGNIFICANT and abs(self.added.value) >= LEAST_LOSS
+    is_shown: bool
 
 
 def added_losses(table: pd.DataFrame, kind: str) -> list[HeadEffect]:
-    """Return the added loss of every head of a kind that has a value, the largest first.
+    """Return the added loss of every head of a kind that was changed, the largest first.
 
     Args:
         table: `tables/effects.parquet`.
         kind: `encoder`, `decoder` or `cross`.
     """
-    rows = table[(table["kind"] == kind) & (table["measure"] == "loss") & table["value"].notna()]
-    effects = [
-        HeadEffect(numbered(kind, int(row["layer"]), int(row["head"])), cell_of(row, "value"), number(row["q_value"]))
-        for row in records(rows)
-    ]
+    effects = []
+    for row in records(table[(table["kind"] == kind) & (table["measure"] == LOSS)]):
+        added = cell_of(row, "value")
+        is_shown = number(row["q_value"]) < SIGNIFICANT and abs(added.value) >= LEAST_LOSS
+        effects.append(HeadEffect(numbered(kind, int(row["layer"]), int(row["head"])), added, is_shown))
     return sorted(effects, key=lambda effect: -effect.added.value)
+
+
+def cells_by_head(table: pd.DataFrame, kind: Kind) -> dict[tuple[int, int], dict[str, Cell]]:
+    """Return the numbers of single heads of a kind by layer and head, and by measure.
+
+    Args:
+        table: `tables/effects.parquet` or `tables/effect_kept.parquet`, or a part of it.
+        kind: kind of attention.
+    """
+    rows = rows_by_head(table[(table["kind"] == kind.name) & table["head"].notna()], "measure")
+    return {head: {name: cell_of(row, "value") for (name,), row in cells.items()} for head, cells in rows}
 
 
 def effect_lines(run: Study, kind: Kind) -> Mapping[int, str]:
@@ -69,183 +79,92 @@ def effect_lines(run: Study, kind: Kind) -> Mapping[int, str]:
         run: study with the tables.
         kind: kind of attention.
     """
-    effects, kept = (_cells(run.tables.get(name), kind) for name in ("effects", "effect_kept"))
-    how = _WITHOUT.get(str(run.tables["effects"]["intervention"].iloc[0]), "without it") if effects else ""
+    tables = {name: run.tables[name] for name in ("effects", "effect_kept") if name in run.tables}
+    by_head = {name: cells_by_head(table, kind) for name, table in tables.items()}
+    effects, kept = by_head.get("effects", {}), by_head.get("effect_kept", {})
+    how = _WITHOUT.get(str(tables["effects"]["intervention"].iloc[0]), "without it") if effects else ""
     # The effect kept is given only where replacing the attention by uniform attention has an effect.
     kept = dict(compress(kept.items(), above([cells[UNIFORM] for cells in kept.values()], least=LEAST_LOSS)))
     lines = {}
-    for index in sorted({*effects, *kept}):
-        parts = list(_parts(effects.get(index, {}), kept.get(index, {})))
-        if parts and "loss" in effects.get(index, {}):
-            parts[0] = f"{how}, {parts[0]}"
-        if parts:
-            lines[index] = "; ".join(parts).replace("-", "−")
+    for head in sorted({*effects, *kept}):
+        if parts := list(_parts(effects.get(head, {}) | kept.get(head, {}), how)):
+            lines[kind.head_index(*head)] = "; ".join(parts).replace("-", "−")
     return lines
 
 
-def _parts(effects: Mapping[str, Cell], kept: Mapping[str, Cell]) -> Iterator[str]:
-    if (loss := effects.get("loss")) is not None and loss.exists:
-        yield f"{nats(loss.value)} nats of loss are added{_interval(loss)}"
-    if (share := kept.get(KEPT)) is not None and share.has_interval:
+def _parts(cells: Mapping[str, Cell], how: str) -> Iterator[str]:
+    if LOSS in cells:
+        yield f"{how}, {nats(cells[LOSS].value)} nats of loss are added{_interval(cells[LOSS])}"
+    if KEPT in cells and (share := cells[KEPT]).has_interval:
         ends = f"{100 * share.ci_low:.0f} to {100 * share.ci_high:.0f}"
         yield f"its explanation keeps {percent(share.value)} of the effect of its attention ({ends})"
-    if (direct := effects.get(DIRECT[0])) is not None and direct.exists:
-        yield f"direct effect on the logit {nats(direct.value)}{_interval(direct)}"
-    if (compensation := effects.get(COMPENSATION)) is not None and compensation.exists:
-        yield f"compensation {nats(compensation.value)}{_interval(compensation)}"
+    for measure, words in ((DIRECT[0], "direct effect on the logit"), (COMPENSATION, "compensation")):
+        if measure in cells:
+            yield f"{words} {nats(cells[measure].value)}{_interval(cells[measure])}"
 
 
 def _interval(cell: Cell) -> str:
     return f" ({span(cell.ci_low, cell.ci_high)})" if cell.has_interval else ""
 
 
-def _cells(table: pd.DataFrame | None, kind: Kind) -> dict[int, dict[str, Cell]]:
-    """Return the cells of single heads by the head's index and the measure."""
-    if table is None or not len(table):
-        return {}
-    of_kind = table[(table["kind"] == kind.name) & table["head"].notna()]
-    return {
-        kind.head_index(*head): {str(measure): cell_of(row, "value") for (measure,), row in rows.items()}
-        for head, rows in rows_by_head(of_kind, "measure")
-    }
+LINEAR = 1e-3
+"""Distance from 0 up to which an axis is linear by default, nats."""
 
 
-Floats = NDArray[np.float64]
-MEASURES: Mapping[str, str] = {
-    "norms.non_sink": "weight off the sink",
-    "norms.output_norm_in_stream": "output norm",
-    "effects.gate": "gate estimate",
-    "effects.loss": "effect on the loss",
-    "explanation.explained": "share explained",
-}
-"""Columns of `study.heads` and their labels. Effects on the loss are compared by size, as gate estimates are."""
-_LEAST: Mapping[str, float] = {
-    "norms.output_norm_in_stream": LEAST_SHARE,
-    "effects.gate": LEAST_LOSS,
-    "effects.loss": LEAST_LOSS,
-    "explanation.explained": LEAST_SHARE,
-}
-"""Least difference between two heads for a rank before the other, for the measures with intervals."""
-FEWEST = 3
-"""Least number of measures that are compared."""
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """The rank agreement of two measures.
-
-    Attributes:
-        first, second: labels of the measures.
-        rho: Spearman's rank correlation over heads.
-        ci_low, ci_high: ends of its interval over heads.
-    """
-
-    first: str
-    second: str
-    rho: float
-    ci_low: float
-    ci_high: float
-
-
-def measured_heads(run: Study, kind: Kind) -> pd.DataFrame:
-    """Return the measures of the heads of a kind that a run has, one column for each label.
+def nats_axis(ax: Axes, which: Literal["x", "y"], *, linear: float = LINEAR) -> None:
+    """Scale an axis for nats, and write its numbers with a minus sign.
 
     Args:
-        run: study with the tables.
-        kind: kind of attention.
-
-    Returns:
-        A table indexed by layer and head; empty where the run has too few measures, or no effects.
+        ax: matplotlib axes.
+        which: axis to scale.
+        linear: distance from 0 up to which the axis is linear, nats.
     """
-    heads = _head_columns(run)
-    heads = heads[heads["kind"] == kind.name].set_index(["layer", "head"])
-    known = [name for name in MEASURES if name in heads and heads[name].notna().any()]
-    if len(known) < FEWEST or "effects.loss" not in known:
-        return pd.DataFrame()
-    table = heads[known].dropna().astype("float64")
-    table["effects.loss"] = table["effects.loss"].abs()
-    return table.rename(columns=dict(MEASURES))
+    set_scale = ax.set_xscale if which == "x" else ax.set_yscale
+    set_scale("symlog", linthresh=linear, linscale=0.6)
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=linear))
+    axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}".replace("-", "−")))
 
 
-@once_a_study
-def _head_columns(run: Study) -> pd.DataFrame:
-    return head_columns(run.tables.get)
-
-
-def agreements(heads: pd.DataFrame) -> list[Agreement]:
-    """Return the agreement of each pair of measures, the largest first.
+def draw_effects(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    """Yield the figure of each kind of attention.
 
     Args:
-        heads: table from `measured_heads`.
+        about: report context of the run.
+        table: `tables/effects.parquet`.
     """
-    pairs = [
-        Agreement(first, second, *rank_correlation(heads[first], heads[second]))
-        for first, second in combinations(heads.columns, 2)
-    ]
-    return sorted((pair for pair in pairs if np.isfinite(pair.rho)), key=lambda pair: -pair.rho)
+    for kind in about.kinds:
+        if effects := added_losses(table, kind.name):
+            yield kind.ending, partial(effect_figure, effects, kind=kind.name, roles=about.roles)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RankedApart:
-    """A head that two measures rank differently, by the ranks that its intervals allow; rank 1 is the largest.
-
-    Attributes:
-        layer, head: layer and head, from 1.
-        high, low: labels of the measures by which it ranks high and low.
-        best: first and last rank that it can have by `high`.
-        worst: first and last rank that it can have by `low`.
-    """
-
-    layer: int
-    head: int
-    high: str
-    low: str
-    best: tuple[int, int]
-    worst: tuple[int, int]
-
-    @property
-    def gap(self) -> int:
-        """The least difference between its ranks."""
-        return self.worst[0] - self.best[1]
-
-
-def shown_ranks(value: Floats, low: Floats, high: Floats, *, least: float) -> NDArray[np.int64]:
-    """Return the first and the last rank that each head can have, `[head, 2]`; heads without a shown difference tie.
+def effect_figure(effects: Sequence[HeadEffect], *, kind: str, roles: pd.DataFrame | None) -> matplotlib.figure.Figure:
+    """Draw a point for each head at its added loss, with its interval; a point links to its head's card.
 
     Args:
-        value: value of each head.
-        low, high: ends of each head's interval; NaN where it has none, and can have any rank.
-        least: least difference for a head to rank before another.
+        effects: effects of all heads.
+        kind: `encoder`, `decoder` or `cross`.
+        roles: table with the columns `kind layer head role`, for colors and shapes.
     """
-    ahead = (low[None, :] > high[:, None]) & (value[None, :] - value[:, None] >= least)
-    return np.stack([1 + ahead.sum(1), len(value) - ahead.sum(0)], axis=1)
+    ordered = sorted(effects, key=lambda effect: (effect.head.layer, effect.head.head))
+    heads = [(effect.head.layer, effect.head.head) for effect in ordered]
+    value, low, high = (
+        np.array([getattr(effect.added, name) for effect in ordered]) for name in ("value", "ci_low", "ci_high")
+    )
+    with house_style():
+        figure, (ax,) = panel_column(1, height=2.6)
+        x = side_by_side(ax, heads)
+        nats_axis(ax, "y")
+        ends = np.concatenate([value, low[np.isfinite(low)], high[np.isfinite(high)], [-LINEAR, 2 * LEAST_LOSS]])
+        ax.set_ylim(1.3 * ends.min(), 1.3 * ends.max())
+        ax.axhline(0, color=LINE, linewidth=1.0, zorder=1)
+        ax.axhline(LEAST_LOSS, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
+        interval_bars(ax, x, low, high, color=SOFT, width=max(0.6, min(1.6, 120 / len(x))), alpha=0.8)
+        draw_points(
+            ax, heads, x, value, kind=kind, name="effects", roles=roles, s=max(LEAST_MARK, min(46.0, 3000 / len(x))),
+        )  # fmt: skip
+        ax.set_ylabel("added loss, nats")
+        return figure
 
 
-def ranked_apart(run: Study, kind: Kind, *, most: int = 3) -> list[RankedApart]:
-    """Return the heads on which measures disagree most, among heads whose ranks are shown to be far apart.
-
-    Args:
-        run: study with the tables.
-        kind: kind of attention.
-        most: largest number of heads.
-    """
-    heads = measured_heads(run, kind)
-    ranks = {}
-    for column, least in _LEAST.items() if len(heads) else ():
-        table = head_intervals(run.tables.get, column)
-        if table is not None and kind.name in table.index.get_level_values("kind"):
-            of_kind = table.xs(kind.name).reindex(heads.index)
-            value, low, high = of_kind.to_numpy(dtype=np.float64).T
-            if column == "effects.loss":
-                value, low, high = np.abs(value), np.maximum(np.maximum(low, -high), 0), np.maximum(-low, high)
-            ranks[MEASURES[column]] = shown_ranks(value, low, high, least=least)
-    apart = [
-        RankedApart(layer=layer, head=head, high=first, low=second, best=best, worst=worst)
-        for first, second in permutations(ranks, 2)
-        for (layer, head), best, worst in zip(heads.index, ranks[first].tolist(), ranks[second].tolist(), strict=True)
-    ]
-    widest: dict[tuple[int, int], RankedApart] = {}
-    for each in sorted(apart, key=lambda each: -each.gap):
-        if each.gap > LEAST_RANKS * len(heads):
-            widest.setdefault((each.layer, each.head), each)
-    return list(widest.values())[:most]
+FIGURE = Figure(name="figure-effects", tables=("effects",), draw=draw_effects)

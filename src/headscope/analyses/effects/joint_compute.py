@@ -21,8 +21,19 @@ from headscope.analyses.effects.joint_sums import (
     curves_of,
     order_of,
 )
-from headscope.analyses.effects.sums import ATTRIBUTION, GATE, LOSS, EffectsAccumulator
-from headscope.analyses.effects.tables import AREA, EFFECT, JOINT_AREAS, JOINT_CURVES, JOINT_SUMS, LESS_RANDOM, RANDOM
+from headscope.analyses.effects.sums import EffectsAccumulator
+from headscope.analyses.effects.tables import (
+    AREA,
+    ATTRIBUTION,
+    EFFECT,
+    GATE,
+    JOINT_AREAS,
+    JOINT_CURVES,
+    JOINT_SUMS,
+    LESS_RANDOM,
+    LOSS,
+    RANDOM,
+)
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.outcome import MEASURES
@@ -95,7 +106,6 @@ class JointEffectsMeasurement(Measurement[ModelRun]):
 
     def __init__(self, run: ModelRun, **more: Any) -> None:
         super().__init__(run, **more)
-        options = run.options
         self.heads: Sequence[tuple[Layer, int]] = [
             ((part.kind, layer), head) for part in run.layout for layer, head in np.ndindex(part.layers, part.heads)
         ]
@@ -103,15 +113,17 @@ class JointEffectsMeasurement(Measurement[ModelRun]):
             EffectsText(
                 run,
                 self.watch,
-                fits=lambda: [FITS[options.intervention]],
-                most=options.effect_inputs,
-                scopes=(),
-                sets=lambda half=half: self.plans[half].heads(),  # type: ignore[misc]
+                partial(self._change, half),
+                most=run.options.effect_inputs,
                 reads=partial(self._reads, half),
                 what=_LABEL,
             )
             for half in _HALVES
         ]
+
+    def _change(self, half: int) -> dict[str, Any]:
+        """Return the changes of heads on the documents of a half."""
+        return {"fits": [FITS[self.run.options.intervention]], "scopes": (), "sets": self.plans[half].heads()}
 
     def check(self) -> None:
         """Reject a loss for another kind of model."""

@@ -13,8 +13,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator
 
-from headscope.analyses.effects.figures import nats_axis
-from headscope.analyses.effects.tables import AREA, EFFECT, JOINT, LESS_RANDOM, R2_LINEAR, R2_TOTAL, RANDOM, TOTAL
+from headscope.analyses.effects.head_effects import nats_axis
+from headscope.analyses.effects.tables import AREA, EFFECT, JOINT, LESS_RANDOM, R2_TOTAL, RANDOM
 from headscope.present.blocks import Row
 from headscope.present.cells import Cell, cell_of, records
 from headscope.present.claim_rules import above, below
@@ -114,16 +114,6 @@ class Orders(JointFact):
     more: Sequence[str]
     every: Sequence[str]
 
-    @property
-    def not_less(self) -> list[str]:
-        """The measures that are not in `less`."""
-        return [label for label in self.every if label not in self.less]
-
-    @property
-    def not_more(self) -> list[str]:
-        """The measures that are not in `more`."""
-        return [label for label in self.every if label not in self.more]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Adding(JointFact):
@@ -131,21 +121,13 @@ class Adding(JointFact):
 
     Attributes:
         n_sets, n_removed: number of sets, and of the heads of each.
-        joint, total: added loss of a set, and sum of the effects of its heads, nats.
-        of_total, of_linear: R² between sets of this sum, and of a linear model for held-out sets.
+        sets: added loss of a set, sum of the effects of its heads, nats, and R² between sets of this sum and of a
+            linear model for held-out sets, by measure of `joint_sums`.
     """
 
     n_sets: int
     n_removed: int
-    joint: Cell
-    total: Cell
-    of_total: Cell
-    of_linear: Cell
-
-    @property
-    def adds(self) -> bool | None:
-        """True if effects are shown to add up, False if they are shown not to."""
-        return True if self.of_total.ci_low > ADDING else False if self.of_total.ci_high < ADDING else None
+    sets: Mapping[str, Cell]
 
 
 def joint_facts(about: Context) -> Iterator[Fact]:
@@ -165,10 +147,7 @@ def joint_facts(about: Context) -> Iterator[Fact]:
             less, more = (list(compress(labels, side(gaps, least=LEAST_LOSS))) for side in (below, above))
             yield Orders(less=less, more=more, every=labels)
     if above([sets[JOINT]], least=LEAST_LOSS) == [True] and sets[R2_TOTAL].has_interval:
-        yield Adding(
-            n_sets=int(sums["n_sets"].iloc[0]), n_removed=int(sums["n_removed"].iloc[0]), joint=sets[JOINT],
-            total=sets[TOTAL], of_total=sets[R2_TOTAL], of_linear=sets[R2_LINEAR],
-        )  # fmt: skip
+        yield Adding(n_sets=int(sums["n_sets"].iloc[0]), n_removed=int(sums["n_removed"].iloc[0]), sets=sets)
 
 
 def _removable(curve: Curve) -> Iterator[Fact]:
@@ -255,3 +234,4 @@ def _panel(ax: Axes, curve: Curve, random: Curve, band: pd.DataFrame) -> None:
 
 
 FIGURE = Figure(name="figure-joint-effects", tables=("joint_curves", "joint_areas"), draw=draw_joint)
+USES = (Removable, Orders, Adding, joint_rows, removed_columns)

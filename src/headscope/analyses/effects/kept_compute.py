@@ -1,6 +1,6 @@
 """The stage that tests if explanations are causal: they replace attention, and the loss is compared."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -17,15 +17,12 @@ from headscope.analyses.effects.explained_attention import (
     RowPredictor,
     TokenRowsAccumulator,
     fitted_again,
-    hidden_inputs,
 )
 from headscope.analyses.effects.tables import ADDED, EFFECT_KEPT, KEPT, OVER_POSITIONS
 from headscope.analyses.explanation.catalog import catalog_with
-from headscope.analyses.explanation.fitted import EXPLAINED, POSITIONS, FittedHeads, Predictor
-from headscope.analyses.explanation.row_context import Tokens
+from headscope.analyses.explanation.fitted import EXPLAINED, POSITIONS, FittedHeads
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
-from headscope.attention.interventions.intervention import Fit
 from headscope.attention.interventions.outcome import MEASURES
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.segment import Segment
@@ -44,35 +41,24 @@ REPLACEMENTS = ("uniform", "explained", "positions")
 _LOSS = MEASURES.index("loss")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class KeptEffect:
-    """The effect of attention that is kept when its explanation replaces it.
+    """The effect of attention that is kept when its explanation replaces it, of heads, layers or the whole model.
 
     Attributes:
-        added: added loss with each of `REPLACEMENTS`, nats, `[..., replacement]`.
-        kept: (L_uniform - L_explained) / (L_uniform - L), `[...]`; NaN where the denominator's interval is not above 0.
-        over_positions: the same with the explanation by positions alone instead of uniform attention, `[...]`.
-    """
-
-    added: Interval
-    kept: Interval
-    over_positions: Interval
-
-
-@dataclass(frozen=True)
-class KeptResult:
-    """The effects kept of a kind of attention.
-
-    Attributes:
-        kind: `encoder`, `decoder` or `cross`.
-        heads: effects of single heads, `[layer, head]`.
-        layers: effects of all heads of a layer at once, `[layer]`.
+        kind: `encoder`, `decoder` or `cross`; None for the whole model.
+        added: added loss with each of `REPLACEMENTS`, nats, `[layer, head, replacement]`, without the first axis or the
+            first two for layers and the model.
+        kept: (L_uniform - L_explained) / (L_uniform - L), `[layer, head]`; NaN where the denominator's interval is not
+            above 0.
+        over_positions: the same with the explanation by positions alone instead of uniform attention.
         n_inputs: number of inputs.
     """
 
-    kind: str
-    heads: KeptEffect
-    layers: KeptEffect
+    kind: str | None
+    added: Interval
+    kept: Interval
+    over_positions: Interval
     n_inputs: int
 
 
@@ -98,52 +84,45 @@ class KeptAccumulator(Accumulator):
 
     def update(self, tile: AttentionTile) -> None:
         """Add the losses of a layer's heads on each input."""
-        if tile.start != 0 or tile.effects is None:
-            return
         effects = tile.effects
+        if tile.start != 0 or effects is None:
+            return
         assert effects.heads is not None
         assert effects.layer is not None
         assert effects.model is not None
-        self.add(
-            tile,
-            heads=effects.heads[..., _LOSS],
-            layers=effects.layer[..., _LOSS],
-            model=effects.model[..., _LOSS],
-            n_inputs=1,
-        )
+        sums = {"heads": effects.heads, "layers": effects.layer, "model": effects.model}
+        self.add(tile, **{name: added[..., _LOSS] for name, added in sums.items()}, n_inputs=1)
 
-    def compute(self) -> tuple[tuple[KeptResult, ...], KeptEffect]:
+    def compute(self) -> list[KeptEffect]:
         """Compute the effects kept of each kind's heads and layers, and of the whole model, with intervals."""
         stacked = self.sums.stacked()
-        results = []
+        effects = []
         for part in self.layout:
             counts = stacked[f"n_inputs.{part.kind}"]
-            results.append(
-                KeptResult(
-                    kind=part.kind,
-                    heads=kept_effect(stacked[f"heads.{part.kind}"], counts[..., None, None]),
-                    layers=kept_effect(stacked[f"layers.{part.kind}"], counts[..., None]),
-                    n_inputs=int(counts[:, 0].sum()),
-                )
-            )
+            effects += [
+                kept_effect(stacked[f"heads.{part.kind}"], counts[..., None, None], kind=part.kind),
+                kept_effect(stacked[f"layers.{part.kind}"], counts[..., None], kind=part.kind),
+            ]
         first = self.layout[0].kind
-        of_model = kept_effect(stacked[f"model.{first}"][:, 0], stacked[f"n_inputs.{first}"][:, 0, None])
-        return tuple(results), of_model
+        return [*effects, kept_effect(stacked[f"model.{first}"][:, 0], stacked[f"n_inputs.{first}"][:, 0, None])]
 
 
-def kept_effect(added: NDArray[np.float64], counts: NDArray[Any]) -> KeptEffect:
+def kept_effect(added: NDArray[np.float64], counts: NDArray[Any], *, kind: str | None = None) -> KeptEffect:
     """Compute the effects kept, with intervals over documents.
 
     Args:
         added: sums of added losses of each document, `[document, ..., replacement]`.
         counts: number of inputs of each document, which broadcasts to `added`.
+        kind: kind of attention; None for the whole model.
     """
     uniform, explained, positions = np.moveaxis(added, -1, 0)
     inputs = counts[..., 0]
     return KeptEffect(
+        kind=kind,
         added=ratio_interval(added, counts, scale="real"),
         kept=effect_ratio_interval(uniform - explained, uniform, inputs),
         over_positions=effect_ratio_interval(positions - explained, positions, inputs),
+        n_inputs=int(counts.reshape(len(counts), -1)[:, 0].sum()),
     )
 
 
@@ -166,7 +145,7 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
         super().__init__(run, **more)
         most = -(-run.options.effect_inputs // _OF_INPUTS)
         self._again: list[TokenRowsAccumulator] = []
-        self.text = EffectsText(run, self.watch, fits=self._fits, scopes=("head", "layer", "model"), most=most)
+        self.text = EffectsText(run, self.watch, self._change, most=most)
 
     def check(self) -> None:
         """Reject a loss for another kind of model."""
@@ -181,19 +160,19 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
         if self.earlier and not self._fitted:
             return
         # Workers and other parts of a run do not have the results of the stage `explanation`.
-        tokenizer = run.loaded.tokenizer
         if loss_of(run) == "mlm":
-            inputs = DrawnInputs(run, lambda: self._hidden)
-            how = {"token": int(tokenizer.mask_token_id), "seed": run.options.seed}
+            how = {"token": int(run.loaded.tokenizer.mask_token_id), "seed": run.options.seed}
             self._again = [TokenRowsAccumulator(run.layout, **how, others=others) for others in (False, True)]
+            inputs = DrawnInputs(run, lambda: self._hidden)
             yield Scan(inputs, self._again, "hidden", label="effect kept: hidden words", local=True)
         yield Scan(self.text, [KeptAccumulator()], label="effect kept", local=True)
 
     @cached_property
     def _hidden(self) -> list[Segment]:
+        """The masked inputs on which the loss is computed."""
         run = self.run
         ask = ask_of("mlm", run.loaded.tokenizer, run.anatomy, seed=run.options.seed)
-        return hidden_inputs(run.sample(HIDDEN_INPUTS), ask)
+        return [question.segment for question in map(ask, run.sample(HIDDEN_INPUTS)) if question is not None]
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Compute the table.
@@ -205,14 +184,14 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
             documents = int(self.earlier["explanation"].tables["explanation"]["n_documents"].max())
             return StageResult(
                 name="effect_kept",
-                tables={"effect_kept": kept_table((), None)},
+                tables={"effect_kept": kept_table(())},
                 notes=notes_on("effect kept", too_few(documents)),
             )
         text, effects = self.text, sums.of(KeptAccumulator)
         text.counts.check()
         return StageResult(
             name="effect_kept",
-            tables={"effect_kept": kept_table(*effects.compute())},
+            tables={"effect_kept": kept_table(effects.compute())},
             facts={"effect_kept": text.facts()},
             state=effects.state(),
         )
@@ -228,54 +207,36 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
         """Return the row predictors of each kind of attention."""
         features = catalog_with(self.run.options.features).features
         vocabulary = VocabularyFacts.of_model(self.run.loaded.model, self.run.loaded.tokenizer)
-
-        def predictors(
-            fitted: Mapping[str, FittedHeads], picks: Callable[[Tokens], NDArray[np.bool_]] | None = None
-        ) -> dict[str, RowPredictor]:
-            return {kind: RowPredictor(Predictor(each, features), vocabulary, picks) for kind, each in fitted.items()}
-
-        if not self._again:
-            return {kind: [each] for kind, each in predictors(self._fitted).items()}
-        hidden, others = (
-            fitted_again(rows, self._fitted, features, vocabulary, seed=self.run.options.seed) for rows in self._again
-        )
-        of_hidden = predictors(hidden, lambda tokens: tokens.ids == vocabulary.hidden)
-        of_others = predictors(others, lambda tokens: tokens.ids != vocabulary.hidden)
-        return {kind: [of_hidden[kind], of_others[kind]] for kind in self._fitted}
-
-    def _fits(self) -> Sequence[Fit]:
-        """Return the makers of interventions, in the order of `REPLACEMENTS`."""
-        attention = ExplainedAttention(self.predictors(), self.text.inputs)
-        fits: Mapping[str, Fit] = {
-            "uniform": FITS["uniform"],
-            "explained": lambda _: Explained(attention, EXPLAINED),
-            "positions": lambda _: Explained(attention, POSITIONS),
+        by_rows: dict[bool | None, Mapping[str, FittedHeads]] = {None: self._fitted}
+        if self._again:
+            how = (self._fitted, features, vocabulary)
+            by_rows = {not rows.others: fitted_again(rows, *how, seed=self.run.options.seed) for rows in self._again}
+        return {
+            kind: [RowPredictor(fitted[kind], features, vocabulary, hidden) for hidden, fitted in by_rows.items()]
+            for kind in self._fitted
         }
-        return [fits[name] for name in REPLACEMENTS]
+
+    def _change(self) -> dict[str, Any]:
+        """Return the replacements of attention, in the order of `REPLACEMENTS`."""
+        attention = ExplainedAttention(self.predictors(), self.text.inputs)
+        fits = [FITS["uniform"], lambda _: Explained(attention, EXPLAINED), lambda _: Explained(attention, POSITIONS)]
+        return {"fits": fits, "scopes": ("head", "layer", "model")}
 
 
-def kept_table(kinds: Sequence[KeptResult], of_model: KeptEffect | None) -> pd.DataFrame:
+def kept_table(effects: Sequence[KeptEffect]) -> pd.DataFrame:
     """Return effects kept as `effect_kept.parquet`: heads, then layers, of each kind, then the model; from 1.
 
     Args:
-        kinds: results of each kind of attention.
-        of_model: effect of all heads at once; None where nothing was measured.
+        effects: effects in this order; empty if nothing was measured.
     """
     rows: list[dict[str, Any]] = []
-    for result in kinds:
-        of_kind = {"kind": result.kind, "n_inputs": result.n_inputs}
-        for effect, names in ((result.heads, ("layer", "head")), (result.layers, ("layer",))):
-            for index in np.ndindex(effect.kept.value.shape):
-                numbers = dict(zip(names, (at + 1 for at in index), strict=True))
-                rows += [of_kind | numbers | each for each in _numbers(effect, index)]
-    if of_model is not None:
-        rows += [{"n_inputs": kinds[0].n_inputs} | each for each in _numbers(of_model, ())]
+    for effect in effects:
+        for index in np.ndindex(effect.kept.value.shape):
+            heads = dict(zip(("layer", "head"), (at + 1 for at in index)))
+            of = {"kind": effect.kind, "n_inputs": effect.n_inputs, **heads}
+            rows += [
+                *({**of, "measure": name, **ends_of(effect.added, (*index, at))} for at, name in enumerate(ADDED)),
+                {**of, "measure": KEPT, **ends_of(effect.kept, index)},
+                {**of, "measure": OVER_POSITIONS, **ends_of(effect.over_positions, index)},
+            ]
     return EFFECT_KEPT.frame(rows)
-
-
-def _numbers(effect: KeptEffect, index: tuple[int, ...]) -> Iterator[dict[str, Any]]:
-    """Yield each measure of some heads with its interval."""
-    for number, name in enumerate(ADDED):
-        yield {"measure": name, **ends_of(effect.added, (*index, number))}
-    yield {"measure": KEPT, **ends_of(effect.kept, index)}
-    yield {"measure": OVER_POSITIONS, **ends_of(effect.over_positions, index)}

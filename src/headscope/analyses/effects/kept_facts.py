@@ -79,33 +79,25 @@ def replaced_of(table: pd.DataFrame | None) -> list[Replaced]:
     return [Replaced(*name, of_name) for name, of_name in cells.items()]
 
 
-def explained_shares(run: Study, kind: Kind) -> dict[tuple[int, int], float]:
+def explained_shares(run: Study, kind: Kind) -> dict[tuple[int | None, int | None], float]:
     """Return the share of each head's attention that its explanation predicts, by layer and head.
 
     Args:
         run: study with the tables.
         kind: kind of attention.
     """
-    return {
-        (int(row["layer"]), int(row["head"])): number(row["explained"])
-        for row in records(rows_of(run, kind, model=TRAINED))
-    }
-
-
-def has_effect(replaced: Sequence[Replaced]) -> list[bool]:
-    """Return for each head of one kind True if uniform attention is shown to add at least `LEAST_LOSS` nats."""
-    return above([each.cells[UNIFORM] for each in replaced], least=LEAST_LOSS)
+    rows = records(rows_of(run, kind, model=TRAINED).dropna(subset=["explained"]))
+    return {(int(row["layer"]), int(row["head"])): number(row["explained"]) for row in rows}
 
 
 def sure_heads(about: Context, kind: Kind) -> list[tuple[Replaced, float]]:
     """Return the heads of a kind whose effect kept has an interval, each with its explained share."""
     shares = explained_shares(about.run, kind)
-    heads = [
-        (each, shares.get((each.layer, each.head), float("nan")))
+    return [
+        (each, shares[each.layer, each.head])
         for each in replaced_of(about.run.tables["effect_kept"])
-        if each.kind == kind.name and each.layer is not None and each.head is not None and each.kept.has_interval
+        if each.kind == kind.name and each.kept.has_interval and (each.layer, each.head) in shares
     ]
-    return [(each, share) for each, share in heads if share == share]
 
 
 class KeptFact(Fact):
@@ -149,8 +141,9 @@ class StandingOut(KeptFact):
 def kept_facts(about: Context) -> Iterator[Fact]:
     """Yield the loss with all attention replaced, and heads whose explanation predicts attention but not its effect."""
     every = replaced_of(about.run.tables.get("effect_kept"))
-    if (model := next((each for each in every if each.layer is None), None)) is not None:
-        if model.cells[UNIFORM].has_interval and not has_effect([model])[0]:
+    for model in (each for each in every if each.layer is None):
+        effect = model.cells[UNIFORM]
+        if effect.has_interval and above([effect], least=LEAST_LOSS) == [False]:
             yield NothingLost()
         else:
             uniform, explained, positions = (model.cells[name].value for name in ADDED)
@@ -159,7 +152,8 @@ def kept_facts(about: Context) -> Iterator[Fact]:
             yield ModelReplaced(uniform=uniform, explained=explained, positions=positions, kept=kept)
     for kind in about.kinds if every else ():
         single = [each for each in every if each.kind == kind.name and each.head is not None]
-        with_effect = {(each.layer, each.head) for each in compress(single, has_effect(single))}
+        has_effect = above([each.cells[UNIFORM] for each in single], least=LEAST_LOSS)
+        with_effect = {(each.layer, each.head) for each in compress(single, has_effect)}
         heads = [each for each in sure_heads(about, kind) if (each[0].layer, each[0].head) in with_effect]
         shares = [each.kept for each, _ in heads]
         idle = [each for each, share in compress(heads, below(shares, HALF)) if share > HALF]
@@ -180,7 +174,7 @@ def kept_rows(about: Context, kind: Kind) -> list[Row]:
             **each.cells,
             "label": each.label,
             "kept": each.kept if each.kept.has_interval else None,
-            "explained": shares.get((each.layer or 0, each.head or 0)),
+            "explained": shares.get((each.layer, each.head)),
         }
         for each in sorted(of_kind, key=lambda each: each.head is not None)
     ]
@@ -237,3 +231,4 @@ def kept_figure(
 
 
 FIGURE = Figure(name="figure-effect-kept", tables=("effect_kept", "explanation"), draw=draw_kept)
+USES = (NothingLost, ModelReplaced, StandingOut, kept_rows)

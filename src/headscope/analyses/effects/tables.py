@@ -1,6 +1,5 @@
 """The tables of effects, of their estimates, of heads removed together, and of effects that explanations keep."""
 
-from headscope.analyses.effects.sums import ATTRIBUTION, COMPENSATION, DIVERGENCE, GATE, LOGIT, LOSS, OV_COPYING
 from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.encoding.choices import INTERVENTIONS
 from headscope.scans.declarations.head_measures import SHARE, MeasureLabel
@@ -22,6 +21,12 @@ from headscope.statistics.tables.columns import (
 )
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
+LOSS, DIVERGENCE = "loss", "kl"
+ATTRIBUTION, GATE = "attribution", "gate"
+"""First-order estimates of the added loss: of the intervention on the head, and the absolute one for zero output."""
+LOGIT, COMPENSATION, OV_COPYING = "logit", "compensation", "ov_copying"
+"""The loss of the right token's logit without a head; the head's direct effect minus this loss; and the copying score
+computed from weights alone."""
 _UNIT = "nats, units of a logit, a ratio, or that of a user's score"
 _NO_ENDS = f"{FEW}, or of weights alone"
 ESTIMATES = (ATTRIBUTION, GATE)
