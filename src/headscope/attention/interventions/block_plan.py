@@ -138,65 +138,52 @@ def find_blocks(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> B
         anatomy: result of `examine`.
         vocabulary: vocabulary of the tokenizer.
     """
-    trial = _Trial(model, anatomy, vocabulary)
-    expected = trial.run()
-    attending = trial.attending
-    modules = _blocks(model, attending)
+    inputs = short_inputs(model, anatomy, vocabulary)
+    expected, calls = _run(model, inputs, BlockReplay(()))
+    modules = _blocks(model, [module for module, _ in calls])
     replay = BlockReplay(modules)
     with replay.installed():
         replay.record()
-        again = trial.run(replay)
-        calls, number = tuple(trial.blocks), replay.number
+        again, calls = _run(model, inputs, replay)
+        blocks, number = tuple(block for _, block in calls), replay.number
         # Each block is replayed twice: if a block modifies its input, the second result differs.
-        answers = [trial.replayed(replay, first) for first in [*range(number), *range(number)]]
+        answers = [again, *(_replayed(model, inputs, replay, first) for first in [*range(number), *range(number)])]
     sites = {
-        (site.kind, site.layer): block for site, block in zip(anatomy.calls, calls, strict=True) if site is not None
+        (site.kind, site.layer): block for site, block in zip(anatomy.calls, blocks, strict=True) if site is not None
     }
     first = {layer: block for layer, block in sites.items() if block is not None}
     if len(first) < len(sites):
         missing = "no list of blocks contains its attention"
-    elif not all(answer is not None and torch.equal(answer, expected) for answer in (again, *answers)):
+    elif not all(answer is not None and torch.equal(answer, expected) for answer in answers):
         missing = "its blocks do more than return what the next one is given"
     else:
-        return BlockPlan(modules=tuple(modules), number=number, first=first, calls=calls)
-    return BlockPlan(modules=(), number=1, first=dict.fromkeys(sites, 0), calls=(None,) * len(calls), missing=missing)
+        return BlockPlan(modules=tuple(modules), number=number, first=first, calls=blocks)
+    return BlockPlan(modules=(), number=1, first=dict.fromkeys(sites, 0), calls=(None,) * len(blocks), missing=missing)
 
 
-class _Trial:
-    """A short synthetic input, run through the tap.
+def _run(
+    model: nn.Module, inputs: Mapping[str, Tensor], replay: BlockReplay
+) -> tuple[Tensor, list[tuple[nn.Module, int | None]]]:
+    """Return the first output of a model, and the module and the block call of each call of the attention function."""
+    calls = []
 
-    Attributes:
-        attending: the module of each call of the attention function in the latest pass.
-        blocks: the block call that contains each call of the attention function.
-    """
+    def listen(call: AttentionCall) -> Tensor:
+        calls.append((call.module, replay.block))
+        return call.eager()[0]
 
-    def __init__(self, model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> None:
-        self._model = model
-        self._inputs = short_inputs(model, anatomy, vocabulary)
-        self.attending: list[nn.Module] = []
-        self.blocks: list[int | None] = []
+    with Tap(model, listen), torch.inference_mode():
+        answer: Any = model(**inputs)
+    first: Tensor = answer[0]
+    return first.clone(), calls
 
-    def run(self, replay: BlockReplay | None = None) -> Tensor:
-        """Return the first output of the model: scores of tokens, or final states."""
-        self.attending, self.blocks = [], []
 
-        def listen(call: AttentionCall) -> Tensor:
-            self.attending.append(call.module)
-            self.blocks.append(None if replay is None else replay.block)
-            return call.eager()[0]
-
-        with Tap(self._model, listen), torch.inference_mode():
-            answer: Any = self._model(**self._inputs)
-        first: Tensor = answer[0]
-        return first.clone()
-
-    def replayed(self, replay: BlockReplay, first: int) -> Tensor | None:
-        """Return the same for a pass that begins at a block; None if the model cannot be run this way."""
-        replay.replay(first)
-        try:
-            return self.run(replay)
-        except Exception:  # the model's own code may raise anything
-            return None
+def _replayed(model: nn.Module, inputs: Mapping[str, Tensor], replay: BlockReplay, first: int) -> Tensor | None:
+    """Return the first output of a pass that begins at a block; None if the model cannot be run this way."""
+    replay.replay(first)
+    try:
+        return _run(model, inputs, replay)[0]
+    except Exception:  # the model's own code may raise anything
+        return None
 
 
 def _blocks(model: nn.Module, attending: Sequence[nn.Module]) -> list[nn.Module]:
