@@ -30,6 +30,8 @@ _HEAD = ["kind", "layer", "head"]
 MOST_MEASURES = 4
 """Number of statistics drawn for a head: the shares of attention that differ most from the last checkpoint's."""
 
+_SHARES = {f"stats.{name}": name for name in STATISTICS if is_share(name)}
+"""The statistics that are shares, by their columns in `study.heads`."""
 MOST_STEPS = 2
 """Number of checkpoints, the first ones, whose heads are named that are the same from there on."""
 
@@ -196,19 +198,11 @@ def _changes(checkpoints: Checkpoints, head: HeadKey) -> list[list[Any]]:
     """Return change, ends of its interval and verdict of a head at each checkpoint; 0 at the last."""
     rows = [rows_of_head(study, "head_changes", head).iloc[0] for study in checkpoints.studies]
     ends = ("change", "ci_low", "ci_high")
-    points = [[*(number(row[end]) for end in ends), _verdict(row["verdict"])] for row in rows]
+    points: list[list[Any]] = []
+    for row in rows:
+        verdict = row["verdict"] if isinstance(row["verdict"], str) else None  # too few documents to test it
+        points.append([*(number(row[end]) for end in ends), verdict])
     return [*points, [0.0, 0.0, 0.0, SAME]]
-
-
-def _statistics(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the differences of statistics by weight, by their names."""
-    names = rows["column"].str.removeprefix("stats.")
-    return rows.assign(statistic=names)[names.isin(list(STATISTICS))].set_index("statistic")
-
-
-def _verdict(value: object) -> str | None:
-    """Return a verdict, or None if there were fewer than 10 documents to test it."""
-    return value if isinstance(value, str) else None
 
 
 def _measures(checkpoints: Checkpoints, about: Context, head: HeadKey) -> list[dict[str, Any]]:
@@ -216,14 +210,14 @@ def _measures(checkpoints: Checkpoints, about: Context, head: HeadKey) -> list[d
 
     The band of a checkpoint is the interval of its difference from the last, around the last one's value.
     """
-    rows = [_statistics(rows_of_head(study, "measure_changes", head)) for study in checkpoints.studies]
+    rows = [rows_of_head(study, "measure_changes", head).set_index("column") for study in checkpoints.studies]
     largest = pd.concat([table["difference"].abs() for table in rows], axis=1).max(axis=1)
+    largest = largest[largest.index.isin(list(_SHARES))].sort_values(ascending=False, kind="stable")
     curves = []
-    shares = largest[[is_share(name) for name in largest.index]]
-    for name in shares.sort_values(ascending=False, kind="stable").index[:MOST_MEASURES]:
-        points = [table.loc[name] for table in rows]
+    for column in largest.index[:MOST_MEASURES]:
+        points = [table.loc[column] for table in rows]
         last = float(points[0]["second"])
         values = [[number(last - row[end]) for end in ("difference", "ci_high", "ci_low")] for row in points]
-        label = capital(about.words.statistics[name])
-        curves.append({"label": label, "share": is_share(name), "values": [*values, [number(last)] * 3]})
+        label = capital(about.words.statistics[_SHARES[column]])
+        curves.append({"label": label, "share": True, "values": [*values, [number(last)] * 3]})
     return curves

@@ -11,7 +11,6 @@ import torch
 from headscope.analyses.compare.divergence import in_order
 from headscope.analyses.compare.measures import (
     LEFT_OUT,
-    ExplainedPairs,
     accumulators_of,
     explained_pairs,
     group_table,
@@ -33,7 +32,7 @@ from headscope.scans.examples.collector import ExampleCollector, ExampleMaps
 from headscope.scans.passes import collect
 from headscope.scans.prepare.prepared_run import ModelRun
 from headscope.scans.scan_declaration import TRAINED, Scan, ScanSums, TextOfRun
-from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.inference.confidence import ends_of
 
 RANDOM = "random"
 
@@ -92,12 +91,10 @@ class CompareMeasurement(Measurement[ModelRun]):
         """Yield the pass of the two models over the text, and that of the first model and random weights."""
         if self.run.second is None:
             return  # a run that does not measure this stage
-        yield Scan(PairText(self.run), [self._changes(), *self._measures()], label="comparing two models", local=True)
+        measures = accumulators_of(self.run, self._layout, by_word=self.run.by_word)
+        yield Scan(PairText(self.run), [self._changes(), *measures], label="comparing two models", local=True)
         if self.run.controls:
             yield Scan(PairText(self.run, control=0), [self._changes()], RANDOM, label="random weights", local=True)
-
-    def _measures(self) -> list[Accumulator]:
-        return accumulators_of(self.run, self._layout, by_word=self.run.by_word)
 
     @cached_property
     def every_pair(self) -> bool:
@@ -110,16 +107,17 @@ class CompareMeasurement(Measurement[ModelRun]):
         """Return the tables."""
         changes = sums.of(ChangeAccumulator)
         random = sums.of(ChangeAccumulator, RANDOM).compute() if RANDOM in sums else ()
-        by_kind = {each.kind: each for each in random}
+        random_of_kind = {each.kind: each for each in random}
         seed, margin = self.run.options.seed, self.run.options.margin
         results = [
-            head_changes(each, by_kind.get(each.kind), every_pair=self.every_pair, seed=seed, margin=margin)
+            head_changes(each, random_of_kind.get(each.kind), every_pair=self.every_pair, seed=seed, margin=margin)
             for each in changes.compute()
         ]
         assert self.run.second is not None
-        explained: list[ExplainedPairs] = []
-        if "explanation" in self.run.options.measures and not self.run.by_word:
+        wanted, explained = set(self.run.options.measures), []
+        if "explanation" in wanted and not self.run.by_word:
             explained = explained_pairs(self.run, sums.of(RowSampleAccumulator), results)
+        leaves_out = self.run.by_word and {"behaviors", "explanation"} & wanted
         return StageResult(
             name="compare",
             tables={
@@ -137,13 +135,9 @@ class CompareMeasurement(Measurement[ModelRun]):
                     "shapes": {first.kind: [second.layers, second.heads] for first, second in self._pairs},
                 }
             },
-            notes=notes_on("compare", LEFT_OUT if self._leaves_out else None),
+            notes=notes_on("compare", LEFT_OUT if leaves_out else None),
             state=changes.state(),
         )
-
-    @property
-    def _leaves_out(self) -> bool:
-        return self.run.by_word and bool({"behaviors", "explanation"} & set(self.run.options.measures))
 
 
 def same_lineage(run: ModelRun, *, least: float = 0.5) -> bool:
@@ -168,9 +162,7 @@ def change_table(results: Sequence[HeadChanges]) -> pd.DataFrame:
     rows = [
         {
             **result.names(pair),
-            "change": result.change.value[pair],
-            "ci_low": result.change.low[pair],
-            "ci_high": result.change.high[pair],
+            **ends_of(result.change, pair, "change"),
             "verdict": result.verdict[pair],
             "random_divergence": result.random_divergence[pair],
             "match": result.match[pair],

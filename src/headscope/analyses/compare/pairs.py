@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headscope.analyses.compare.sums import ChangeSums
 from headscope.attention.head_id import SECOND
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.inference.confidence import Interval, interval_of, ratio_interval
+from headscope.statistics.inference.confidence import Interval, ends_of, interval_of, ratio_interval
 from headscope.statistics.inference.estimate import difference, ratio
 from headscope.statistics.inference.significance import p_either_side, passing
 
@@ -239,9 +239,7 @@ def paired_differences(result: HeadChanges, values: PairedValues) -> Iterator[di
             "name": values.names[column],
             "first": first[here],
             "second": second[here],
-            "difference": interval.value[here],
-            "ci_low": interval.low[here],
-            "ci_high": interval.high[here],
+            **ends_of(interval, here, "difference"),
             "p": p[here] if estimate.error[here] > 0 or interval.value[here] != 0 else np.nan,
             "n_documents": estimate.documents[here],
         }

@@ -62,7 +62,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
         yield Scan(self.text, [EffectsAccumulator()], label="effects", local=some)
 
     def _change(self) -> dict[str, Any]:
-        """Return the changes of heads: of all heads, or of those that estimates choose."""
+        """Return the changes of all heads, or of the heads that estimates choose."""
         options, only = self.run.options, None
         if self._number is not None:
             sums = self._estimated.sums.stacked()

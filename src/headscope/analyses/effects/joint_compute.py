@@ -205,16 +205,14 @@ class JointEffectsMeasurement(Measurement[ModelRun]):
         """
         effects = EffectsAccumulator.from_state(self.earlier["effects"].state)
         halves = [effects.sums.subset(partial(self.halves.measures, half=half)).stacked() for half in _HALVES]
-        stacked = {name: np.concatenate([half[name] for half in halves]) for name in halves[0]}
-        by_kind = [
-            np.where(
-                stacked[f"n_effect.{part.kind}"].any(0),
-                stacked[f"effect.{part.kind}"][..., MEASURES.index("loss")],
-                np.nan,
+        by_kind = []
+        for part in self.run.layout:
+            effect, number = (
+                np.concatenate([half[f"{name}.{part.kind}"] for half in halves]) for name in ("effect", "n_effect")
             )
-            for part in self.run.layout
-        ]
-        return np.concatenate([each.reshape(len(each), -1) for each in by_kind], axis=1)
+            added = np.where(number.any(0), effect[..., MEASURES.index("loss")], np.nan)
+            by_kind.append(added.reshape(len(added), -1))
+        return np.concatenate(by_kind, axis=1)
 
     def _facts(self) -> dict[str, Any]:
         counts = LossCounts()

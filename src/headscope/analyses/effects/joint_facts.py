@@ -203,13 +203,12 @@ def joint_figure(curves: Sequence[Curve], band: pd.DataFrame) -> matplotlib.figu
     with house_style():
         figure = new_figure(2.8 * columns, 2.2 * rows)
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        for ax, curve in zip(panels.flat, named, strict=False):
-            _panel(ax, curve, random, band)
         for ax in panels.flat[len(named) :]:
             ax.set_axis_off()
-        for ax in panels[:, 0]:
-            ax.set_ylabel("added loss, nats")
-        for index, ax in enumerate(panels.flat[: len(named)]):
+        for index, (ax, curve) in enumerate(zip(panels.flat, named, strict=False)):
+            _panel(ax, curve, random, band)
+            if index % columns == 0:
+                ax.set_ylabel("added loss, nats")
             if index + columns >= len(named):  # the lowest of its column
                 ax.set_xlabel("heads removed")
                 ax.tick_params(labelbottom=True)

@@ -115,18 +115,14 @@ def importance_facts(about: Context) -> Iterator[Fact]:
 
 def compared(tables: Mapping[str, pd.DataFrame], key_class: str, kind: str) -> dict[int, list[Compared]]:
     """Compare a class with other tokens in each layer, one comparison per measure, in the order of `MEASURES`."""
-    by_measure = []
+    by_layer: dict[int, list[Compared]] = {}
     for measure in MEASURES:
         means, others = (layer_means(tables["importance"], measure, name, kind) for name in (key_class, "other"))
         differences = layer_differences(tables["importance_differences"], measure, key_class, kind)
-        by_measure.append(
-            {
-                layer: Compared(means[layer].value, others[layer].value, differences[layer])
-                for layer in sorted({*means} & {*others} & {*differences})
-            }
-        )
-    first, second = by_measure
-    return {layer: [first[layer], second[layer]] for layer in first if layer in second}
+        for layer in sorted({*means} & {*others} & {*differences}):
+            each = Compared(means[layer].value, others[layer].value, differences[layer])
+            by_layer.setdefault(layer, []).append(each)
+    return {layer: measures for layer, measures in by_layer.items() if len(measures) == len(MEASURES)}
 
 
 def layer_means(table: pd.DataFrame, measure: str, key_class: str | None, kind: str) -> dict[int, Cell]:
