@@ -29,7 +29,11 @@ def targets():
         "/static/dom.js", "/.git/config", "/docs", "/openapi.json", "/favicon.ico", "api/models", "?", "#",
     )  # fmt: skip
     for number, target in enumerate(nowhere):
-        yield f"{number}-{plain(target)}", request(f"GET {target} HTTP/1.1"), NOT_FOUND
+        yield (
+            f"{number}-{plain(target)}",
+            request(f"GET {target} HTTP/1.1"),
+            (404, 410) if "{0}" in target else NOT_FOUND,
+        )
     for number, query in enumerate(("?" * 5000, "?a=" + "b" * 9000, "?" + "a&" * 4000, "?%ff=%00", "?a=1#b")):
         yield f"models-query-{number}", request(f"GET /api/models{query} HTTP/1.1"), (200,)
 

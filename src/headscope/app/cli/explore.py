@@ -37,20 +37,13 @@ def listen(port: int) -> socket.socket:
     Raises:
         OptionError: the port is in use, or may not be used.
     """
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    if os.name == "posix":
-        # Without this a port stays in use for a minute after its server stopped; on Windows two servers would share it.
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind((HOST, port))
-        bound.listen()
+        return socket.create_server((HOST, port))
     except OSError as error:
-        bound.close()
-        reason = error.strerror or str(error)
+        reason = os.strerror(error.errno) if error.errno else str(error)
         raise OptionError(
             f"--port {port} cannot be used: {reason}; choose another, or leave --port out for a free one"
         ) from error
-    return bound
 
 
 def serve(explorer: "Explorer", bound: socket.socket, *, open_browser: str | None = None) -> None:

@@ -9,7 +9,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.explorer.request import Refusal, busy
+from headscope.app.explorer.request import Refusal
 from headscope.errors import HeadscopeError, ModelError, OptionError
 from headscope.installing import EMBEDDED
 from headscope.visible import titled
@@ -97,7 +97,7 @@ class Shelf:
         if state.state == FAILED:
             raise Refusal(409, state.message)
         if state.state != READY:
-            raise busy(f"{name} is still being loaded; ask again in a moment")
+            raise Refusal(503, f"{name} is still being loaded; ask again in a moment", {"Retry-After": "1"})
         return self.readers[name]
 
     def writer(self, name: str) -> AttentionReader:

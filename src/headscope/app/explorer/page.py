@@ -1,14 +1,13 @@
-"""The explorer's page, the page for requests without the token, and the guard of access token and origin."""
+"""The explorer's page, the page for requests without the token, and the check of token and origin."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from secrets import compare_digest
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headscope.app.explorer.request import Limits
@@ -21,15 +20,9 @@ _SCRIPTS_OFF = "The explorer is drawn by a script; switch JavaScript on to see i
 _CLOSED = "This page opens with the address that headscope explore printed: it holds a token, and this one does not."
 
 
-@dataclass(frozen=True)
-class Served:
-    """An HTML page as a server sends it: its bytes, and its content security policy for the header."""
-
-    body: bytes
-    policy: str
-
-
-def explorer_page(models: Sequence[str], *, example: str, study: Mapping[str, Any] | None, limits: Limits) -> Served:
+def explorer_page(
+    models: Sequence[str], *, example: str, study: Mapping[str, Any] | None, limits: Limits
+) -> HTMLResponse:
     """Return the page: one HTML file that contacts only its own server.
 
     Args:
@@ -44,7 +37,7 @@ def explorer_page(models: Sequence[str], *, example: str, study: Mapping[str, An
         "study": study is not None,
         "limits": {"characters": limits.characters, "generate": limits.generate},
     }
-    return _served(
+    return _response(
         Page(
             title="headscope explorer",
             body=[el("main", id="app"), el("noscript", el("p", _SCRIPTS_OFF))],
@@ -56,23 +49,25 @@ def explorer_page(models: Sequence[str], *, example: str, study: Mapping[str, An
     )
 
 
-def closed_door() -> Served:
+def closed_door() -> HTMLResponse:
     """Return the page for an address without the token.
 
     It contains nothing. A browser in which the explorer was opened before has stored the token, and opens the page.
     """
-    return _served(
+    return _response(
         Page(
             title="headscope explorer",
             body=[el("main", el("h1", "headscope explorer"), el("p", _CLOSED, id="closed"))],
             entry="explorer/explorer_door.js",
-        )
+        ),
+        403,
     )
 
 
-def _served(page: Page) -> Served:
+def _response(page: Page, status: int = 200) -> HTMLResponse:
     # Only a header can forbid other pages to show this one in a frame.
-    return Served(assemble(page).encode("utf-8"), f"{policy_of(page)}; frame-ancestors 'none'")
+    policy = f"{policy_of(page)}; frame-ancestors 'none'"
+    return HTMLResponse(assemble(page), status, headers={"Content-Security-Policy": policy})
 
 
 TOKEN_HEADER = "X-Headscope-Token"
@@ -80,7 +75,7 @@ _NO_TOKEN = f"expected the explorer's token in the header {TOKEN_HEADER}; it is 
 _OTHER_SITE = "expected a request from the explorer's own page, got one from another site"
 
 
-class Guard:
+class AccessCheck:
     """Checks the token and the origin of every request.
 
     Args:
@@ -89,10 +84,8 @@ class Guard:
         closed: page for an address without the token.
     """
 
-    def __init__(self, app: ASGIApp, *, token: str, closed: Served) -> None:
-        self.app = app
-        self.token = token
-        self.closed = closed
+    def __init__(self, app: ASGIApp, *, token: str, closed: Response) -> None:
+        self.app, self.token, self.closed = app, token, closed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -104,12 +97,7 @@ class Guard:
         origin = request.headers.get("origin")
         answer: ASGIApp = self.app
         if not compare_digest((token or "").encode(), self.token.encode()):
-            answer = page_response(self.closed, 403) if page else JSONResponse({"error": _NO_TOKEN}, 403)
+            answer = self.closed if page else JSONResponse({"error": _NO_TOKEN}, 403)
         elif origin is not None and origin.lower() != f"http://{request.headers.get('host', '')}".lower():
             answer = JSONResponse({"error": _OTHER_SITE}, 403)
         await answer(scope, receive, send)
-
-
-def page_response(page: Served, status: int = 200) -> Response:
-    """Return a page with its content security policy."""
-    return Response(page.body, status, media_type="text/html", headers={"Content-Security-Policy": page.policy})

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
-from headscope.visible import shorten, visible
+from headscope.visible import shown
 
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -37,7 +36,6 @@ class Limits:
         tokens: tokens that a model reads from one text or pair, including special and generated ones.
         weights: attention weights of one request; each takes one byte in the cache.
         generate: number of tokens that a model writes.
-        waiting: number of requests that wait for the model; further ones are refused with 503.
         kept: bytes of cached attention, from which the page fetches layers.
     """
 
@@ -47,7 +45,6 @@ class Limits:
     tokens: int = 2048
     weights: int = 1 << 26
     generate: int = 64
-    waiting: int = 64
     kept: int = 512 * 1024 * 1024
 
 
@@ -67,11 +64,6 @@ class Refusal(Exception):
         self.headers = headers or {}
 
 
-def busy(sentence: str, *, seconds: int = 1) -> Refusal:
-    """Return status 503: the same request may succeed later."""
-    return Refusal(503, sentence, {"Retry-After": str(seconds)})
-
-
 def internal_error(error: Exception) -> Refusal:
     """Log an error of the explorer itself in one line, and return status 500, which names only the error's class."""
     _log.error("headscope: the explorer met an error of its own: %s", describe_error(error))
@@ -83,15 +75,8 @@ def describe_error(error: BaseException) -> str:
     """Return an error's class, message and place in one printable line."""
     frames = traceback.extract_tb(error.__traceback__)
     location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    text = str(error)[: 2 * LONGEST]
-    message = f": {shorten(visible(text), LONGEST)}" if text else ""
+    message = f": {shown(error, limit=LONGEST)}" if str(error) else ""
     return f"{type(error).__name__}{message}{location}"
-
-
-_TEXTS = ("text", "text_b", "decoder_text")
-_KNOWN = ("model", *_TEXTS, "generate")
-_LONGEST_NAME = 1000
-_LONGEST_SAID = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +104,14 @@ class LookRequest:
         return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
 
 
+_NEEDED = {"model", "text"}
+_TEXTS = {*_NEEDED, "text_b", "decoder_text"}
+_EXPECTED = (
+    'expected JSON in UTF-8, {{"model": ..., "text": ...}}, with text_b, decoder_text (texts) and generate (a whole '
+    "number from 0 to {most}) where needed"
+)
+
+
 def read_request(body: bytes, *, limits: Limits) -> LookRequest:
     """Parse a request's body.
 
@@ -126,58 +119,19 @@ def read_request(body: bytes, *, limits: Limits) -> LookRequest:
         Refusal: 400 if it is not a valid request, 413 if a text is too long.
     """
     try:
-        fields = json.loads(body.decode("utf-8"), parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        raise Refusal(400, 'the request is not JSON; expected {"model": ..., "text": ...} in UTF-8') from None
-    if not isinstance(fields, dict):
-        raise Refusal(400, f'expected an object {{"model": ..., "text": ...}}, got {_kind(fields)}')
-    unknown = sorted(set(fields) - set(_KNOWN))
-    if unknown:
-        raise Refusal(400, f"{_said(unknown[0])} is not known; expected {', '.join(_KNOWN)}")
-    return LookRequest(
-        model=_string(fields, "model", _LONGEST_NAME),
-        text=_string(fields, "text", limits.characters),
-        text_b=_optional(fields, "text_b", limits.characters),
-        decoder_text=_optional(fields, "decoder_text", limits.characters),
-        generate=_count(fields, "generate", limits.generate),
-    )
-
-
-def _string(fields: dict[str, Any], name: str, most: int) -> str:
-    value = fields.get(name)
-    if not isinstance(value, str):
-        came = "nothing" if name not in fields else _kind(value)
-        raise Refusal(400, f"expected {name} to be a string, got {came}")
-    if len(value) > most:
-        raise Refusal(413, f"{name} is {len(value):,} characters long, and at most {most:,} are read; shorten it")
-    # Half a surrogate pair is not a character, and tokenizers refuse it.
-    return value.encode("utf-8", "replace").decode("utf-8")
-
-
-def _optional(fields: dict[str, Any], name: str, most: int) -> str | None:
-    return None if fields.get(name) is None else _string(fields, name, most) or None
-
-
-def _count(fields: dict[str, Any], name: str, most: int) -> int:
-    value = fields.get(name, 0)
+        fields = dict(json.loads(body.decode("utf-8")))
+    except (ValueError, TypeError, RecursionError):
+        fields = {}
+    generate = fields.pop("generate", 0)
+    texts = {name: value for name, value in fields.items() if name in _NEEDED or value not in (None, "")}
+    of_text = _NEEDED <= texts.keys() <= _TEXTS and all(isinstance(value, str) for value in texts.values())
     # True is an int in Python, but not a number of tokens.
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        came = _said(value) if isinstance(value, int | float | str) else _kind(value)
-        raise Refusal(400, f"expected {name} to be a whole number from 0 to {most}, got {came}")
-    return value
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(name)
-
-
-def _said(value: Any) -> str:
-    # A huge int cannot always be written as text.
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**18:
-        return "a huge number"
-    return repr(shorten(visible(value[:_LONGEST_SAID]), _LONGEST_SAID)) if isinstance(value, str) else str(value)
-
-
-def _kind(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value", type(None): "null"}
-    return names.get(type(value), "a number")
+    if not of_text or type(generate) is not int or not 0 <= generate <= limits.generate:
+        raise Refusal(400, _EXPECTED.format(most=limits.generate))
+    for name, value in texts.items():
+        if len(value) > limits.characters:
+            said = f"{name} is {len(value):,} characters long, and at most {limits.characters:,} are read; shorten it"
+            raise Refusal(413, said)
+    # Half a surrogate pair is not a character, and tokenizers refuse it.
+    whole = {name: value.encode("utf-8", "replace").decode("utf-8") for name, value in texts.items()}
+    return LookRequest(**whole, generate=generate)

@@ -20,15 +20,13 @@ X-Headscope-Token. An error is {"error": sentence}.
 from __future__ import annotations
 
 import asyncio
-import queue
 import re
-import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -37,70 +35,18 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from headscope.app.explorer.model_shelf import Shelf
-from headscope.app.explorer.page import Guard, closed_door, explorer_page, page_response
-from headscope.app.explorer.request import Limits, LookRequest, Refusal, busy, internal_error, read_request
-from headscope.app.explorer.served_snapshot import Kept, Look, Neuron, Recent, take_look, take_neuron, take_score
+from headscope.app.explorer.page import AccessCheck, closed_door, explorer_page
+from headscope.app.explorer.request import Limits, LookRequest, Refusal, internal_error, read_request
+from headscope.app.explorer.served_snapshot import Look, cache_of, take_look, take_neuron, take_score
 from headscope.attention.head_id import HeadId
 
-Answer = TypeVar("Answer")
-
-
-class Worker:
-    """A daemon thread with a queue: a server that stops does not wait for its current job, as an executor would.
-
-    Args:
-        name: name of the thread.
-        waiting: maximum number of waiting jobs; further ones are refused.
-    """
-
-    def __init__(self, name: str, *, waiting: int) -> None:
-        self.waiting = waiting
-        self._jobs: queue.Queue[tuple[Future[Any], Callable[[], Any]]] = queue.Queue(waiting)
-        threading.Thread(target=self._work, name=name, daemon=True).start()
-
-    async def run(self, job: Callable[[], Answer]) -> Answer:
-        """Run a job in the thread and return its result.
-
-        Raises:
-            Refusal: 503 if too many jobs wait.
-            Exception: any error of the job.
-        """
-        future: Future[Answer] = Future()
-        try:
-            self._jobs.put_nowait((future, job))
-        except queue.Full:
-            raise busy(f"{self.waiting} sentences wait for the model already; ask again in a moment") from None
-        return await asyncio.wrap_future(future)
-
-    def _work(self) -> None:
-        while True:
-            future, job = self._jobs.get()
-            # The client may have disconnected.
-            if future.set_running_or_notify_cancel():
-                _run(job, future)
-
-
-def _run(job: Callable[[], Any], future: Future[Any]) -> None:
-    try:
-        result = job()
-    except BaseException as error:
-        # A panic in a tokenizer's Rust code is not an Exception, and must not end the thread. A future does not accept
-        # StopIteration.
-        if not isinstance(error, Exception) or isinstance(error, StopIteration):
-            plain_error = RuntimeError(f"{type(error).__name__}: {error}")
-            error = plain_error.with_traceback(error.__traceback__)
-        future.set_exception(error)
-    else:
-        future.set_result(result)
-
-
+Kept = TypeVar("Kept")
 NEURON_HEADER = "X-Headscope-Neuron"
-_ID = re.compile(r"[0-9a-f]{32}")
 _GONE = "this sentence's attention is not kept any more; look at the sentence again"
 
 
 class Explorer:
-    """State of one server: its models, the worker thread, and the cached looks.
+    """State of one server: its models, of which one at a time computes, and the cached looks.
 
     Attributes:
         asgi: app, including the checks of host, token and origin.
@@ -124,9 +70,8 @@ class Explorer:
     ) -> None:
         self.shelf = shelf
         self.limits = limits or Limits()
-        self.worker = Worker("headscope-looking", waiting=self.limits.waiting)
-        self.looks: Recent[Look] = Recent(self.limits.kept)
-        self.neurons: Recent[Neuron] = Recent(self.limits.kept)
+        self.looks, self.neurons = cache_of(self.limits.kept), cache_of(self.limits.kept)
+        self._turn = asyncio.Lock()
         self._page = explorer_page(list(shelf.named), example=example, study=study, limits=self.limits)
         routes = [
             Route("/", self.page),
@@ -139,7 +84,7 @@ class Explorer:
         checks = [
             # The host's name is checked so that no foreign name can lead here (DNS rebinding).
             Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"]),
-            Middleware(Guard, token=token, closed=closed_door()),
+            Middleware(AccessCheck, token=token, closed=closed_door()),
         ]
         handlers = {Refusal: _refused, HTTPException: _not_found, Exception: _failed}
         self.asgi = Starlette(routes=routes, middleware=checks, exception_handlers=handlers)
@@ -151,7 +96,7 @@ class Explorer:
 
     async def page(self, request: Request) -> Response:
         """Answer with the page."""
-        return page_response(self._page)
+        return self._page
 
     async def models(self, request: Request) -> Response:
         """Answer with the state of each model."""
@@ -188,31 +133,41 @@ class Explorer:
         kind, layer = request.query_params["kind"], int(request.query_params["layer"])
         head, query, key = (_number(request, name) for name in ("head", "query", "key"))
         named = HeadId(kind, layer, head)
-        return JSONResponse(
-            await self.worker.run(partial(take_score, self.shelf, look.request, head=named, query=query, key=key))
-        )
+        async with self._turn:
+            found = await _computed(partial(take_score, self.shelf, look.request, head=named, query=query, key=key))
+        return JSONResponse(found)
 
-    async def _made(self, kept: Recent[Kept], take: Callable[..., Kept], look_request: LookRequest) -> Kept:
+    async def _made(
+        self, kept: MutableMapping[str, Kept], take: Callable[..., Kept], look_request: LookRequest
+    ) -> Kept:
         """Return the cached result of a request, or compute it; of equal requests, only the first computes it."""
-
-        def make() -> Kept:
-            thing = kept.get(look_request.id)
-            if thing is None:
-                thing = take(self.shelf, look_request, limits=self.limits)
-                kept.put(look_request.id, thing)
-            return thing
-
-        thing = kept.get(look_request.id)
-        return await self.worker.run(make) if thing is None else thing
+        if (result := kept.get(look_request.id)) is not None:
+            return result
+        async with self._turn:
+            if (result := kept.get(look_request.id)) is None:
+                result = await _computed(partial(take, self.shelf, look_request, limits=self.limits))
+                kept[look_request.id] = result
+        return result
 
     def _kept(self, request: Request) -> Look:
-        name = request.path_params["id"]
-        if not _ID.fullmatch(name):
-            raise Refusal(404, "no look has this id; expected the 32 hex digits that /api/look gave")
-        look = self.looks.get(name)
+        look: Look | None = self.looks.get(request.path_params["id"])
         if look is None:
             raise Refusal(410, _GONE)
         return look
+
+
+async def _computed(compute: Callable[[], Kept]) -> Kept:
+    """Return the result of a function that runs in a thread."""
+
+    def run() -> Kept:
+        try:
+            return compute()
+        except Exception:
+            raise
+        except BaseException as error:  # a panic in a tokenizer's Rust code, which would end the server
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+    return await run_in_threadpool(run)
 
 
 async def _body(request: Request, most: int) -> bytes:
