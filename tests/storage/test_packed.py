@@ -1,5 +1,7 @@
 """Packed arrays: fewer bytes, and the same bits."""
 
+import zlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,7 +21,7 @@ def size(arrays):
     return sum(array.nbytes for array in arrays.values())
 
 
-SHAPES = [(4096,), (1, 4096), (64, 64), (16, 8, 32), (3, 5, 7, 50), (5000, 1), (1, 1, 5000)]
+SHAPES = [(9000,), (1, 8192), (64, 128), (16, 16, 32), (3, 5, 11, 50), (9000, 1), (1, 1, 9000)]
 
 
 @settings(max_examples=60)
@@ -45,7 +47,7 @@ def test_what_is_packed_comes_back_bit_for_bit(shape, dtype, rows, single, most,
 
 
 def test_zeros_of_either_sign_infinities_and_what_is_no_number_come_back():
-    odd = np.zeros((64, 80))
+    odd = np.zeros((64, 160))
     odd[3, :6] = [-0.0, np.nan, np.inf, -np.inf, 1e300, 5e-324]
     odd[4, 0] = -0.0
     with np.errstate(over="ignore"):
@@ -64,37 +66,36 @@ def test_counts_of_few_arcs_take_a_few_bits_each():
     assert size(packed) < counts.nbytes / 35
 
 
-def test_sums_that_float32_holds_are_written_in_it():
+def test_sums_that_do_not_get_smaller_stay_as_they_are():
     sums = np.random.default_rng(0).random((8, 1000))
-    assert size(pack({"a": sums})) > sums.nbytes
+    assert pack({"a": sums})["a"] is sums
     rounded = sums.astype(np.float32).astype(np.float64)
-    packed = pack({"a": rounded})
-    assert packed["a"].dtype == np.float32
-    same_bits(unpack(packed), {"a": rounded})
+    assert size(pack({"a": rounded})) < 0.8 * rounded.nbytes
 
 
 def test_small_arrays_stay_as_they_are():
-    arrays = {"a": np.zeros((63, 65)), "b": np.array(3), "c": np.zeros(0), "d": np.zeros(5000, dtype=bool)}
+    arrays = {"a": np.zeros((63, 65)), "b": np.array(3), "c": np.zeros(0), "d": np.zeros(32_767, dtype=bool)}
     packed = pack(arrays)
     assert all(packed[name] is array for name, array in arrays.items())
     assert SPEC not in packed
 
 
 @pytest.mark.parametrize(
-    ("part", "change", "words"),
+    "change",
     [
-        ("a.rows", lambda a: a[:-1], r"expected a\.rows to mark 64 places, found 7 bytes"),
-        ("a.rows", lambda a: np.zeros_like(a), r"expected a\.places to mark 0 places"),
-        ("a", lambda a: a[:-1], r"expected \d+ values for as many marks, found \d+"),
+        lambda a: a[:-40],
+        lambda a: a[::-1],
+        lambda a: np.zeros_like(a),
+        lambda a: np.frombuffer(zlib.compress(bytes(40_961)), dtype=np.uint8),
+        lambda a: np.frombuffer(zlib.compress(bytes(10**9)), dtype=np.uint8),
     ],
 )
-def test_parts_that_do_not_belong_together_are_refused(part, change, words):
-    array = np.zeros((64, 80), dtype=np.int32)
+def test_what_is_not_as_it_was_written_is_refused(change):
+    array = np.zeros((128, 80), dtype=np.int32)
     array[:10, ::3] = 7
     packed = pack({"a": array})
-    assert {"a", "a.rows", "a.places", SPEC} == set(packed)
-    with pytest.raises(ValueError, match=words):
-        unpack({**packed, part: change(packed[part])})
+    with pytest.raises(ValueError, match=r"compressed|reshape|multiple"):
+        unpack({**packed, "a": change(packed["a"])})
 
 
 def test_files_hold_them_packed(tmp_path):

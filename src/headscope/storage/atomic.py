@@ -1,9 +1,7 @@
 """The one atomic write: to a temporary path next to the target, synced to disk, then renamed."""
 
-import ctypes
 import errno
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b, file_digest
@@ -121,9 +119,7 @@ def _settle_folder(folder: Path) -> None:
 
 
 def _exchange(part: Path, path: Path) -> None:
-    """Replace an old folder by a new one, in one step if the system can exchange two names."""
-    if _exchanged(part, path):
-        return  # the old folder now has the part's name, and is removed as the part
+    """Replace an old folder by a new one; if the process is killed in between, `sweep_beside` restores the old one."""
     old = aside_of(path)
     os.rename(path, old)
     try:
@@ -132,15 +128,3 @@ def _exchange(part: Path, path: Path) -> None:
         os.rename(old, path)
         raise
     remove(old)
-
-
-def _exchanged(first: Path, second: Path) -> bool:
-    """Exchange two names with Linux's renameat2; return False if the system or the file system cannot."""
-    if sys.platform != "linux":
-        return False
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):  # another C library
-        return False
-    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return bool(rename(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0)

@@ -18,7 +18,7 @@ READING = [
     defect("storage/places.py", 'if kind == "a folder" and target in (current, *current.parents):',
         'if kind == "a folder" and target in (*current.parents,):',
         "storage/test_places.py::test_the_current_folder_and_those_around_it_are_refused"),
-    defect("storage/files.py", "-(-number // 8)", "number // 8",
+    defect("storage/files.py", "np.dtype(kind).itemsize * math.prod(shape)", "math.prod(shape)",
         "storage/test_packed.py::test_what_is_packed_comes_back_bit_for_bit"),
     defect("reporting/export.py", 'escape(_UNWRITABLE.sub("?", value[:LONGEST_TEXT]))',
         '_UNWRITABLE.sub("?", value[:LONGEST_TEXT])', "reporting/test_export.py::test_a_text_is_never_a_formula"),
