@@ -210,9 +210,8 @@ def test_what_is_refused(cli, data, tmp_path):
         ),
         (
             ("--text", data, "--max-length", 5, "--debug", "--max-inputs", 1),
-            "no input could be built from 4 documents (over the limit: 4); raise --max-length, or use --too-long "
-            "truncate "
-            "or --packing single",
+            "no input could be built from 4 documents with packing pretraining (over the limit: 4); raise --max-length "
+            "or use --too-long truncate",
         ),
     ]
     for arguments, sentence in cases:

@@ -96,7 +96,11 @@ def test_shares_of_a_corpus_are_merged(loaded):
         ("a text", {"packing": "triples"}, r"^packing 'triples' is not known; choose one of pretraining"),
         ("a text", {"batch_size": 0}, r"^batch_size is 0; expected a whole number from 1$"),
         ("a text", {"max_length": 2000}, r"^--max-length 2000 is more than .* can read; expected at most"),
-        ("one line", {"packing": "paragraphs"}, r"^no input could be built from 1 document \(.*\); expected text"),
+        (
+            "one line",
+            {"packing": "paragraphs"},
+            r"^no input could be built from 1 document with packing paragraphs \(.*\); use --packing single",
+        ),
     ],
 )
 def test_what_cannot_be_scanned_is_refused_in_words(loaded, tmp_path, monkeypatch, texts, options, words):

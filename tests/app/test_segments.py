@@ -142,8 +142,8 @@ def test_what_is_refused(cli, tmp_path):
         ),
         (
             ("--text", path),
-            "no input could be built from 1 document (no second line to pair with: 1); a document of one line needs "
-            "--packing single",
+            "no input could be built from 1 document with packing pretraining (no second line to pair with: 1); use "
+            "--packing single for texts of one line",
         ),
     ]
     for arguments, sentence in cases:

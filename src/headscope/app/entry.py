@@ -22,7 +22,9 @@ def main() -> None:
 
     To call the command line from Python use `headscope.app.cli.program.main`, which leaves the process unchanged.
     """
-    _plug_closed_streams()
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed; the first file that a run opens would get its number
+            setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
     _hide_settings_files()
     take_signals(lambda number, frame: leave(number))
     sys.excepthook = _say_traceback
@@ -56,18 +58,6 @@ def _command_line() -> Callable[[], None]:
         sys.stderr.write(printable(f"headscope: {error}") + "\n")
         raise SystemExit(2) from None
     return run
-
-
-def _plug_closed_streams() -> None:
-    """Open closed standard streams on the null device, or a run's first open file would get their number."""
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _drop_what_cannot_be_written() -> None:

@@ -20,23 +20,22 @@ from headscope.corpora.files import text_lines
 from headscope.corpora.plain import text_documents
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.choices import LOADING
-from headscope.encoding.line_packing import Packer
 from headscope.encoding.max_inputs import first_documents
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.tokenizer.unknown import KnownPieces
-from headscope.errors import InputError, OptionError
+from headscope.errors import OptionError
 from headscope.installing import demo_text
 from headscope.present.values import LabeledArray
 from headscope.scans.declarations.run_options import RunOptions
 from headscope.scans.passes import scan_in_place
-from headscope.scans.prepare.input_sizes import auto_batch_size, check_length
+from headscope.scans.prepare.input_sizes import auto_batch_size, check_length, no_input, packer_of
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.views.attention_page import HEIGHT, StaticPage, attention_page
 from headscope.views.bundle import needs_neuron
 from headscope.views.snapshot_of import reader_of, take_snapshot
 from headscope.views.state import figure_call, opening
-from headscope.visible import count, titled
+from headscope.visible import titled
 
 if TYPE_CHECKING:
     from headscope.views.attention_snapshot import Axis, KindMaps
@@ -179,9 +178,9 @@ def scan_text(
     documents = _documents(text)
     reader = reader_of(model, **reading)
     loaded, encoder, anatomy = reader.loaded, reader.encoder, reader.anatomy
-    packing, length = options.packing, options.max_length
+    length = options.max_length
     check_length(length, loaded, encoder, anatomy)
-    packer = Packer(encoder, packing=packing, max_length=length, too_long=options.too_long, seed=options.seed)
+    packer = packer_of(encoder, options)
     size = options.batch_size or auto_batch_size(length, anatomy, loaded)
     read = first_documents(documents, limit=options.max_inputs)
     known = KnownPieces(encoder, "text")
@@ -191,12 +190,7 @@ def scan_text(
     for note in filter(None, [batches.limit.note, *known.notes()]):
         warnings.warn(note, stacklevel=3)
     if not packer.counts.segments:
-        why = "; ".join(f"{reason}: {n}" for reason, n in sorted(packer.counts.skipped.items()))
-        raise InputError(
-            f"no input could be built from {count(packer.counts.documents, 'document')} "
-            f"({why or 'all are empty'}); expected "
-            f"text that packing {packing} can cut into inputs of {length} tokens"
-        )
+        raise no_input(packer.counts.documents, packer.counts.skipped, packing=options.packing)
     return [each.compute() for each in accumulators]
 
 

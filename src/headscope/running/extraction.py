@@ -13,7 +13,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.line_packing import Packer, PackingCounts
+from headscope.encoding.line_packing import PackingCounts
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.shards import BatchLimit, ShardedBatches
 from headscope.encoding.tokenizer.spelling import keep_case
@@ -28,13 +28,13 @@ from headscope.models.in_memory import dtype_of, load_debug_model
 from headscope.models.load_model import LoadedModel, load_model
 from headscope.scans.declarations.run_options import RunOptions
 from headscope.scans.passes import with_fewer_inputs
-from headscope.scans.prepare.input_sizes import auto_batch_size, check_length, with_packing
+from headscope.scans.prepare.input_sizes import auto_batch_size, check_length, no_input, packer_of, with_packing
 from headscope.scans.prepare.reading_model import make_signature, model_facts, tokenizer_hash
 from headscope.scans.prepare.text_corpus import TextCorpus
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
 from headscope.storage.places import check_place, part_of, remove
-from headscope.visible import count, with_reasons
+from headscope.visible import count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,13 +135,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
         return [str(token) for token in tokenizer.convert_ids_to_tokens(ids)]
 
     def write_maps(folder: Path) -> Extraction:
-        packer = Packer(
-            encoder,
-            packing=options.packing,
-            max_length=options.max_length,
-            too_long=options.too_long,
-            seed=options.seed,
-        )
+        packer = packer_of(encoder, options)
         known, of_words = KnownPieces(encoder, "text"), Counter[str]()
         with maps_folder(folder, index, replace=how.replace) as saved:
             inputs = packer.pack(_with_text(corpus.read()), max_inputs=options.max_inputs)
@@ -152,7 +146,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
             batches = ShardedBatches(segments, batch_size=size, limit=limit)
             scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [MapsWriter(saved, names=names)])
             if not packer.counts.segments:
-                raise InputError(_no_input_sentence(packer.counts))
+                raise no_input(packer.counts.documents, packer.counts.skipped, packing=options.packing)
         words = [f"{note} ({count(number, 'input')})" for note, number in sorted(of_words.items())]
         notes = tuple(filter(None, [*known.notes(), *words, limit.note]))
         return Extraction(path=folder, index=index, counts=packer.counts, bytes=saved.bytes, notes=notes)
@@ -227,12 +221,3 @@ def _with_text(documents: Iterable[Document]) -> Iterator[Document]:
         if document.whole and len(document.lines) == 1:
             document = replace(document, fields={"text": document.lines[0], **document.fields})
         yield document
-
-
-def _no_input_sentence(counts: PackingCounts) -> str:
-    why = with_reasons(counts.skipped)
-    return (
-        f"no input could be built from {count(counts.documents, 'document')} ({why or 'all are empty'}); raise "
-        "--max-length, "
-        "or use --too-long truncate or --packing single"
-    )

@@ -95,7 +95,7 @@ def run_cost(run: ModelRun) -> RunCost:
     assert isinstance(source.batches, ShardedBatches)
     shard = next(source.batches.shards())
     scans = {stage.name: list(measurement_of(stage, run).scans()) for stage in stages_of(run)}
-    of_text = [each for several in scans.values() for each in several if isinstance(each.corpus, RunText)]
+    of_text = [each for several in scans.values() for each in several if each.corpus.shared == RunText.shared]
     accumulators = [each for text in of_text for each in text.accumulators]
     seconds = _seconds_of_input(source, shard, accumulators)
     read = len({segment.document for segment in shard.segments})
@@ -137,7 +137,7 @@ def _passes(scans: Mapping[str, Sequence[Scan]], inputs: int) -> tuple[PassCost,
     for stage, several in scans.items():
         number = None
         for each in several:
-            if isinstance(each.corpus, RunText):
+            if each.corpus.shared == RunText.shared:
                 shared.append(stage)
                 continue
             # Models with random weights read the inputs of the trained one before them; none is made just for a count.

@@ -124,7 +124,7 @@ def shared_scans(stage: Stage, run: Run) -> dict[str, Scan]:
 
 def text_scan(stage: Stage, run: Run) -> Scan | None:
     """Return a stage's scan of the run's text, with empty accumulators; None if it has none."""
-    return next((scan for scan in shared_scans(stage, run).values() if isinstance(scan.corpus, RunText)), None)
+    return shared_scans(stage, run).get(RunText.shared or "")
 
 
 def scan_runner(

@@ -60,14 +60,20 @@ class ReadableRun(Protocol):
         """Return the stream of tiles over the text."""
 
 
-class TextOfRun(ScanCorpus):
-    """The text of a run, independent of the model that reads it.
+class RunText(ScanCorpus):
+    """The text of a run: one pass of the trained model over it serves all stages that have a scan of it.
 
-    Attributes:
-        run: run that the text belongs to.
+    A subclass lets another model read the text in a pass of its own: it has another `source`, and `shared` is None.
     """
 
-    run: ReadableRun
+    shared: str | None = "text"
+
+    def __init__(self, run: ReadableRun) -> None:
+        self.run = run
+
+    def source(self) -> TileSource:
+        """Return the stream of tiles over the text."""
+        return self.run.source()
 
     def documents_read(self, inputs: int) -> int:
         """Return the approximate number of documents that a number of inputs covers."""
@@ -82,22 +88,6 @@ class TextOfRun(ScanCorpus):
     def limit(self) -> int | None:
         """The maximum number of inputs."""
         return self.run.options.max_inputs
-
-
-@dataclass(frozen=True)
-class RunText(TextOfRun):
-    """The text of a run, read by the trained model: one pass over it serves all stages that have a scan of it."""
-
-    run: ReadableRun
-
-    @property
-    def shared(self) -> str:
-        """The name of the pass."""
-        return "text"
-
-    def source(self) -> TileSource:
-        """Return the stream of tiles over the text."""
-        return self.run.source()
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def pack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
         content = np.frombuffer(array.tobytes(), dtype=np.uint8)
         if len(content) >= _FEWEST and np.count_nonzero(content) <= _MOST_SET * len(content):
             spec[name] = [array.dtype.str, array.shape]
-            out[name] = np.frombuffer(zlib.compress(content, 1), dtype=np.uint8)
+            out[name] = np.frombuffer(zlib.compress(content.tobytes(), 1), dtype=np.uint8)
     if spec:
         out[SPEC] = np.frombuffer(json.dumps(spec, sort_keys=True).encode(), dtype=np.uint8)
     return out

@@ -42,7 +42,7 @@ PROGRAM = [
     defect("app/cli/file_commands.py", "fit_word(word, form=form) != word for word",
         "fit_word(word, form=form) == word for word",
         "app/test_convert_treebank.py::test_conllu_to_lines_says_what_is_lost"),
-    defect("app/cli/preprocess.py", 'file.write(", " * (number > 0) + line)', 'file.write(", " + line)',
+    defect("app/cli/preprocess.py", "f\"[{', '.join(lines)}]\"", "f\"[{','.join(lines)}]\"",
         "app/test_segments.py::test_the_same_file_as_the_originals"),
     defect("app/cli/printing.py", "progress.seconds * (1 - share) / share)} left",
         "progress.seconds * share)} left", "app/test_progress_lines.py::test_a_state_in_one_line"),

@@ -31,14 +31,14 @@ from headscope.models.anatomy import KindLayout
 from headscope.scans.examples.collector import ExampleCollector, ExampleMaps
 from headscope.scans.passes import collect
 from headscope.scans.prepare.prepared_run import ModelRun
-from headscope.scans.scan_declaration import TRAINED, Scan, ScanSums, TextOfRun
+from headscope.scans.scan_declaration import TRAINED, RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import ends_of
 
 RANDOM = "random"
 
 
 @dataclass(frozen=True)
-class PairText(TextOfRun):
+class PairText(RunText):
     """The text of a run, read by its model and by the model that it is compared with.
 
     Attributes:

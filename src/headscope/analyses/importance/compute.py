@@ -31,7 +31,7 @@ from headscope.errors import OptionError
 from headscope.scans.prepare.input_sizes import gradient_batch_size
 from headscope.scans.prepare.loss_model import ask_of_run, loss_model, loss_of
 from headscope.scans.prepare.prepared_run import ModelRun
-from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
+from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, difference_interval, ratio_interval, too_few
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.groups import with_layer_means
@@ -164,7 +164,7 @@ class ImportanceAccumulator(Accumulator):
         return tuple(results)
 
 
-class LossText(TextOfRun):
+class LossText(RunText):
     """The text of a run, read by the model with a head for the loss; the model is loaded when the text is read.
 
     Args:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from headscope.app import typed as o
-from headscope.app.beside_run import FORCE, OUT_FOLDER, REMOVAL, RUN
+from headscope.app.beside_run import FORCE, OUT_FOLDER, PRUNE, REMOVAL, RUN
 from headscope.app.cli.printing import say
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.scans.declarations.option import Option
@@ -81,32 +81,14 @@ def _beside(study: Path, name: str) -> Path:
 
 
 _CHECKPOINT = replace(OUT_FOLDER, kind=Path, required=True, help="Folder of the new checkpoint: new or empty.")
-_HEADS = Option(
-    name="heads",
-    kind=Path | None,
-    group="other",
-    placeholder="FILE",
-    help="File with the heads to remove, one on each line: 8-10.",
-)
-_KEEP = Option(
-    name="keep",
-    kind=float | None,
-    group="other",
-    placeholder="SHARE",
-    help="Keep this share of the heads, those with the largest --by in --study: 0.7.",
-)
-_STUDY = Option(
-    name="study", kind=Path | None, group="corpora", help="Folder of a finished run of the same model, for --keep."
-)
-_TEXT = Option(
-    name="text",
-    kind=tuple[str, ...],
-    default=(),
-    group="corpora",
+_HEADS, _KEEP, _STUDY, _BY = (replace(each, kind=Path | None if each.kind is Any else each.kind) for each in PRUNE[:4])
+_TEXT = replace(
+    RUN["text"],
+    flags=(),
+    holds=(),
     placeholder="FILE",
     help="Text on which the loss is measured before and after; may be repeated.",
 )
-_BY = Option(name="by", group="other", help="With --keep: measure that orders the heads, a column of study.heads.")
 _SAME = "; shapes and configuration stay the same, so the file does not shrink"
 
 

@@ -1,24 +1,20 @@
 """`headscope segments` and `headscope extract`: model inputs and attention maps on disk, as the original makes them."""
 
 import json
-import tempfile
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from headscope.app import typed as o
 from headscope.app.beside_run import CASED, FORCE, OUT_FOLDER, RUN
 from headscope.app.cli.printing import say
-from headscope.errors import InputError, OptionError
+from headscope.errors import OptionError
 from headscope.scans.declarations.option import DEFAULT_PACKING, Option, switch
 from headscope.scans.declarations.run_options import RunOptions
 from headscope.storage.places import check_place
-from headscope.visible import count, with_reasons
+from headscope.visible import count
 
 if TYPE_CHECKING:
-    from random import Random
-
     from headscope.running.extraction import Extraction
 
 _TEXT = replace(
@@ -71,54 +67,38 @@ def segments(*, out: Path | None, num_docs: int, cased: bool, force: bool, **val
     """
     path = out or _segments_path(values["text"] or [])
     check_place(path, reads=values["text"] or [])
-    options = o.run_options(RunOptions, **values)
-    packing = options.packing or DEFAULT_PACKING
+    options = o.run_options(RunOptions, **{**values, "packing": values["packing"] or DEFAULT_PACKING})
 
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.line_packing import Packer
     from headscope.encoding.max_inputs import first_documents
     from headscope.encoding.tokenizer.spelling import keep_case
     from headscope.encoding.tokenizer.unknown import KnownPieces
     from headscope.models.load_model import load_tokenizer
+    from headscope.scans.prepare.input_sizes import check_room, no_input, packer_of
     from headscope.storage.lock import placed
 
     by_line = options.documents == "lines"
     texts = read_corpus(options.text, limit_documents=num_docs, by_line=by_line, column=options.column)
     tokenizer, _ = load_tokenizer(options.model, revision=options.revision)
     encoder = Encoder(keep_case(tokenizer) if cased else tokenizer)
-    if options.max_length < encoder.special_tokens_pair + 2:
-        raise OptionError(
-            f"--max-length {options.max_length} leaves no room beside the special tokens; expected at least "
-            f"{encoder.special_tokens_pair + 2} tokens"
-        )
-    packer = Packer(
-        encoder,
-        packing=packing,
-        max_length=options.max_length,
-        too_long=options.too_long,
-        seed=options.seed,
-        one_stream=True,
-    )
+    check_room(options.max_length, encoder)
+    packer = packer_of(encoder, options, one_stream=True)
     known = KnownPieces(encoder, "text")
 
-    def entries() -> Iterator[dict[str, Any]]:
+    with placed(path, replace=force) as part:
+        lines = []
         read = first_documents(texts, limit=options.max_inputs)
         for segment in known.watch(packer.pack(read, max_inputs=options.max_inputs)):
             names = tokenizer.convert_ids_to_tokens(segment.ids.tolist())
-            yield {"tokens": [str(name) for name in names], **segment.fields}
-
-    with placed(path, replace=force) as part, part.open("w", encoding="utf-8") as file:
-        # Only pretraining packing is shuffled, with the generator that drew its cuts, as in the original.
-        lines = _shuffled(entries(), packer.random) if packing == "pretraining" else map(json.dumps, entries())
-        _write_list(file, lines)
+            lines.append(json.dumps({"tokens": [str(name) for name in names], **segment.fields}))
         counts = packer.counts
-        if not counts.segments:
-            why = with_reasons(counts.skipped)
-            raise InputError(
-                f"no input could be built from {count(counts.documents, 'document')} ({why or 'all lines are empty'}); "
-                "a document of one line needs --packing single"
-            )
+        if not lines:
+            raise no_input(counts.documents, counts.skipped, packing=options.packing)
+        # Only pretraining packing is shuffled, with the generator that drew its cuts, as in the original.
+        if options.packing == "pretraining":
+            packer.random.shuffle(lines)
+        part.write_text(f"[{', '.join(lines)}]", encoding="utf-8")
     say(
         f"wrote {path}: {count(counts.segments, 'input')} of {count(counts.documents_used, 'document')}, "
         f"{count(counts.tokens, 'token')}"
@@ -222,24 +202,3 @@ def _said(extraction: "Extraction", *, max_length: int) -> list[str]:
     if extraction.left_out:
         lines.append(f"left out {extraction.left_out:,}: a word has no row of its own")
     return [*lines, *(f"note: {note}" for note in extraction.notes)]
-
-
-def _shuffled(entries: Iterable[dict[str, Any]], random: "Random") -> Iterator[str]:
-    """Yield the entries' JSON in random order; they wait in a temporary file, with only their offsets in memory."""
-    with tempfile.TemporaryFile() as spool:
-        offsets: list[int] = []
-        for entry in entries:
-            offsets.append(spool.tell())
-            spool.write(json.dumps(entry).encode() + b"\n")
-        random.shuffle(offsets)
-        for offset in offsets:
-            spool.seek(offset)
-            yield spool.readline().decode().rstrip("\n")
-
-
-def _write_list(file: IO[str], lines: Iterable[str]) -> None:
-    """Write JSON values as one list, byte for byte like `json.dump`."""
-    file.write("[")
-    for number, line in enumerate(lines):
-        file.write(", " * (number > 0) + line)
-    file.write("]")

@@ -1,13 +1,14 @@
 """Commands with their headings and help, those of other packages included, and checks of a command line."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import typer
 import typer.core
 
-from headscope.errors import OptionError, did_you_mean, nearest
+from headscope.errors import OptionError
 from headscope.installing import how_to_install_companion, installed
 from headscope.scans.declarations.option import GROUPS
 from headscope.visible import without_middle
@@ -73,7 +74,7 @@ _INDENT = 6
 _UsageError: Any = typer.BadParameter.__mro__[1]
 # These options have more specific checks of an empty text.
 _MAY_BE_EMPTY = ("--model", "--bert-dir", "--text-b", "--decoder-text")
-_LONGEST_VALUE = 200
+_LONGEST = 400  # characters of a message
 
 
 class GroupedProgram(typer.core.TyperGroup):
@@ -123,7 +124,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> None:
         OptionError: a command, option or value is unknown; the message lists the known ones.
     """
     root: Any = typer.main.get_command(app)
-    check(arguments, commands=root.commands)
+    check_values(arguments)
     try:
         with root.make_context("headscope", list(arguments)) as context:
             root.invoke(context)
@@ -133,84 +134,31 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(error.format_message(), err=True)
             raise SystemExit(2) from None
-        raise OptionError(sentence(error, arguments)) from None
+        raise OptionError(sentence(error, [*arguments, ""][0])) from None
     raise SystemExit(0)
 
 
-def check(arguments: Sequence[str], *, commands: Iterable[str]) -> None:
-    """Raise an error for arguments that no command could accept.
+def check_values(arguments: Sequence[str]) -> None:
+    """Raise an error for an empty value, as a variable of the shell that is not set gives.
 
     Raises:
-        OptionError: a command is unknown, a path or a number is an empty text, or there is a NUL.
+        OptionError: an argument, or the value of an option that names something, is empty.
     """
-    known = list(commands)
-    first = next((each for each in arguments if not each.startswith("-")), None)
-    if first is not None and first not in known:
-        hint = did_you_mean(first[:_LONGEST_VALUE], known)
-        raise OptionError(f"there is no command {_quoted(first)}; expected one of {', '.join(known)}{hint}")
-    before = ""
-    for argument in arguments:
+    for before, argument in pairwise(["", *arguments]):
         name, equals, value = argument.partition("=")
-        if "\0" in argument:
-            raise OptionError(
-                f"the argument {_quoted(argument)} holds a NUL, which no file name or text may; give it without"
-            )
-        if not argument and before.startswith("-") and before not in _MAY_BE_EMPTY:
-            raise OptionError(_EMPTY.format(option=before))
-        if name.startswith("--") and equals and not value and name not in _MAY_BE_EMPTY:
-            raise OptionError(_EMPTY.format(option=name))
-        if not argument and not before.startswith("-"):
-            raise OptionError("an argument is empty; expected a name (is a variable of the shell not set?)")
-        before = argument
+        option = name if equals else before
+        if value or (argument and not (equals and name.startswith("--"))) or option in _MAY_BE_EMPTY:
+            continue
+        what = f"{option} ''" if option.startswith("-") else "an argument"
+        raise OptionError(f"{what} is empty; expected a value (is a variable of the shell not set?)")
 
 
-_EMPTY = "{option} '' is empty; expected a value (is a variable of the shell not set?), or leave {option} out"
-
-
-def sentence(error: Any, arguments: Sequence[str]) -> str:
-    """Return typer's error in one sentence: what was expected, what was given, where to look."""
-    typed = [each for each in arguments if not each.startswith("-")]
-    command = error.ctx.command_path if error.ctx is not None else f"headscope {typed[0]}"
-    lists = f"{command} --help lists what it takes"
-    kind = type(error).__name__
-    if kind == "NoSuchOption":
-        possible = sorted(error.possibilities or ())
-        near = f"did you mean {nearest(error.option_name, possible) or possible[0]}? " if possible else ""
-        return f"{command} has no option {_quoted(error.option_name)}; {near}{lists}"
-    if kind == "MissingParameter":
-        is_argument = error.param.param_type_name == "argument"
-        wanted = error.param.metavar if is_argument else " or ".join(error.param.opts)
-        return f"{command} expects {wanted}, which was not given; {lists}"
-    if kind == "BadOptionUsage":
-        return f"{error.option_name} expects a value after it, and nothing came; {lists}"
-    reason = error.message.strip().rstrip(".")
-    reason = without_middle(reason[:1].lower() + reason[1:], 2 * _LONGEST_VALUE)
-    if reason.startswith("got unexpected extra argument") and (flags := _corpus_flags(error.ctx)):
-        return f"{reason}; {command} reads no plain text: give {' or '.join(flags)} with an annotated file; {lists}"
-    if kind == "BadParameter" and error.param is not None:
-        option = error.param.opts[0]
-        values = [_quoted(value) for value in _values(error.param.opts, arguments)]
-        return f"{' '.join([option, *values[:1]])} cannot be taken: {reason}; {lists}"
-    return f"{reason}; {lists}"
-
-
-def _corpus_flags(context: Any) -> list[str]:
-    """Return the options for annotated corpora of a command that takes no files without an option."""
-    params = [] if context is None else context.command.params
-    if any(each.name == "files" for each in params):
-        return []
-    return [flag for flag in ("--treebank", "--coref") if any(flag in each.opts for each in params)]
-
-
-def _values(options: Sequence[str], arguments: Sequence[str]) -> list[str]:
-    """Return the values of an option as they were typed."""
-    values = []
-    for index, argument in enumerate(arguments):
-        name, equals, value = argument.partition("=")
-        if name in options:
-            values += [value] if equals else list(arguments[index + 1 : index + 2])
-    return values
-
-
-def _quoted(text: str) -> str:
-    return f"'{without_middle(text, _LONGEST_VALUE)}'"
+def sentence(error: Any, first: str) -> str:
+    """Return typer's error in one sentence that ends in where to look; `first` is the first argument."""
+    command = f"headscope {first}" if error.ctx is None else error.ctx.command_path
+    reason = without_middle(error.format_message().strip().rstrip("."), _LONGEST)
+    params = [] if error.ctx is None else error.ctx.command.params
+    flags = [flag for flag in ("--treebank", "--coref") if any(flag in each.opts for each in params)]
+    if "extra argument" in reason and flags and all(each.name != "files" for each in params):
+        reason += f"; {command} reads no plain text: give {' or '.join(flags)} with an annotated file"
+    return f"{reason[:1].lower()}{reason[1:]}; {command} --help lists what it takes"

@@ -5,19 +5,21 @@ random weights takes as long as the trained one and is held in memory together w
 such controls unless the user requests them.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from torch import nn
 
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.line_packing import NO_PAIR
-from headscope.errors import OptionError
+from headscope.encoding.line_packing import NO_PAIR, Packer
+from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.load_model import LoadedModel, longest_input
 from headscope.models.placement import device_of
 from headscope.scans.declarations.option import DEFAULT_PACKING, UNSET
 from headscope.scans.declarations.run_options import RunOptions
 from headscope.scans.prepare.given_names import check_longest
+from headscope.visible import count, with_reasons
 
 _TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 _WEIGHTS_AT_ONCE = 1 << 26
@@ -69,6 +71,15 @@ def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder, anatomy
         OptionError: the length is not allowed; the message names allowed lengths.
     """
     check_longest(max_length, longest_input(loaded, anatomy), name=loaded.name)
+    check_room(max_length, encoder)
+
+
+def check_room(max_length: int, encoder: Encoder) -> None:
+    """Raise an error if inputs of a length have no room for tokens of the text.
+
+    Raises:
+        OptionError: the length is too small; the message names the smallest one.
+    """
     fewest = encoder.special_tokens_pair + 2
     if max_length < fewest:
         raise OptionError(
@@ -110,6 +121,23 @@ def with_packing(options: RunOptions, anatomy: Anatomy, *, only_single_lines: bo
         return options
     packing = packing_of(anatomy)
     return replace(options, packing="single" if only_single_lines and packing in NO_PAIR else packing)
+
+
+def packer_of(encoder: Encoder, options: RunOptions, *, one_stream: bool = False) -> Packer:
+    """Return the packer that cuts the text of a run into inputs; `one_stream` is as in `Packer`."""
+    names = ("packing", "max_length", "too_long", "seed")
+    return Packer(encoder, **{name: getattr(options, name) for name in names}, one_stream=one_stream)
+
+
+def no_input(documents: int, skipped: Mapping[str, int], *, packing: str) -> InputError:
+    """Return the error for a text without inputs, given the number of skipped documents or lines by reason."""
+    hint = "raise --max-length or use --too-long truncate"
+    if any("pair" in reason for reason in skipped):
+        hint = "use --packing single for texts of one line"
+    return InputError(
+        f"no input could be built from {count(documents, 'document')} with packing {packing} "
+        f"({with_reasons(skipped) or 'all lines are empty'}); {hint}"
+    )
 
 
 def read_alone(options: RunOptions) -> RunOptions:

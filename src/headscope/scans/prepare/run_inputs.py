@@ -1,6 +1,6 @@
 """The inputs of a run: its text, packed into segments and cut into shards."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -15,6 +15,7 @@ from headscope.scans.declarations.option import UNSET
 from headscope.scans.declarations.run_options import RunOptions
 from headscope.scans.examples.collector import MOST_TOKENS
 from headscope.scans.examples.example_tables import SentenceKeeper, example_tokens, within_tokens
+from headscope.scans.prepare.input_sizes import no_input, packer_of
 from headscope.scans.prepare.run_corpora import Text
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, too_few
 from headscope.visible import count
@@ -50,7 +51,7 @@ class RunInputs:
         segments = self._packed()
         first = next(segments, None)
         if first is None:
-            raise self._no_input(self._packer.counts.documents, self._packer.counts.skipped)
+            raise self._no_input()
         yield from chain([first], segments)
 
     def _packed(self) -> Iterator[Segment]:
@@ -93,7 +94,7 @@ class RunInputs:
         if not again:
             self._known.check()
         if not any_passed and not self._packer.counts.segments:
-            raise self._no_input(self._packer.counts.documents, self._packer.counts.skipped)
+            raise self._no_input()
 
     def _read(self) -> tuple[Iterable[Document], bool]:
         """Read the text from its start; return its documents, and True if it was read before."""
@@ -103,15 +104,7 @@ class RunInputs:
         return self.text.read(), True
 
     def _new_packer(self) -> Packer:
-        options = self.options
-        return Packer(
-            self.encoder,
-            packing=options.packing,
-            max_length=options.max_length,
-            too_long=options.too_long,
-            seed=options.seed,
-            one_stream=options.compat is not None,
-        )
+        return packer_of(self.encoder, self.options, one_stream=self.options.compat is not None)
 
     def sample(self, most: int, *, changed: Callable[[Document], Document] | None = None) -> list[Segment]:
         """Return a sample of the inputs, spread over the documents; the run's counts do not include them.
@@ -155,7 +148,8 @@ class RunInputs:
             InputError: each document is a single line, and the packing makes pairs.
         """
         if documents and self._left_out() and self.text.of_one_line == documents:
-            raise self._no_input(documents, {NO_PAIR[self.options.packing]: documents})
+            packing = self.options.packing
+            raise no_input(documents, {NO_PAIR[packing]: documents}, packing=packing)
 
     def early_notes(self, documents: int) -> list[str]:
         """Return notes on a text with this number of documents that are known before it becomes inputs."""
@@ -191,12 +185,6 @@ class RunInputs:
             notes += self._few(documents)
         return notes + self._known.notes()
 
-    def _no_input(self, documents: int, skipped: Mapping[str, int]) -> InputError:
-        why = "; ".join(f"{reason}: {n}" for reason, n in sorted(skipped.items()))
-        hint = "raise --max-length or use --too-long truncate"
-        if any("pair" in reason for reason in skipped):
-            hint = "use --packing single for texts of one line"
-        return InputError(
-            f"no input could be built from {count(documents, 'document')} with packing {self.options.packing} "
-            f"({why or 'all lines are empty'}); {hint}"
-        )
+    def _no_input(self) -> InputError:
+        counts = self._packer.counts
+        return no_input(counts.documents, counts.skipped, packing=self.options.packing)
