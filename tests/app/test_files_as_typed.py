@@ -107,7 +107,6 @@ def test_words_are_words(tmp_path, monkeypatch):
     (tmp_path / "src").mkdir()
     for words in ("The cat sat.", "src", "Why?", "a/b", "", "x" * 5_000, "read my.txt"):
         assert text_or_file("--text", words) == words
-    assert text_or_file("--text-b", None) is None
 
 
 def test_what_is_named_and_cannot_be_read_is_said(tmp_path, monkeypatch):

@@ -76,14 +76,16 @@ def test_a_run_may_hold_its_folder_again(tmp_path):
     assert [path.name for path in out.iterdir()] == ["result"]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"process": 1}', "\x1b[2J", '{"process": "\\u001b[2J"}'])
-def test_a_lock_file_that_tells_nothing(content, tmp_path):
+@pytest.mark.parametrize(
+    ("content", "holder"), [(b"", "another run"), (b"\x1b[2J\xff", "⟨U+001B⟩[2J\ufffd"), (b"a" * 70_000, "another run")]
+)
+def test_a_lock_file_that_another_program_wrote(content, holder, tmp_path):
     with place_held(tmp_path / "out"):
-        lock_of(tmp_path / "out").write_text(content)
+        lock_of(tmp_path / "out").write_bytes(content)
         with pytest.raises(OutputError) as refused, place_held(tmp_path / "out"):
             raise AssertionError("two at once")
     assert str(refused.value) == (
-        f"{tmp_path / 'out'} is being written by another run; wait until it ends, or give another --out"
+        f"{tmp_path / 'out'} is being written by {holder}; wait until it ends, or give another --out"
     )
 
 

@@ -167,12 +167,9 @@ def scan_text(
     if not isinstance(accumulators, Sequence) or not accumulators:
         raise OptionError(f"accumulators is {accumulators!r}; expected a list of one accumulator or more")
     for each in accumulators:
-        if isinstance(each, type):
-            raise OptionError(f"accumulators holds the class {each.__name__} itself; expected what it makes")
         if not isinstance(each, Accumulator):
-            raise OptionError(
-                f"accumulators holds a {type(each).__name__}; expected what a subclass of headscope.Accumulator makes"
-            )
+            came = f"the class {each.__name__} itself" if isinstance(each, type) else f"a {type(each).__name__}"
+            raise OptionError(f"accumulators holds {came}; expected what a subclass of headscope.Accumulator makes")
     if getattr(text, "closed", None) is True:
         raise OptionError(f"text is a file that was closed; {_EXPECTED}")
     documents = _documents(text)

@@ -1,7 +1,6 @@
 """Locks on output paths, and temporary disk space that is removed after its run or by the next run."""
 
 import getpass
-import json
 import os
 import shutil
 import socket
@@ -14,12 +13,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 from weakref import WeakValueDictionary, finalize
 
 from headscope.errors import OutputError
 from headscope.storage.atomic import whole_or_absent
-from headscope.storage.bounded import UnreadableFileError, read_json
+from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.places import (
     LOCK,
     SCRATCH,
@@ -31,6 +29,7 @@ from headscope.storage.places import (
     sweep_beside,
     unlocked,
 )
+from headscope.visible import shown
 
 _MOST_BYTES = 1 << 16  # maximum size of a lock file
 
@@ -144,7 +143,7 @@ def _locked(lock: Path, path: Path, *, wait: float = 0.0) -> Iterator[None]:
     except Timeout:
         raise OutputError(_held_by(lock, path)) from None
     try:
-        lock.write_text(json.dumps(_about()), encoding="utf-8")
+        lock.write_text(_holder(), encoding="utf-8", errors="replace")
         yield
     finally:
         if process == os.getpid():  # a forked process also leaves this block, but the lock belongs to its parent
@@ -155,27 +154,22 @@ def _locked(lock: Path, path: Path, *, wait: float = 0.0) -> Iterator[None]:
             file_lock.release()
 
 
-def _about() -> dict[str, Any]:
-    """Return the entries of the lock file for this run."""
-    process = {
-        "process": os.getpid(),
-        "machine": socket.gethostname(),
-        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200] if sys.argv else "",
-        "since": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
-    }
+def _holder() -> str:
+    """Return the description of this run that its lock file holds, for the message to another run."""
+    user = ""
     with suppress(KeyError, OSError):  # no such user, as in a container
-        return {"user": getpass.getuser(), **process}
-    return process
+        user = f" of {getpass.getuser()}"
+    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200] if sys.argv else ""
+    since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return f"process {os.getpid()}{user} on {socket.gethostname()} ({command}; since {since})"
 
 
 def _held_by(lock: Path, path: Path) -> str:
-    """Return the message that names the run that holds a path, with the facts in the lock file."""
-    holder = "another run"
-    with suppress(OSError, UnreadableFileError, KeyError, TypeError):
-        about = read_json(lock, most=_MOST_BYTES)
-        user = f" of {about['user']}" if "user" in about else ""
-        holder = f"process {about['process']}{user} on {about['machine']} ({about['command']}; since {about['since']})"
-    return f"{path} is being written by {holder}; wait until it ends, or give another --out"
+    """Return the message that names the run that holds a path, with the text of the lock file."""
+    holder = ""
+    with suppress(OSError, UnreadableFileError):
+        holder = shown(read_regular(lock, most=_MOST_BYTES).decode(errors="replace"), limit=500)
+    return f"{path} is being written by {holder or 'another run'}; wait until it ends, or give another --out"
 
 
 @contextmanager

@@ -7,9 +7,7 @@ import threading
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from headscope.app import typed as o
 from headscope.app.beside_run import RUN
@@ -19,7 +17,7 @@ from headscope.app.stopping import STOPPED
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
 from headscope.installing import how_to_install
-from headscope.scans.declarations.option import GROUPS, Option, switch
+from headscope.scans.declarations.option import Option, switch
 
 if TYPE_CHECKING:
     from uvicorn import Config
@@ -39,8 +37,9 @@ def listen(port: int) -> socket.socket:
     """
     try:
         return socket.create_server((HOST, port))
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
+    except (OSError, OverflowError) as error:
+        number = getattr(error, "errno", None)
+        reason = os.strerror(number) if number else str(error)
         raise OptionError(
             f"--port {port} cannot be used: {reason}; choose another, or leave --port out for a free one"
         ) from error
@@ -101,28 +100,13 @@ _STUDY = Option(
     group="corpora",
     help="Folder written by headscope report, whose heads the explorer opens with.",
 )
+_PORT = Option(name="port", kind=int, default=0, least=0, group="machine", help="Port on 127.0.0.1; a free one when 0.")
 _NO_BROWSER = switch("no_browser", "Only print the address; open no browser.", group="machine")
 
 
-@o.takes(_MODELS, RUN["revision"], _STUDY, _NO_BROWSER, *(RUN[name] for name in LOADING[1:]))
+@o.takes(_MODELS, RUN["revision"], _STUDY, _PORT, _NO_BROWSER, *(RUN[name] for name in LOADING[1:]))
 def command(
-    *,
-    model: list[str] | None,
-    revision: str | None,
-    study: Path | None,
-    port: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=65535,
-            metavar="N",
-            help="Port on 127.0.0.1; a free one when 0.",
-            show_default=False,
-            rich_help_panel=GROUPS["machine"],
-        ),
-    ] = 0,
-    no_browser: bool,
-    **loading: Any,
+    *, model: list[str] | None, revision: str | None, study: Path | None, port: int, no_browser: bool, **loading: Any
 ) -> None:
     """Open a page on which to type sentences and see every head.
 

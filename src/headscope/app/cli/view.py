@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Annotated, Any, overload
+from typing import Annotated, Any
 
 import typer
 
@@ -20,10 +20,10 @@ from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError, nearest
 from headscope.scans.declarations.option import Option, choose, switch
 from headscope.storage.files import check_file_place
+from headscope.storage.places import exists
 from headscope.views.bundle import needs_neuron, view_names
 from headscope.visible import shorten
 
-_LONGEST_NAME = 4096
 _MOST_CHARACTERS = 1_000_000
 _MOST_WORDS = 100
 """Maximum number of words of whole lines that are taken from a file, as a view shows them at once."""
@@ -43,15 +43,7 @@ _OUT = replace(OUT_FOLDER, kind=Path, default=Path("attention.html"), help="Page
 _OVERWRITE = switch("overwrite", "Write over a file that is there, without asking.")
 
 
-@overload
-def text_or_file(option: str, typed: str) -> str: ...
-
-
-@overload
-def text_or_file(option: str, typed: None) -> None: ...
-
-
-def text_or_file(option: str, typed: str | None) -> str | None:
+def text_or_file(option: str, typed: str) -> str:
     """Return a text as it was typed, or the first lines of a file that was named (`-`: standard input).
 
     These are whole lines of its first document, with up to 100 words in total, or one longer line.
@@ -60,7 +52,7 @@ def text_or_file(option: str, typed: str | None) -> str | None:
         InputError: the name has the ending of a text file and no such file exists, or the file cannot be read.
         OptionError: a folder was named, or a document longer than any view shows.
     """
-    if typed is None or not _is_name(option, typed):
+    if not _is_name(option, typed):
         return typed
     first, *others = islice(read_corpus(typed), 2)
     text, lines = _text_of(first)
@@ -78,21 +70,14 @@ def text_or_file(option: str, typed: str | None) -> str | None:
 
 
 def _is_name(option: str, typed: str) -> bool:
-    if typed == "-":
-        return True
-    if not typed or len(typed) > _LONGEST_NAME or "\n" in typed:
-        return False
+    if typed in ("", "-"):
+        return typed == "-"
     path = Path(typed)
-    try:
-        if path.is_dir():
-            # A word may be a folder's name by chance; a path is always meant as one.
-            if path.name == typed:
-                return False
+    if exists(typed):
+        # A word may be a folder's name by chance; a path is always meant as one.
+        if path.is_dir() and path.name != typed:
             raise OptionError(f"{option} {typed} is a folder; expected the words themselves, or one file")
-        if path.exists():
-            return True
-    except (OSError, ValueError):  # too long for a name
-        return False
+        return not path.is_dir()
     if len(typed.split()) == 1 and typed.lower().removesuffix(".gz").endswith(SUFFIXES):
         raise missing(typed, "give a file that is there, or the words themselves in quotes")
     return False
@@ -145,8 +130,10 @@ def command(
     from headscope.scans.prepare.given_names import check_names
 
     read = demonstration() if text is None else text_or_file("--text", text)
-    text_b = text_or_file("--text-b", text_b)
-    reading |= {"decoder_text": text_or_file("--decoder-text", reading["decoder_text"]), "include_layers": layers}
+    text_b = text_b and text_or_file("--text-b", text_b)
+    if reading["decoder_text"]:
+        reading["decoder_text"] = text_or_file("--decoder-text", reading["decoder_text"])
+    reading["include_layers"] = layers
     check_names(model=model)
     from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page
