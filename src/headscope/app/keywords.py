@@ -18,6 +18,12 @@ from headscope.storage.places import exists
 Function = TypeVar("Function", bound=Callable[..., Any])
 Paths = str | Path | Sequence[str | Path] | None
 _LONGEST = 60
+_KINDS: dict[type, tuple[Any, str]] = {
+    bool: (bool, "True or False"),
+    int: (Integral, "a whole number"),
+    Path: ((str, Path), "a path"),
+}
+"""The values that an option of a kind accepts, and their description."""
 
 
 def offering(*options: Option, first: Iterable[Parameter] = (), returns: Any = Any) -> Callable[[Function], Function]:
@@ -107,18 +113,11 @@ def checked_value(option: Option, value: Any) -> Any:
         return _numbers(option, value)
     if option.default == ():
         return _listed(option, value)
-    if bool in kinds:
-        if isinstance(value, bool):
-            return value
-        _refuse(option, value, "True or False")
-    if int in kinds:
-        if _is_whole(value):
-            return int(value)
-        _refuse(option, value, "a whole number")
-    if Path in kinds:
-        if isinstance(value, str | Path):
-            return Path(value)
-        _refuse(option, value, "a path")
+    for kind, (accepted, expected) in _KINDS.items():
+        if kind in kinds:
+            if not isinstance(value, accepted) or (kind is int and isinstance(value, bool)):
+                _refuse(option, value, expected)
+            return kind(value)
     if str in kinds and not isinstance(value, str):
         said = f"one of {', '.join(option.choices)}" if option.choices else "text"
         _refuse(option, value, said)

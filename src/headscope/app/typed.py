@@ -44,16 +44,27 @@ def _placeholder(option: Option) -> str | None:
     return "N" if option.kind in (int, int | None, float, float | None) else "NAME"
 
 
-def _checking(option: Option) -> Callable[[Any], Any] | None:
-    """Return a function that raises an error for a value outside an option's choices; None without choices."""
+def _checking(option: Option) -> Callable[[Any], Any]:
+    """Return a function that converts a value as it was typed, and raises an error for one outside the choices."""
 
     def check(value: Any) -> Any:
+        if option.none:
+            return _number(option, value)
         for each in (value or ()) if option.default == () else (value,):
-            if each != option.default:
+            if option.choices and each != option.default:
                 choose(option.flag, each, option.choices)
         return value
 
-    return check if option.choices else None
+    return check
+
+
+def _number(option: Option, value: str) -> int | None:
+    if value == option.none:
+        return None
+    # Python cannot parse a number with thousands of digits.
+    if value.isdecimal() and len(value) < 10 and int(value) >= (option.least or 0):
+        return int(value)
+    raise OptionError(f"{option.flag} {value!r} is not known; give a number from {option.least}, or {option.none}")
 
 
 def parameter(option: Option) -> Parameter:
@@ -129,21 +140,10 @@ def run_options(declaring: type[Declared], **values: Any) -> Declared:
     if files := values.pop("files", None):
         values["text"] = [*files, *(values["text"] or ())]
     for name, each in options_of(declaring).items():
-        if name in values and each.none:
-            values[name] = _number(each, values[name])
-        elif name in values and each.default == ():
+        if name in values and each.default == ():
             values[name] = tuple(values[name] or ())
     options = declaring(**values)
     from headscope.scans.prepare.given_names import check_option_names
 
     check_option_names(options)
     return options
-
-
-def _number(option: Option, value: str) -> int | None:
-    if value == option.none:
-        return None
-    # Python cannot parse a number with thousands of digits.
-    if value.isdecimal() and len(value) < 10 and int(value) >= (option.least or 0):
-        return int(value)
-    raise OptionError(f"{option.flag} {value!r} is not known; give a number from {option.least}, or {option.none}")

@@ -187,10 +187,8 @@ def measure_stage(
         runner: runner of the scans of all stages of the run; if None, the scans of this stage are separate passes.
 
     Raises:
-        OptionError: it cannot be measured over saved maps.
         ValueError: a table does not match its schema.
     """
-    check_maps(stage, run.options)
     tell(watch, stage.name)
     runner = runner or ScanRunner()
     began = time.perf_counter()
