@@ -32,8 +32,14 @@ def test_without_ray_it_is_said_how_to_install_it(given, monkeypatch):
             ("--engine", "ray", "--shard", "1/2"),
             "--shard and --engine ray both divide the run; leave one of the two out",
         ),
-        (("--engine", "ray", "--workers", "0"), "--workers 0: expected 1 or more; leave it out for as many as fit"),
-        (("--engine", "ray", "--cpus-per-worker", "0"), "--cpus-per-worker 0: expected 1 or more"),
+        *(
+            (
+                ("--engine", "ray", option, "0"),
+                f"invalid value for '{option}': Input should be greater than or equal to 1; headscope report --help "
+                "lists what it takes",
+            )
+            for option in ("--workers", "--cpus-per-worker")
+        ),
         (
             ("--engine", "ray", "--gpus-per-worker", "1.5"),
             "--gpus-per-worker 1.5: expected 0, a share such as 0.5, or a whole number",

@@ -192,7 +192,10 @@ def test_what_is_no_accumulator(model):
     loaded, tokenizer = model
     for given, says in (
         ([3], "accumulators holds a int; expected what a subclass of headscope.Accumulator makes"),
-        ([Nothing], "accumulators holds the class Nothing itself; expected what a subclass of headscope.Accumulator makes"),
+        (
+            [Nothing],
+            "accumulators holds the class Nothing itself; expected what a subclass of headscope.Accumulator makes",
+        ),
         ([], "accumulators is []; expected a list of one accumulator or more"),
     ):
         assert said(OptionError, hs.scan, ["the cat"], given, model=loaded, tokenizer=tokenizer) == says

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +112,8 @@ def free_folder(name: str, signature: str, *, beside: Path = Path()) -> Path:
         signature: id of the run; a stopped run is resumed in its folder.
         beside: parent folder.
     """
-    for number in count(1):
-        folder = beside / (name if number == 1 else f"{name}-{number}")
-        if _is_free(folder, signature):
-            return folder
-    raise AssertionError("numbers do not end")
+    later = (f"{name}-{number}" for number in count(2))
+    return next(beside / each for each in chain([name], later) if _is_free(beside / each, signature))
 
 
 def _is_free(folder: Path, signature: str) -> bool:

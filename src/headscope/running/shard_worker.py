@@ -36,21 +36,6 @@ class WorkersRun:
     signature: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class _OpenScan:
-    """A scan of some stages that is ready to compute.
-
-    Attributes:
-        source: model that reads the inputs.
-        sums: empty sums of each stage, with the scan's options.
-        layout_accumulators: accumulators as in `scan_shards`.
-    """
-
-    source: SegmentSource
-    sums: Sequence[ShardSums]
-    layout_accumulators: Sequence[Accumulator]
-
-
 class ShardWorker:
     """Computes shards of a run; the run is loaded when first needed, so a restarted worker loads it again.
 
@@ -61,7 +46,7 @@ class ShardWorker:
     def __init__(self, run_description: WorkersRun) -> None:
         self._run_description = run_description
         self._at: tuple[Sequence[str], str] | None = None
-        self._open_scan: _OpenScan | None = None
+        self._opened: tuple[SegmentSource, list[ShardSums], Sequence[Accumulator]] | None = None
         self._scans_of: dict[str, Mapping[str, Scan]] = {}
 
     @cached_property
@@ -91,25 +76,22 @@ class ShardWorker:
 
     def shard(self, stages: Sequence[str], scan_name: str, shard: Shard) -> list[State]:
         """Return the state that one shard adds up to, for each stage."""
-        scan = self._scan(stages, scan_name)
-        computed, _ = compute_shard(shard, scan.source, scan.sums, layout_accumulators=scan.layout_accumulators)
+        if self._opened is None or self._at != (stages, scan_name):
+            self._opened = None  # its model may be large, and another one is loaded next
+            self._opened, self._at = self._open(stages, scan_name), (stages, scan_name)
+        source, like, layout_accumulators = self._opened
+        computed, _ = compute_shard(shard, source, like, layout_accumulators=layout_accumulators)
         return [sums.state() for sums in computed]
 
-    def _scan(self, stages: Sequence[str], scan_name: str) -> _OpenScan:
-        """Return the model and the empty sums of a scan; those of the last scan are cached."""
-        if self._open_scan is None or self._at != (stages, scan_name):
-            self._open_scan = None  # its model may be large, and another one is loaded next
-            self._open_scan = self._open(stages, scan_name)
-            self._at = stages, scan_name
-        return self._open_scan
-
-    def _open(self, stages: Sequence[str], scan_name: str) -> _OpenScan:
-        """Find a scan among those that its stages declare, and prepare to compute its shards."""
+    def _open(
+        self, stages: Sequence[str], scan_name: str
+    ) -> tuple[SegmentSource, list[ShardSums], Sequence[Accumulator]]:
+        """Find a scan among those that its stages declare; return its model, empty sums, and accumulators of layout."""
         scans = [self._declared(stage, scan_name) for stage in stages]
         source = scans[0].corpus.source()
         assert isinstance(source, SegmentSource)
         sums = [ShardSums.of(source, scan.accumulators) for scan in scans]
-        return _OpenScan(source, sums, self._runner.layout_accumulators(scans[0]))
+        return source, sums, self._runner.layout_accumulators(scans[0])
 
     def _declared(self, stage: str, scan_name: str) -> Scan:
         """Return a scan of a stage by its name."""
