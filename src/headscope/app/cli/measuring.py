@@ -6,7 +6,7 @@ from typing import Any
 
 from headscope.app import typed as o
 from headscope.app.beside_run import QUIET, TABLES
-from headscope.app.cli.printing import say, show
+from headscope.app.cli.printing import ProgressPrinter, demonstration_note, say, show
 from headscope.app.run_arguments import WantedFiles, in_order, options_taken, pop_files, write_files
 from headscope.encoding.choices import LOADING
 from headscope.errors import OptionError
@@ -130,7 +130,6 @@ def run_several(
             several models need.
     """
     from headscope.app.api import open_study
-    from headscope.app.cli.printing import ProgressPrinter
 
     out, quiet = values.pop("out"), values.pop("quiet")
     if out is None or any(values[name] is not None for name in command.models):
@@ -179,7 +178,6 @@ def run_command(
         shown: values of the display options.
     """
     from headscope.app.api import open_study
-    from headscope.app.cli.printing import ProgressPrinter, demonstration_note
 
     with ProgressPrinter(quiet=quiet, options=options) as watch:
         from headscope.running.stages import measure, stages_of

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from headscope.app import typed as o
 from headscope.app.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
-from headscope.app.cli.printing import say
+from headscope.app.cli.printing import ProgressPrinter, say
 from headscope.app.run_arguments import in_order
 from headscope.errors import OptionError
 from headscope.running.ray_connection import ClusterOptions
 from headscope.scans.declarations.option import Option, options_of, switch
 from headscope.scans.declarations.run_options import RunOptions
+from headscope.visible import count
 
 if TYPE_CHECKING:
     from headscope.present.study import Study
@@ -68,8 +69,6 @@ def report(
     if shard is not None:
         _scan_part(options, shard, out=out, quiet=quiet)
         return
-    from headscope.app.cli.printing import ProgressPrinter
-
     with ProgressPrinter(quiet=quiet, options=options) as watch, cluster as running:
         from headscope.reporting.atlas_files import run_report
 
@@ -107,8 +106,6 @@ def _cluster(
 
 def _say_cost(options: RunOptions, *, quiet: bool) -> None:
     """Print the expected cost of a run."""
-    from headscope.app.cli.printing import ProgressPrinter
-
     if options.maps is not None:
         raise OptionError("--dry-run times a model; saved maps are read without one: leave one of the two out")
     with ProgressPrinter(quiet=quiet, options=options) as watch:
@@ -122,10 +119,8 @@ def _say_cost(options: RunOptions, *, quiet: bool) -> None:
 
 def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool) -> None:
     """Scan one part of a run."""
-    from headscope.app.cli.printing import ProgressPrinter
     from headscope.running.parts import check_options, read_part_number, write_part
     from headscope.scans.prepare.prepared_run import prepare_model_run
-    from headscope.visible import count
 
     part = read_part_number(shard)
     check_options(options)
@@ -154,7 +149,6 @@ def merge(
     Text and model must still be at the same place: the sums are joined, and the model reads only the sentences on which
     heads are shown. Probes are trained here.
     """
-    from headscope.app.cli.printing import ProgressPrinter
     from headscope.running.parts import read_parts
 
     read = read_parts(parts)
