@@ -142,9 +142,11 @@ def check_values(arguments: Sequence[str]) -> None:
     """Raise an error for an empty value, as a variable of the shell that is not set gives.
 
     Raises:
-        OptionError: an argument, or the value of an option that names something, is empty.
+        OptionError: an argument, or the value of an option that names something, is empty or has a NUL.
     """
     for before, argument in pairwise(["", *arguments]):
+        if "\0" in argument:
+            raise OptionError("an argument holds a NUL, which no file name or text may; give it without")
         name, equals, value = argument.partition("=")
         option = name if equals else before
         if value or (argument and not (equals and name.startswith("--"))) or option in _MAY_BE_EMPTY:
