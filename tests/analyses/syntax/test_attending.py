@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.dependency_result import DependencyResult
+from headscope.analyses.syntax.detail_tables import noop_table
 from headscope.analyses.syntax.gold_arcs import ArcTable, DependencyOptions
-from headscope.analyses.syntax.result_tables import DependencyResult, noop_table
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from support.hand_made import HandMadeSource

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.dependency_result import DependencyResult
 from headscope.analyses.syntax.gold_arcs import DIRECTIONS, OFFSETS, ArcTable, DependencyOptions
-from headscope.analyses.syntax.result_tables import DependencyResult
 from headscope.analyses.syntax.tables import SYNTAX, SYNTAX_BEST, SYNTAX_DIFFERENCES
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout
@@ -318,7 +318,7 @@ def test_a_small_treebank_has_the_totals_only():
     assert table[["ci_low", "ci_high", "q_value"]].isna().all(axis=None)
     assert best["accuracy"].notna().all()
     assert best[["ci_low", "baseline_ci_low", "margin_ci_low", "q_value"]].isna().all(axis=None)
-    assert result.counted.special_changes()["of"] == 2 * 16
+    assert result.special_changes()["of"] == 2 * 16
 
 
 def test_one_document_has_nothing_held_out():
@@ -335,15 +335,8 @@ def test_one_document_has_nothing_held_out():
     assert set(best.loc[best["relation"] == "obj", "selection"]) == {"held-out", "same-data"}
 
 
-def test_nothing_counted_makes_no_table():
-    with pytest.raises(
-        ValueError, match=r"^expected counts of at least one arc, came none; scan sentences with trees first$"
-    ):
-        DependencyResult(DependencyAccumulator(LAYOUT, TABLE))
-
-
 def test_special_tokens_and_reach_from_a_scan(monkeypatch):
-    monkeypatch.setattr("headscope.analyses.syntax.relation_counts.FEWEST_ARCS", 5)
+    monkeypatch.setattr("headscope.analyses.syntax.dependency_result.FEWEST_ARCS", 5)
     segments = tree_segments(24, seed=5, documents=12)
     table = ArcTable(("nsubj", "obj", "case", "root", "punct", "other"))
 
@@ -359,7 +352,7 @@ def test_special_tokens_and_reach_from_a_scan(monkeypatch):
     without, kept = result(False), result(True)
     changes = np.abs(without.heads()["accuracy"] - kept.heads()["accuracy"])
     for one in (without, kept):
-        found = one.counted.special_changes()
+        found = one.special_changes()
         assert found["of"] == len(changes)
         assert found["accuracies"] == (changes > 0).sum() > 0
         assert found["largest"] == pytest.approx(changes.max(), abs=1e-12)
@@ -385,4 +378,4 @@ def test_the_place_of_a_row(counted):
     result = DependencyResult(counted[0])
     for place, (kind, layer, head, _, direction) in enumerate(heads_of()):
         row = {"kind": kind, "layer": layer + 1, "head": head + 1, "direction": direction}
-        assert vars(result.candidates[place]) == row
+        assert result.candidates[place] == row

@@ -3,8 +3,9 @@
 import pandas as pd
 import pytest
 
+from headscope.analyses.syntax.dependency_result import DependencyResult
+from headscope.analyses.syntax.detail_tables import distance_table, noop_table
 from headscope.analyses.syntax.gold_arcs import DIRECTIONS, NOOP_CLASSES, OFFSETS
-from headscope.analyses.syntax.result_tables import DependencyResult, distance_table, noop_table
 from headscope.analyses.syntax.tables import SYNTAX_BY_DISTANCE, SYNTAX_NOOP
 from headscope.statistics.inference.confidence import difference_interval, ratio_interval
 from headscope.statistics.tables.frames import DISTANCES

@@ -10,8 +10,8 @@ from headscope.analyses.arc_examples.facts import PAGE as ARCS
 from headscope.analyses.arc_examples.facts import figure_examples, groups_of
 from headscope.analyses.for_report import arc_examples
 from headscope.analyses.syntax.facts import PAGE, PARTS
-from headscope.analyses.syntax.relation_layers import STEPS, best_offsets, drawn_relations, heat_table, on_shade, shade
-from headscope.analyses.syntax.relations import relations_of
+from headscope.analyses.syntax.relation_layers import STEPS, drawn_cells, heat, on_shade, shade
+from headscope.analyses.syntax.relations import best_offsets, relations_of
 from headscope.present.blocks import CaptionBlock
 from headscope.present.cells import Cell, Runs
 from headscope.present.page_tables import strip
@@ -178,10 +178,9 @@ def test_the_shades_of_the_page_are_viridis():
 def test_a_heat_map_of_a_big_model_keeps_the_frequent_relations():
     measured = [(f"r{place}", 100 + place, *MEASURED[2][2:]) for place in range(80)]
     inputs = with_treebank(mock_inputs.encoder(24, 1), measured=measured)
-    relations = relations_of(inputs)
-    (table,) = Tables(heat_table(inputs, relations, about(inputs).kind("encoder"))).found.values()
+    (table,) = Tables(heat(about(inputs), about(inputs).kind("encoder"))).found.values()
     assert {row[0] for row in table[1:]} == {f"r{place}" for place in range(18, 80)}
-    assert drawn_relations(relations, {}) == []
+    assert drawn_cells(mock_inputs.encoder(24, 1), "encoder") == {}
 
 
 def test_the_best_offset_is_that_of_the_whole_treebank(inputs):

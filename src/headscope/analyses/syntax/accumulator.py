@@ -1,6 +1,6 @@
 """Counts for dependency accuracy: how often the word that a head attends to most is the gold head (section 4.2).
 
-`head_answers` finds that word, `result_tables` divides the counts.
+`head_answers` finds that word, `DependencyResult` divides the counts.
 """
 
 from collections import defaultdict
@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.syntax.attending import ArcRuns, Attending, special_attention, sum_runs
@@ -39,7 +38,7 @@ class DependencyAccumulator(Accumulator):
 
     `dependent->head` is right when the gold head is the other word that the dependent attends to most;
     `head->dependent` when it is the other word that attends most to the dependent. A word without pieces is
-    never right and is counted. Segments carry `heads` and `relns` in their fields.
+    never right, and is counted. Segments carry `heads` and `relns` in their fields.
 
     Args:
         layout: the kinds of attention; cross attention is left out.
@@ -51,8 +50,8 @@ class DependencyAccumulator(Accumulator):
     span: ClassVar[Span] = "layer"
     merges: ClassVar[str] = ", or other relations; merge scans of one model only, over one treebank"
     # 2: the words that attend in each direction, not the dependents alone. 3: in 32 groups of documents. 4: without an
-    # input's first and last word.
-    version: ClassVar[int] = 4
+    # input's first and last word. 5: without the number of words that have no pieces.
+    version: ClassVar[int] = 5
 
     def __init__(self, layout: Sequence[KindLayout], table: ArcTable, options: DependencyOptions | None = None) -> None:
         self.table = table
@@ -71,13 +70,12 @@ class DependencyAccumulator(Accumulator):
         self._answers: defaultdict[str, list[tuple[Answers, ...]]] = defaultdict(list)
         self._reachable: defaultdict[str, list[Tensor]] = defaultdict(list)
         self._reachable_by_mask: dict[int, tuple[Visibility, Tensor]] = {}
-        # Keyed by the names of the arrays to which they are added; a run is a pair of document and cell.
-        self._hits: dict[str, OnHost] = {}
-        self._totals: dict[str, OnHost] = {}
-        self._special: dict[str, tuple[OnHost, ArcRuns]] = {}
+        # Sums by the names of the arrays to which they are added; a run is a pair of document and cell.
+        self._copied: dict[str, OnHost] = {}
+        self._by_word: dict[str, ArcRuns] = {}
 
     def declare(self) -> Declared:
-        """Declare the arrays of `DependencySums`, the number of words, and the number of words without pieces."""
+        """Declare the arrays of `DependencySums`, and the number of words."""
         cells, relations = self.table.cells, len(self.table.relations)
         width = len(self.options.directions)
         shapes: dict[str, tuple[int, ...]] = {}
@@ -93,18 +91,13 @@ class DependencyAccumulator(Accumulator):
             "special": self._special_sums,
             "totals.reachable": total(relations, "layer", width, dtype=np.int64),
             "totals.other": total(relations, "layer", "head", width, dtype=np.int64),
-            "words": total(2, dtype=np.int64),
+            "words": total(1, dtype=np.int64),
         }
 
     @property
     def words(self) -> int:
         """Number of words; each has one arc."""
-        return int(self.totals["words"][0])
-
-    @property
-    def unplaced(self) -> int:
-        """Number of words without a piece."""
-        return int(self.totals["words"][1])
+        return int(self.totals["words"].item())
 
     def begin(self, batch: Batch) -> None:
         """Collect the batch's arcs."""
@@ -155,42 +148,44 @@ class DependencyAccumulator(Accumulator):
             answers = [Answers.of_layers(each) for each in zip(*layers, strict=True)]
             batch_arcs = self._batch_arcs[kind]
             hits, other = judge(answers, batch_arcs, special=self.options.special, compat=self.options.compat)
-            totals = {"other": other, "reachable": torch.stack(self._reachable[kind], dim=1)}
             attending = Attending.of(batch_arcs, relations, directions=len(self.options.directions))
-            runs = ArcRuns.of(self._documents[attending.rows], attending.cells)
-            self._hits[f"n_hits.{kind}"] = copy.add(self._by_cell.sums(hits))
-            for name, of_arcs in totals.items():
-                sums = sum_runs(of_arcs, relations, len(self.table.relations))
-                self._totals[f"totals.{name}.{kind}"] = copy.add(sums)
-            special = runs.sums(attending.pick(special_attention(answers[0], batch_arcs)))
-            self._special[kind] = copy.add(special), runs
+            by_word = ArcRuns.of(self._documents[attending.rows], attending.cells)
+            sums = {
+                "n_hits": self._by_cell.sums(hits),
+                "totals.other": sum_runs(other, relations, len(self.table.relations)),
+                "totals.reachable": sum_runs(
+                    torch.stack(self._reachable[kind], dim=1), relations, len(self.table.relations)
+                ),
+                "noop": by_word.sums(attending.pick(special_attention(answers[0], batch_arcs))),
+            }
+            self._copied |= {f"{name}.{kind}": copy.add(tensor) for name, tensor in sums.items()}
+            self._by_word[kind] = by_word
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to its documents."""
         by_cell = self._by_cell
-        offsets = torch.from_numpy(self._arcs.offsets)
-        hits = {name: handle.array for name, handle in self._hits.items()}
-        arcs = {"n_arcs": by_cell.sizes, "n_offsets": by_cell.sums(offsets).numpy()}
-        by_cell.add_to(self.sums, self._names, **arcs, **hits)
-        for kind, (attention, runs) in self._special.items():
-            special = {f"noop.{kind}": attention.array, f"n_attending.{kind}": runs.sizes}
-            runs.add_to(self._special_sums, self._names, **special)
-        for name, handle in self._totals.items():
-            self.totals[name] += handle.array.astype(np.int64)
-        unplaced = next((int((each.on_host[1] < 0).sum()) for each in self._batch_arcs.values()), 0)
-        self.totals["words"] += (len(by_cell.run_of), unplaced)
+        sums = {name: handle.array for name, handle in self._copied.items()}
+        hits = {f"n_hits.{kind}": sums[f"n_hits.{kind}"] for kind in self._by_word}
+        offsets = by_cell.sums(torch.from_numpy(self._arcs.offsets)).numpy()
+        by_cell.add_to(self.sums, self._names, n_arcs=by_cell.sizes, n_offsets=offsets, **hits)
+        for kind, by_word in self._by_word.items():
+            special = {f"noop.{kind}": sums[f"noop.{kind}"], f"n_attending.{kind}": by_word.sizes}
+            by_word.add_to(self._special_sums, self._names, **special)
+        for name in self.totals.keys() & sums.keys():
+            self.totals[name] += sums[name].astype(np.int64)
+        self.totals["words"] += len(by_cell.run_of)
         self._clear()
 
     def compute(self) -> tuple[DependencySums, ...]:
-        """Return the counts by group of documents, from which `result_tables` computes the tables."""
+        """Return the counts by group of documents, from which `DependencyResult` computes the tables."""
         stacked, special_sums = self.sums.stacked(), self._special_sums.stacked()
-        apart = (len(self.table.relations), len(self.options.directions))
+        rows = (-1, len(self.table.relations), len(self.options.directions))
         return tuple(
             DependencySums(
                 kind=part.kind,
                 hits=stacked[f"n_hits.{part.kind}"],
-                noop=_unfold(special_sums[f"noop.{part.kind}"], apart),
-                attending=_unfold(special_sums[f"n_attending.{part.kind}"], apart),
+                noop=special_sums[f"noop.{part.kind}"].reshape(*rows, part.layers, part.heads, len(NOOP_CLASSES)),
+                attending=special_sums[f"n_attending.{part.kind}"].reshape(rows),
                 counts=stacked["n_arcs"],
                 offsets=stacked["n_offsets"],
                 reachable=self.totals[f"totals.reachable.{part.kind}"].copy(),
@@ -213,8 +208,3 @@ class DependencyAccumulator(Accumulator):
     def described(self) -> str:
         """Return the layout and the options."""
         return f"{self.layout} with {self.options}"
-
-
-def _unfold(sums: NDArray[Any], apart: tuple[int, int]) -> NDArray[Any]:
-    """Reshape `[group, relation x direction, ...]` to `[group, relation, direction, ...]`."""
-    return sums.reshape(len(sums), *apart, *sums.shape[2:])

@@ -10,16 +10,8 @@ import pandas as pd
 
 from headscope.analyses.syntax.attending import Noop, NoopUntested, noop_facts, noop_tokens
 from headscope.analyses.syntax.figures import BY_DISTANCE, BY_LAYER, distance_panels
-from headscope.analyses.syntax.page_rows import (
-    distance_rows,
-    has_control,
-    has_held_out,
-    main_rows,
-    noop_rows,
-    paper_rows,
-    same_data_rows,
-)
-from headscope.analyses.syntax.relation_layers import heat_key, heat_table
+from headscope.analyses.syntax.page_rows import distance_rows, main_rows, noop_rows, paper_rows, same_data_rows
+from headscope.analyses.syntax.relation_layers import heat, heat_key
 from headscope.analyses.syntax.relations import (
     ROLE,
     UNIVERSAL,
@@ -33,7 +25,6 @@ from headscope.analyses.syntax.relations import (
 from headscope.present.cells import Cell, cell_of, number, records
 from headscope.present.claim_rules import comparisons, verdicts
 from headscope.present.facts import Fact
-from headscope.present.kinds import Kind
 from headscope.present.linked_sentences import MOST_LISTED, Bars, HeadRef, Shades
 from headscope.present.numbers import percent
 from headscope.present.page import Page
@@ -42,7 +33,6 @@ from headscope.present.words import OVERALL, short
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LEAST_SHARE
 from headscope.statistics.tables.frames import FEWEST_ARCS as FEWEST_ARCS
-from headscope.views.markup import Html
 
 
 class SyntaxFact(Fact):
@@ -234,16 +224,11 @@ def _special_candidates(about: Context) -> Iterator[Fact]:
     )
 
 
-def heat(about: Context, kind: Kind) -> Html | None:
-    """Draw the relations by layer of one kind of attention."""
-    return heat_table(about.run, relations_of(about.run), kind)
-
-
 PAGE = Page(
     __name__, syntax_facts,
     uses=(
         *(NoopUntested, Noop, noop_tokens, noop_rows, main_rows, same_data_rows, paper_rows, distance_rows),
-        *(has_held_out, has_control, heat, heat_key, distance_panels),
+        *(heat, heat_key, distance_panels),
     ),
 )  # fmt: skip
 PARTS = PAGE.parts(

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from headscope.analyses.syntax.relation_layers import best_by_layer, drawn_relations, relation_layers
-from headscope.analyses.syntax.relations import best_offsets, curve_relations, relations_of
+from headscope.analyses.syntax.relation_layers import drawn_cells, relation_layers
+from headscope.analyses.syntax.relations import curve_relations
 from headscope.attention.head_id import head_label
 from headscope.present.drawing import inline
-from headscope.present.figures.axes import distance_axis, interval_bars, say_absent, whole_axis
+from headscope.present.figures.axes import distance_axis, interval_bars, whole_axis
 from headscope.present.figures.style import (
     PAGE_INCHES,
     SOFT,
@@ -41,14 +41,11 @@ def distance_panel(rows: pd.DataFrame, *, ax: Axes | None = None) -> matplotlib.
     """Draw one relation: its head's accuracy by distance with intervals, and the best offset's accuracy as bars.
 
     Args:
-        rows: the rows of one relation in `tables/syntax_by_distance.parquet`.
+        rows: the rows of one relation in `tables/syntax_by_distance.parquet`, with a case at some distance.
         ax: axes to draw on; created when not given.
     """
     measured = rows[(rows["n_arcs"] > 0) & rows["accuracy"].notna()]
     ax = ax or new_figure(2.7, HEIGHT).subplots()
-    if measured.empty:
-        say_absent(ax, "No case at any distance.")
-        return figure_of(ax)
     first = measured.iloc[0]
     head = head_label(first["layer"], first["head"])
     ax.set_title(f"{label(str(first['relation']), 22)} · head {head}")
@@ -85,45 +82,34 @@ def curve_pages(names: Sequence[str]) -> list[Sequence[str]]:
 
 
 @house_style()
-def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str] | None = None) -> matplotlib.figure.Figure:
+def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str]) -> matplotlib.figure.Figure:
     """Draw small multiples, one panel per relation, four in a row.
 
     Args:
         by_distance: `tables/syntax_by_distance.parquet`.
-        relations: relations to draw, in order; all by default.
-
-    Raises:
-        ValueError: there is nothing to draw.
+        relations: relations of the table to draw, in order.
     """
-    present = list(dict.fromkeys(str(name) for name in by_distance["relation"]))
-    names = [name for name in (relations if relations is not None else present) if name in present]
-    if not names:
-        raise ValueError(
-            "Expected accuracies by distance of at least one relation, got none; run with a larger treebank."
-        )
-    columns = across(min(COLUMNS, len(names)), each=LEAST_INCHES)
-    lines = -(-len(names) // columns)
+    columns = across(min(COLUMNS, len(relations)), each=LEAST_INCHES)
+    lines = -(-len(relations) // columns)
     figure = new_figure(2.7 * columns, HEIGHT * lines + 0.3)
     grid = figure.subplots(lines, columns, squeeze=False, sharey=True).ravel()
-    for ax in grid[len(names) :]:
+    for ax in grid[len(relations) :]:
         ax.set_axis_off()
-    for name, ax in zip(names, grid):
+    for name, ax in zip(relations, grid):
         distance_panel(by_distance[by_distance["relation"] == name], ax=ax)
     figure.supxlabel("words between dependent and head word, 1 is next to it", fontsize=9, color=SOFT)
     figure.supylabel("accuracy", fontsize=9, color=SOFT)
     return figure
 
 
-def _by_layer(about: Context, accuracies: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
-    relations, offsets = relations_of(about.run), best_offsets(about.run)
+def _by_layer(about: Context, _: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
     for kind in about.kinds:
-        names = drawn_relations(relations, best_by_layer(accuracies, offsets, kind=kind.name))
-        if names:
-            yield kind.ending, partial(relation_layers, accuracies, offsets, kind=kind.name, relations=names)
+        if cells := drawn_cells(about.run, kind.name):
+            yield kind.ending, partial(relation_layers, cells)
 
 
 def _by_distance(about: Context, near: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
-    names = curve_relations(relations_of(about.run), about.run)
+    names = curve_relations(about.run)
     for page in curve_pages(names) if names else ():
         yield "", partial(distance_curves, near, relations=page)
 
@@ -139,7 +125,7 @@ CURVES = 8
 def distance_panels(about: Context) -> Html | None:
     """Draw the curves of the first relations of table 1; None where no distance was measured."""
     table = about.run.tables.get("syntax_by_distance")
-    names = curve_relations(relations_of(about.run), about.run)[:CURVES]
+    names = curve_relations(about.run)[:CURVES]
     if table is None or not names:
         return None
     figures = [

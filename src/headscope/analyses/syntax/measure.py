@@ -1,15 +1,16 @@
 """The stage of section 4.2: which head finds which dependency relation, with the questions of its examples."""
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import pandas as pd
 
 from headscope.analyses.measurement import Measurement, StageResult, notes_on
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.dependency_result import DependencyResult
+from headscope.analyses.syntax.detail_tables import distance_table, noop_table
 from headscope.analyses.syntax.gold_arcs import ArcTable, DependencyOptions
-from headscope.analyses.syntax.result_tables import DependencyResult, distance_table, noop_table
 from headscope.analyses.syntax.tables import SYNTAX_DIFFERENCES
 from headscope.encoding.segment import Segment
 from headscope.encoding.sentence_packing import arcs_of_fields
@@ -51,14 +52,11 @@ class SyntaxMeasurement(Measurement[Run]):
         options, trees = self.run.options, self.trees
         table = ArcTable.of(trees.relations, folded=options.fold_labels, compat=self.how.compat)
 
-        def sums() -> DependencyAccumulator:
-            return DependencyAccumulator(self.run.layout, table, self.how)
-
+        sums = partial(DependencyAccumulator, self.run.layout, table, self.how)
         yield Scan(TreesCorpus(self.run, trees, trees.source), [sums()], label="dependency heads")
         for name, number, read in trees.controls():
             label = name if number is None else f"{name} {number + 1} of {options.controls}"
-            corpus = TreesCorpus(self.run, trees, read)
-            yield Scan(corpus, [sums()], _scan_name(name, number), label=label)
+            yield Scan(TreesCorpus(self.run, trees, read), [sums()], _scan_name(name, number), label=label)
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Return the tables.
@@ -82,35 +80,27 @@ class SyntaxMeasurement(Measurement[Run]):
             heads.append(other.heads())
             choices.append(other.best())
             gaps.append(DependencyResult(same, seed=options.seed, relations=relations).against(other))
-        examples = collect(
-            trees.example_source,
-            lambda: ArcExamples(
-                wanted_heads(best),
-                syntax_questions(folded=options.fold_labels),
-                special=trees.special,
-                pooling=self.how.pooling,
-            ),
-        )
-        tables = {
-            "syntax": pd.concat(heads, ignore_index=True),
-            "syntax_best": pd.concat(choices, ignore_index=True),
-            "syntax_differences": pd.concat(gaps or [pd.DataFrame(columns=SYNTAX_DIFFERENCES.names)]),
-            "syntax_baselines": result.baselines(),
-            "syntax_by_distance": distance_table(result, best),
-            "syntax_noop": noop_table(result, best),
-            "syntax_examples": examples.table(),
-        }
+        ask = syntax_questions(folded=options.fold_labels)
+        empty = partial(ArcExamples, wanted_heads(best), ask, special=trees.special, pooling=self.how.pooling)
         facts = {
             **trees.facts(),
             "folded": options.fold_labels,
             "pooling": self.how.pooling,
             "compat": options.compat,
             "special_kept": options.special_tokens,
-            "special_changes": result.counted.special_changes(),
+            "special_changes": result.special_changes(),
         }
         return StageResult(
             name="syntax",
-            tables=tables,
+            tables={
+                "syntax": pd.concat(heads, ignore_index=True),
+                "syntax_best": pd.concat(choices, ignore_index=True),
+                "syntax_differences": pd.concat(gaps or [pd.DataFrame(columns=SYNTAX_DIFFERENCES.names)]),
+                "syntax_baselines": result.baselines(),
+                "syntax_by_distance": distance_table(result, best),
+                "syntax_noop": noop_table(result, best),
+                "syntax_examples": collect(trees.example_source, empty).table(),
+            },
             facts={"treebank": facts},
             notes=(*_notes(facts), *trees.notes()),
             state=in_single_precision(trained.state()),
@@ -123,31 +113,21 @@ def _scan_name(name: str, number: int | None) -> str:
 
 
 def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
-    lost = facts.get("words_dropped", 0) + facts.get("words_merged", 0)
-    shared = facts.get("words_shared", 0)
-    return notes_on(
-        "treebank",
-        *(
-            f"{number:,} of {count(number + facts['sentences'], 'sentence')} {'was' if number == 1 else 'were'} "
-            f"left out ({why})"
-            for why, number in facts.get("skipped", {}).items()
-        ),
-        count(
-            lost,
-            "word has no piece of its own; it counts as not found",
-            "words have no piece of their own; they count as not found",
+    notes = [
+        f"{number:,} of {count(number + facts['sentences'], 'sentence')} {'was' if number == 1 else 'were'} "
+        f"left out ({why})"
+        for why, number in facts.get("skipped", {}).items()
+    ]
+    if lost := facts.get("words_dropped", 0) + facts.get("words_merged", 0):
+        one, many = "word has no piece of its own; it counts", "words have no piece of their own; they count"
+        notes.append(f"{count(lost, one, many)} as not found")
+    if shared := facts.get("words_shared", 0):
+        one, many = (
+            "word shares its pieces with the word before it",
+            "words share their pieces with the word before them",
         )
-        if lost
-        else None,
-        count(
-            shared,
-            "word shares its pieces with the word before it, since a multi-word token is written for both",
-            "words share their pieces with the word before them, since a multi-word token is written for both",
-        )
-        if shared
-        else None,
-        too_few(facts["documents"], here="it has"),
-    )
+        notes.append(f"{count(shared, one, many)}, since a multi-word token is written for both")
+    return notes_on("treebank", *notes, too_few(facts["documents"], here="it has"))
 
 
 _ANY = ArcTable(("root", "punct", "other"))  # to find the attending word: the clitic for a possessor

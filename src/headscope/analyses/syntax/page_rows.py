@@ -11,7 +11,7 @@ from headscope.analyses.syntax.attending import established_rows, token_name
 from headscope.analyses.syntax.relations import Best, Relation, curve_relations, relations_of
 from headscope.attention.head_id import head_label
 from headscope.present.blocks import Row
-from headscope.present.cells import cell_of, number, records
+from headscope.present.cells import cell_of, records
 from headscope.present.numbers import (
     DASH,
     count_column,
@@ -35,61 +35,47 @@ _GROUPS = ("", "Not shown to beat every fixed offset", "Not tested: fewer than 1
 
 def main_rows(about: Context) -> list[Row]:
     """Return table 1 with heads selected held-out: those shown to beat every offset, the others, then all words."""
-    held_out = [(relation, relation.held_out) for relation in relations_of(about.run) if relation.held_out]
-    rows = [_main_row(relation, best, about) for relation, best in held_out]
+    rows = [
+        {**_page_row(relation, relation.held_out, about), **({"q": None} if relation.overall else {})}
+        for relation in relations_of(about.run)
+        if relation.held_out
+    ]
     return sorted(rows, key=lambda row: _GROUPS.index(row["group"]))
 
 
-def has_control(about: Context) -> bool:
-    """Return True if random weights were measured."""
-    return any(relation.control for relation in relations_of(about.run))
+def same_data_rows(about: Context) -> list[Row]:
+    """Return the paper's selection: head and offset chosen on the sentences on which they are scored."""
+    return [
+        _page_row(relation, relation.same_data, about) for relation in relations_of(about.run) if relation.same_data
+    ]
 
 
-def has_held_out(about: Context) -> bool:
-    """Return True if any head was selected held-out."""
-    return any(relation.held_out for relation in relations_of(about.run))
-
-
-def _main_row(relation: Relation, best: Best, about: Context) -> Row:
+def _page_row(relation: Relation, best: Best, about: Context) -> Row:
     strong = best.beats
     group = 3 if relation.overall else 0 if strong else 1 if best.tested else 2
     often = "" if isnan(best.share) else f"in {percent(best.share, 0)} of splits"
     picture = {"accuracy": best.accuracy, "baseline": best.baseline, "control": relation.control, "strong": strong}
     return {
         "relation": (short(relation.name), gloss(relation.name)),
+        "label": short(relation.name),
         "head": (about.kind(best.kind).labeled_head(best.layer, best.head), often),
         "picture": picture,
         "accuracy": (best.accuracy, strong),
-        "offset": (best.baseline, best.offset),
+        "right": best.accuracy,
+        "baseline": best.baseline,
+        "offset": best.offset,
+        "best_offset": (best.baseline, best.offset),
         "above": best.gap,
         "all_documents": best.all_documents,
         "held_out": best.held_out,
         "control": relation.control,
         "shuffled": relation.shuffled,
-        "q": None if relation.overall else "not tested" if isnan(best.q) else best.q,
+        "q": "not tested" if isnan(best.q) else best.q,
         "direction": DIRECTIONS.get(best.direction, best.direction),
         "n": relation.n,
         "group": _GROUPS[group],
         "weak": not (strong or relation.overall),
     }
-
-
-def same_data_rows(about: Context) -> list[Row]:
-    """Return the paper's selection: head and offset chosen on the sentences on which they are scored."""
-    return [
-        {
-            "relation": short(relation.name),
-            "n": relation.n,
-            "head": (about.kind(best.kind).labeled_head(best.layer, best.head), ""),
-            "direction": DIRECTIONS.get(best.direction, best.direction),
-            "accuracy": best.accuracy,
-            "baseline": best.baseline,
-            "offset": best.offset,
-            "q": "not tested" if isnan(best.q) else best.q,
-        }
-        for relation in relations_of(about.run)
-        if (best := relation.same_data)
-    ]
 
 
 def paper_rows(about: Context) -> list[Row]:
@@ -116,13 +102,11 @@ def noop_rows(about: Context) -> list[Row]:
     """Return each relation's attention to special tokens from the words that attend in it and from all others."""
     return [
         {
-            **{name: number(row[name]) for name in ("attending", "others")},
+            **{name: row[name] for name in ("attending", "others", "n_words", "n_other_words")},
             "relation": short(str(row["relation"])),
             "head": about.kind(str(row["kind"])).labeled_head(row["layer"], row["head"]),
             "direction": DIRECTIONS.get(str(row["direction"]), DASH),
             "token": token_name(str(row["key_class"]), about.words),
-            "n_words": row["n_words"],
-            "n_other_words": row["n_other_words"],
             "difference": cell_of(row, "difference"),
         }
         for row in established_rows(about.run)
@@ -131,21 +115,19 @@ def noop_rows(about: Context) -> list[Row]:
 
 def distance_rows(about: Context) -> list[Row]:
     """Return the accuracies by distance, which are the data of the curves."""
-    names = curve_relations(relations_of(about.run), about.run)
-    by_relation: dict[str, list[dict[str, Any]]] = {}
-    for row in records(about.run.tables.get("syntax_by_distance")) if names else ():
-        by_relation.setdefault(str(row["relation"]), []).append(row)
+    names = curve_relations(about.run)
+    order = {name: rank for rank, name in enumerate((*names, *OVERALL))} if names else {}
+    rows = [row for row in records(about.run.tables.get("syntax_by_distance")) if row["relation"] in order]
     return [
         {
-            "relation": short(name),
+            "relation": short(str(row["relation"])),
             "head": about.kind(str(row["kind"])).labeled_head(row["layer"], row["head"]),
             "distance": str(row["distance"]),
             "n": cell_of(row).n,
             "accuracy": cell_of(row),
-            "baseline": number(row["baseline_accuracy"]),
+            "baseline": row["baseline_accuracy"],
         }
-        for name in (*names, *OVERALL)
-        for row in by_relation.get(name, ())
+        for row in sorted(rows, key=lambda row: order[row["relation"]])
     ]
 
 
@@ -160,10 +142,10 @@ SAME = "Head, direction and offset are chosen and scored on the same documents. 
 def table_1(run: Study) -> PaperTable | None:
     """Return the table; None where the run has no treebank, or none with 100 cases of a relation."""
     relations = relations_of(run)
-    is_held_out = any(relation.held_out is not None for relation in relations)
+    is_held_out = any(relation.held_out for relation in relations)
     chosen = [(relation, relation.held_out if is_held_out else relation.same_data) for relation in relations]
-    chosen.sort(key=lambda choice: choice[0].name in OVERALL)  # summaries come last
-    rows = [_row(relation, best) for relation, best in chosen if best is not None]
+    chosen.sort(key=lambda choice: choice[0].overall)  # summaries come last
+    rows = [_row(relation, best) for relation, best in chosen if best]
     if not rows:
         return None
     frame = pd.DataFrame(rows)

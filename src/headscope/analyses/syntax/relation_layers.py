@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from math import isnan
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Rectangle
 
-from headscope.analyses.syntax.relations import Relation, best_offsets
+from headscope.analyses.syntax.relations import best_offsets, relations_of
 from headscope.attention.head_id import head_anchor
 from headscope.palette import palette
 from headscope.present.figures.axes import hide_spines
@@ -23,6 +23,7 @@ from headscope.present.figures.style import INK, SOFT, figure_of, house_style, l
 from headscope.present.kinds import Kind
 from headscope.present.numbers import bracketed_interval
 from headscope.present.page_tables import scrolled
+from headscope.present.report_parts import Context
 from headscope.present.study import Study
 from headscope.present.words import DIRECTIONS, short
 from headscope.views.markup import Html, el
@@ -34,20 +35,7 @@ TOP = 0.4
 """The margin over the best offset, as a fraction, from which the shade is strongest."""
 
 
-@dataclass(frozen=True)
-class LayerBest:
-    """The best head and direction of one layer for one relation."""
-
-    layer: int
-    head: int
-    direction: str
-    accuracy: float
-    ci_low: float
-    ci_high: float
-    above: float
-
-
-def best_by_layer(syntax: pd.DataFrame, baselines: Mapping[str, float], *, kind: str) -> dict[str, list[LayerBest]]:
+def best_by_layer(syntax: pd.DataFrame, baselines: Mapping[str, float], *, kind: str) -> dict[str, list[Any]]:
     """Select each layer's best head and direction for every relation from `tables/syntax.parquet`.
 
     Args:
@@ -56,21 +44,32 @@ def best_by_layer(syntax: pd.DataFrame, baselines: Mapping[str, float], *, kind:
         kind: `encoder` or `decoder`.
 
     Returns:
-        Relation to its layers in order; `above` is the accuracy minus the offset's. Ties go to the lower head.
+        Relation to the rows of its layers in order, named tuples with the columns of the table and `above`, the
+        accuracy minus the offset's. Ties go to the lower head.
     """
-    rows = syntax[(syntax["model"] == "trained") & (syntax["kind"] == kind)]
-    rows = rows[rows["accuracy"].notna()]
-    if rows.empty:
-        return {}
+    rows = syntax[(syntax["model"] == "trained") & (syntax["kind"] == kind) & syntax["accuracy"].notna()]
     order = rows.sort_values(["head", "direction"], kind="stable")
     best = order.loc[order.groupby(["relation", "layer"], sort=False)["accuracy"].idxmax()]
     offsets = best["relation"].astype(str).map(dict(baselines)).astype("float64")
     best = best.assign(above=best["accuracy"] - offsets).sort_values("layer")
-    columns = [field.name for field in fields(LayerBest)]
-    return {
-        str(name): [LayerBest(*row) for row in rows[columns].itertuples(index=False, name=None)]
-        for name, rows in best.groupby("relation", sort=False)
-    }
+    return {str(name): list(rows.itertuples()) for name, rows in best.groupby("relation", sort=False)}
+
+
+MOST_CELLS = 1500
+"""A larger table would be the heaviest part of the page, so only the most frequent relations are kept."""
+
+
+def drawn_cells(run: Study, kind: str) -> dict[str, list[Any]]:
+    """Return the relations that are drawn, in the order of table 1, with the rows of `best_by_layer`.
+
+    If there are too many, only the most frequent relations are drawn.
+    """
+    syntax = run.tables.get("syntax")
+    cells = {} if syntax is None else best_by_layer(syntax, best_offsets(run), kind=kind)
+    present = [relation for relation in relations_of(run) if relation.name in cells and not relation.overall]
+    most = max(MOST_CELLS // max((len(cells[relation.name]) for relation in present), default=1), 1)
+    frequent = {relation.name for relation in sorted(present, key=lambda relation: -relation.n)[:most]}
+    return {relation.name: cells[relation.name] for relation in present if relation.name in frequent}
 
 
 def step_of(above: float) -> int:
@@ -91,31 +90,18 @@ def on_shade(step: int) -> str:
 
 
 @house_style()
-def relation_layers(
-    syntax: pd.DataFrame, baselines: Mapping[str, float], *, kind: str, relations: Sequence[str] | None = None
-) -> Figure:
+def relation_layers(cells_by_relation: Mapping[str, Sequence[Any]]) -> Figure:
     """Draw the heat map of one kind: accuracy in percent in each cell, shaded by its margin over the best offset.
 
     Args:
-        syntax: `tables/syntax.parquet`.
-        baselines: relation to the accuracy of its best fixed offset.
-        kind: `encoder` or `decoder`.
-        relations: relations to draw, in order; all by default.
-
-    Raises:
-        ValueError: the table has no relation of this kind.
+        cells_by_relation: the relations to draw, with the rows of `best_by_layer`.
     """
-    cells_by_relation = best_by_layer(syntax, baselines, kind=kind)
-    names = [name for name in (relations if relations is not None else cells_by_relation) if name in cells_by_relation]
-    if not names:
-        raise ValueError(
-            f"Expected accuracies of {kind} heads for at least one relation, got none; run with a larger treebank."
-        )
-    layers = max(cell.layer for name in names for cell in cells_by_relation[name])
+    names = list(cells_by_relation)
+    layers = max(cell.layer for cells in cells_by_relation.values() for cell in cells)
     width = min(max(1.9 + 0.48 * layers, LEAST_WIDTH), 30.0)
     ax = new_figure(width, 1.15 + 0.27 * len(names)).subplots()
-    for y, name in enumerate(names):
-        for cell in cells_by_relation[name]:
+    for y, cells in enumerate(cells_by_relation.values()):
+        for cell in cells:
             step = step_of(cell.above)
             if step:
                 ax.add_patch(Rectangle((cell.layer - 0.48, y - 0.46), 0.96, 0.92, color=shade(step), linewidth=0))
@@ -145,40 +131,22 @@ def _key(ax: Axes) -> None:
     )  # fmt: skip
 
 
-MOST_CELLS = 1500
-"""A larger table would be the heaviest part of the page, so only the most frequent relations are kept."""
-
-
-def drawn_relations(relations: Sequence[Relation], cells_by_relation: Mapping[str, Sequence[LayerBest]]) -> list[str]:
-    """Return the relations that are shown, in the order of table 1; if there are too many, the most frequent ones."""
-    present = [relation for relation in relations if relation.name in cells_by_relation and not relation.overall]
-    layers = max((len(cells_by_relation[relation.name]) for relation in present), default=1)
-    most = max(MOST_CELLS // layers, 1)
-    frequent = {relation.name for relation in sorted(present, key=lambda relation: -relation.n)[:most]}
-    return [relation.name for relation in present if relation.name in frequent]
-
-
-def heat_table(run: Study, relations: Sequence[Relation], kind: Kind) -> Html | None:
+def heat(about: Context, kind: Kind) -> Html | None:
     """Return the heat map of one kind of attention, each cell linked to the card of its head."""
-    accuracies = run.tables.get("syntax")
-    if accuracies is None:
+    cells_by_relation = drawn_cells(about.run, kind.name)
+    if not cells_by_relation:
         return None
-    cells_by_relation = best_by_layer(accuracies, best_offsets(run), kind=kind.name)
-    names = drawn_relations(relations, cells_by_relation)
-    if not names:
-        return None
-    layers = max(cell.layer for name in names for cell in cells_by_relation[name])
+    layers = range(1, max(cell.layer for cells in cells_by_relation.values() for cell in cells) + 1)
     rows = []
-    for name in names:
-        cells = {cell.layer: _cell(cell, kind) for cell in cells_by_relation[name]}
-        of_layers = [cells.get(layer, el("td")) for layer in range(1, layers + 1)]
-        rows.append(el("tr", el("th", short(name), scope="row"), of_layers))
-    titles = [el("th", title, scope="col") for title in ("relation", *map(str, range(1, layers + 1)))]
+    for name, cells in cells_by_relation.items():
+        cell_of = {cell.layer: _cell(cell, kind) for cell in cells}
+        rows.append(el("tr", el("th", short(name), scope="row"), [cell_of.get(layer, el("td")) for layer in layers]))
+    titles = [el("th", title, scope="col") for title in ("relation", *map(str, layers))]
     table = el("table", el("thead", el("tr", titles)), el("tbody", rows), id=f"table-heat-{kind.name}", class_="heat")
     return scrolled(table, "Accuracy of the best head of each layer, by relation")
 
 
-def _cell(cell: LayerBest, kind: Kind) -> Html:
+def _cell(cell: Any, kind: Kind) -> Html:
     name = kind.head_label(cell.layer, cell.head)
     way = DIRECTIONS.get(cell.direction, cell.direction)
     ends = bracketed_interval(cell.ci_low, cell.ci_high, form=".1f", scale=100.0)

@@ -121,12 +121,12 @@ def _best(row: dict[str, Any]) -> Best | None:
     )
 
 
-def curve_relations(relations: Sequence[Relation], run: Study) -> list[str]:
+def curve_relations(run: Study) -> list[str]:
     """Return the relations whose curves are drawn: those of table 1 with cases at some distance, in its order."""
     with_cases = {
         str(row["relation"]) for row in records(run.tables.get("syntax_by_distance")) if number(row["n_arcs"]) > 0
     }
-    return [relation.name for relation, _ in choices(relations) if relation.name in with_cases]
+    return [relation.name for relation, _ in choices(relations_of(run)) if relation.name in with_cases]
 
 
 def best_offsets(run: Study) -> dict[str, float]:
