@@ -9,7 +9,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import PreTrainedTokenizerFast
 
 from headscope.analyses.coref.gap import GapSums
-from headscope.analyses.coref.mentions import FIELD, mention_table
+from headscope.analyses.coref.mentions import FIELD, Mentions, MentionTable
+from headscope.analyses.coref.mentions import mention_table as table_of
 from headscope.analyses.coref.sums import CoreferenceSums
 from headscope.encoding.segment import Segment
 from support.inputs import made_up_segments
@@ -28,6 +29,13 @@ def word_tokenizer(words: Sequence[str], *, dropped: str = "") -> PreTrainedToke
     return PreTrainedTokenizerFast(
         tokenizer_object=backend, cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", unk_token="[UNK]"
     )
+
+
+def mention_table(*, words: int, allowed: np.ndarray | None = None, **columns: np.ndarray) -> MentionTable:
+    """The table of mentions in any order, which it sorts by start, longer ones first; all are candidates by default."""
+    columns["allowed"] = np.ones(len(columns["heads"]), dtype=bool) if allowed is None else allowed
+    order = np.lexsort((-columns["ends"], columns["starts"]))
+    return table_of(Mentions(**{name: column[order] for name, column in columns.items()}), words)
 
 
 def with_mentions(segment: Segment, rng: np.random.Generator) -> Segment:

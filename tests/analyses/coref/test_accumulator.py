@@ -8,14 +8,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.coref.mentions import FIELD, MENTION_TYPES, mention_table
+from headscope.analyses.coref.mentions import FIELD, MENTION_TYPES
 from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.statistics.sums.groups import GROUPS
-from support.coreference import segments_with_mentions
+from support.coreference import mention_table, segments_with_mentions
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, SEP, eager_maps, forward_inputs, vocabulary
 from support.tiny_models import shared_tiny_model

@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.coref.mentions import MENTION_TYPES, candidate_words, first_headed, mention_order, mention_table
+from headscope.analyses.coref.mentions import MENTION_TYPES, candidate_words, first_headed
 from headscope.analyses.coref.windows import MentionCounts, coreference_segments
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.encoding.encoder import Encoder
-from support.coreference import word_tokenizer
+from support.coreference import mention_table, word_tokenizer
 
 
 def table_of(*mentions, words, allowed=None):
@@ -34,10 +34,6 @@ def candidates(table, words):
     """The words that head a candidate of each mention, whether it counts or not."""
     first = first_headed(table.heads, table.allowed, words)
     return by_word(candidate_words(first, np.arange(len(table)), table.heads))
-
-
-def test_mentions_are_ordered_by_start_longer_first():
-    assert mention_order(np.array([3, 0, 0, 3]), np.array([4, 1, 5, 9])).tolist() == [2, 1, 3, 0]
 
 
 def test_a_candidate_is_earlier_and_its_head_word_stands_left():

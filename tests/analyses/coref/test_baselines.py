@@ -12,10 +12,10 @@ from headscope.analyses.coref.baselines import (
     features_of,
     lexicon,
 )
-from headscope.analyses.coref.mentions import FIELD, MENTION_TYPES, mention_table
+from headscope.analyses.coref.mentions import FIELD, MENTION_TYPES
 from headscope.analyses.coref.sums import CoreferenceAccumulator
 from headscope.attention.scan import scan
-from support.coreference import segments_with_mentions
+from support.coreference import mention_table, segments_with_mentions
 from support.hand_made import HandMadeSource, random_map
 
 TYPE = {name: i for i, name in enumerate(MENTION_TYPES)}

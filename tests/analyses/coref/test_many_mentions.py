@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headscope.analyses.coref.baselines import BASELINES, agreement, baseline_hits, choices, features_of
 from headscope.analyses.coref.head_words import MentionWords, rule_agreement
-from headscope.analyses.coref.mentions import MENTION_TYPES, mention_table
+from headscope.analyses.coref.mentions import MENTION_TYPES
 from headscope.analyses.coref.sums import ScoredMentions
 from headscope.analyses.coref.windows import MentionCounts, coreference_segments
 from headscope.attention.word_attention import WordAxis
@@ -18,7 +18,7 @@ from headscope.attention.word_rows import WordRows
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.tree import depths
 from headscope.encoding.encoder import Encoder
-from support.coreference import word_tokenizer
+from support.coreference import mention_table, word_tokenizer
 
 WORDS = ("Ann", "she", "the", "queen", "queens", "and", "he", "Ann", "it", "the", "queen", "they")
 LETTERS = tuple("abcdefgh")

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.analyses.coref.mentions import mention_table
 from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.compute import ExplanationMeasurement
 from headscope.analyses.explanation.explain import explain
@@ -26,6 +25,7 @@ from headscope.scans.prepare.prepared_run import prepare
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.statistic import Special
 from headscope.statistics.tables.frames import check_table
+from support.coreference import mention_table
 from support.hand_made import HandMadeSource
 from support.inputs import CLS, DOT, SEP
 from support.small_runs import sharded_options

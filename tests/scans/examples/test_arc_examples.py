@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.analyses.coref.mentions import FIELD, coreference_questions, mention_table
+from headscope.analyses.coref.mentions import FIELD, coreference_questions
 from headscope.analyses.syntax.measure import syntax_questions
 from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.scans.examples.arc_examples import ArcExamples, WantedHead, wanted_heads
 from headscope.scans.examples.example_tables import ARC_EXAMPLES
+from support.coreference import mention_table
 from support.hand_made import HandMadeSource
 from support.inputs import CLS, SEP
 from support.stand_ins import stand_in

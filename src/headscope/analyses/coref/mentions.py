@@ -35,6 +35,11 @@ class Mentions:
     def __len__(self) -> int:
         return len(self.heads)
 
+    def select(self, indices: NDArray[np.int64], *, start: int) -> "Mentions":
+        """Return some mentions, with positions that count from word `start`."""
+        starts, ends, heads = (each[indices] - start for each in (self.starts, self.ends, self.heads))
+        return Mentions(starts, ends, heads, self.entities[indices], self.types[indices], self.allowed[indices])
+
 
 @dataclass(frozen=True, eq=False)
 class MentionTable(Mentions):
@@ -63,35 +68,22 @@ class MentionTable(Mentions):
         return is_type
 
 
-def mention_table(
-    *,
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    heads: NDArray[np.int64],
-    entities: NDArray[np.int64],
-    types: NDArray[np.int64],
-    words: int,
-    allowed: NDArray[np.bool_] | None = None,
-) -> MentionTable:
-    """Order mentions and find the candidates for their antecedents.
+def mention_table(mentions: Mentions, words: int) -> MentionTable:
+    """Find the candidates for the antecedents of a window's mentions.
 
     Args:
-        starts, ends, heads, entities, types: as in `MentionTable`, in any order.
+        mentions: mentions of the window.
         words: number of words.
-        allowed: True for mentions that may be candidates; all mentions when None.
     """
-    order = mention_order(starts, ends)
-    starts, ends, heads, entities, types = (column[order] for column in (starts, ends, heads, entities, types))
-    is_allowed = np.ones(len(heads), dtype=bool) if allowed is None else allowed[order]
-    scored = np.flatnonzero(with_antecedent(heads, entities, is_allowed))
-    heading = candidate_words(first_headed(heads, is_allowed, words), scored, heads[scored])
-    right = right_words(heading, entities[scored], heads, entities)
-    return MentionTable(starts, ends, heads, entities, types, is_allowed, scored, heading, right)
-
-
-def mention_order(starts: Int[np.ndarray, " mention"], ends: Int[np.ndarray, " mention"]) -> NDArray[np.int64]:
-    """Return the indices that order the mentions by start, longer mentions first, `[mention]`."""
-    return np.lexsort((-ends, starts)).astype(np.int64)
+    heads, entities = mentions.heads, mentions.entities
+    scored = np.flatnonzero(with_antecedent(heads, entities, mentions.allowed))
+    candidates = candidate_words(first_headed(heads, mentions.allowed, words), scored, heads[scored])
+    # For each entity, its head words.
+    names, numbers = np.unique(entities, return_inverse=True)
+    heading = np.zeros((len(names), words), dtype=bool)
+    heading[numbers, heads] = True
+    right = heading[numbers[scored]] & candidates
+    return MentionTable(**vars(mentions), scored=scored, candidate_words=candidates, right_words=right)
 
 
 def first_headed(
@@ -100,7 +92,7 @@ def first_headed(
     """Return the index of the first mention of each head word, the number of mentions for other words, `[word]`.
 
     Args:
-        heads: position of each mention's head word; the mentions are in order (`mention_order`).
+        heads: position of each mention's head word; the mentions are in order.
         allowed: True for mentions that may be candidates (all, or those of entities with several mentions).
         words: number of words.
     """
@@ -137,28 +129,6 @@ def with_antecedent(
         if is_candidate:
             leftmost[entity] = min(leftmost.get(entity, head), head)
     return answerable
-
-
-def right_words(
-    candidates: Bool[np.ndarray, "scored word"],
-    entities: Int[np.ndarray, " scored"],
-    heads: Int[np.ndarray, " other"],
-    other_entities: Int[np.ndarray, " other"],
-) -> Bool[np.ndarray, "scored word"]:
-    """Mark the candidate head words that are head words of a mention of the same entity, `[scored, word]`.
-
-    Args:
-        candidates: candidate head words of some mentions, from `candidate_words`.
-        entities: entities of those mentions.
-        heads: head words of all mentions.
-        other_entities: entities of all mentions.
-    """
-    names, numbers = np.unique(other_entities, return_inverse=True)
-    heading = np.zeros((len(names), candidates.shape[1]), dtype=bool)
-    heading[numbers.reshape(-1), heads] = True
-    right: NDArray[np.bool_] = heading[np.searchsorted(names, entities)]
-    right &= candidates
-    return right
 
 
 def coreference_questions(wanted: WantedHead, segment: Segment) -> list[ArcQuestion]:

@@ -3,20 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.coref.head_words import MentionWords
-from headscope.analyses.coref.mentions import (
-    FIELD,
-    MENTION_TYPES,
-    Mentions,
-    MentionTable,
-    mention_table,
-    with_antecedent,
-)
+from headscope.analyses.coref.mentions import FIELD, MENTION_TYPES, Mentions, mention_table, with_antecedent
 from headscope.attention.model.model_source import TileSource
 from headscope.corpora.annotation import MOST_NAMED, AnnotatedDocument
 from headscope.encoding.document_windows import Window, WindowCounts, cut_windows
@@ -62,59 +54,32 @@ class MentionCounts:
     unmatched_named: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, eq=False)
-class DocumentMentions(Mentions):
-    """A document's mentions, before it is split into windows; positions count from the document's first word.
+def document_mentions(document: AnnotatedDocument, *, singletons: bool = True) -> Mentions:
+    """Find the head words and types of a document's mentions; positions count from the document's first word.
 
-    Attributes:
-        answerable: True for mentions with an antecedent in the document, `[mention]`.
+    Args:
+        document: document with mentions.
+        singletons: True if mentions of entities with one mention are candidates.
     """
+    mentions = sorted(document.mentions, key=lambda mention: (mention.start, -mention.end))
+    words = MentionWords(document)
+    # Entities are numbered, because an array of names would hold every name at the length of the longest.
+    numbers = {name: number for number, name in enumerate(sorted({m.entity for m in mentions}))}
+    rows = [(m.start, m.end, words.head(m), numbers[m.entity]) for m in mentions]
+    starts, ends, heads, entities = np.array(rows, dtype=np.int64).reshape(-1, 4).T.copy()
+    types = np.array([MENTION_TYPES.index(words.type(head)) for head in heads.tolist()], dtype=np.int64)
+    allowed = np.bincount(entities, minlength=len(numbers))[entities] > (0 if singletons else 1)
+    return Mentions(starts, ends, heads, entities, types, allowed)
 
-    answerable: NDArray[np.bool_]
 
-    @classmethod
-    def of(cls, document: AnnotatedDocument, *, singletons: bool = True) -> "DocumentMentions":
-        """Find the mentions' head words and types.
-
-        Args:
-            document: document with mentions.
-            singletons: True if mentions of entities with one mention are candidates.
-        """
-        mentions = sorted(document.mentions, key=lambda mention: (mention.start, -mention.end))
-        words = MentionWords(document)
-        # Entities are numbered, because an array of names would hold every name at the length of the longest.
-        numbers = {name: number for number, name in enumerate(sorted({m.entity for m in mentions}))}
-        rows = [(m.start, m.end, words.head(m), numbers[m.entity]) for m in mentions]
-        starts, ends, heads, entities = np.array(rows, dtype=np.int64).reshape(-1, 4).T.copy()
-        types = np.array([MENTION_TYPES.index(words.type(head)) for head in heads.tolist()], dtype=np.int64)
-        every = np.ones(len(mentions), dtype=bool)
-        allowed = every if singletons else np.bincount(entities, minlength=len(numbers))[entities] > 1
-        answerable = with_antecedent(heads, entities, every)
-        return cls(starts, ends, heads, entities, types, allowed, answerable)
-
-    def inside(self, window: Window) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the mentions that are entirely inside a window, and whether their head word has a piece in it.
-
-        Args:
-            window: window of the document.
-
-        Returns:
-            Indices among the document's mentions, and for each True if its head word has a piece, `[inside]`.
-        """
-        # Mentions are sorted by start, so those of a window are found without a scan of all of them.
-        first, last = np.searchsorted(self.starts, (window.start, window.end))
-        indices = np.arange(first, last)
-        indices = indices[self.ends[indices] <= window.end]
-        ids = window.segment.word_ids
-        with_pieces = window.start + np.unique(ids[ids != NO_WORD])
-        return indices, np.isin(self.heads[indices], with_pieces)
-
-    def table(self, window: Window, indices: NDArray[np.int64]) -> MentionTable:
-        """Return some of a window's mentions, selected by their indices among the document's mentions."""
-        positions, others = ("starts", "ends", "heads"), ("entities", "types", "allowed")
-        columns = {name: getattr(self, name)[indices] - window.start for name in positions}
-        columns |= {name: getattr(self, name)[indices] for name in others}
-        return mention_table(**columns, words=window.words)
+def _inside(mentions: Mentions, window: Window) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the indices of the mentions that are entirely inside a window, and True if their head word has a piece."""
+    # Mentions are sorted by start, so those of a window are found without a scan of all of them.
+    first, last = np.searchsorted(mentions.starts, (window.start, window.end))
+    indices = np.arange(first, last)
+    indices = indices[mentions.ends[indices] <= window.end]
+    ids = window.segment.word_ids
+    return indices, np.isin(mentions.heads[indices] - window.start, ids[ids != NO_WORD])
 
 
 def coreference_segments(
@@ -140,24 +105,25 @@ def coreference_segments(
     """
     counts = MentionCounts() if counts is None else counts
     for document in documents:
-        mentions = DocumentMentions.of(document, singletons=singletons)
+        mentions = document_mentions(document, singletons=singletons)
+        answerable = with_antecedent(mentions.heads, mentions.entities, np.ones(len(mentions), dtype=bool))
         sizes = np.bincount(mentions.entities)
         counts.mentions += len(mentions.heads)
         counts.unmatched += len(document.unmatched)
         counts.unmatched_named += map(str, document.unmatched[: MOST_NAMED - len(counts.unmatched_named)])
         counts.entities += len(sizes)
         counts.singletons += int((sizes == 1).sum())
-        counts.without_antecedent += int((~mentions.answerable).sum())
+        counts.without_antecedent += int((~answerable).sum())
         reason = np.full(len(mentions.heads), CROSSES, dtype=object)
         end = 0
         for window in cut_windows(
             document, encoder, max_length=max_length, first_only=first_only, counts=counts.windows
         ):
-            inside, has_piece = mentions.inside(window)
+            inside, has_piece = _inside(mentions, window)
             indices = inside[has_piece]
             reason[inside] = NO_PIECE
             reason[indices] = NO_ANTECEDENT
-            table = mentions.table(window, indices)
+            table = mention_table(mentions.select(indices, start=window.start), window.words)
             end = window.end
             if not len(table.scored):
                 continue
@@ -169,7 +135,7 @@ def coreference_segments(
             yield replace(window.segment, fields={**window.segment.fields, FIELD: table})
         if first_only:
             reason[mentions.starts >= end] = AFTER_FIRST
-        counts.lost.update(str(why) for why in reason[mentions.answerable] if why)
+        counts.lost.update(str(why) for why in reason[answerable] if why)
 
 
 class MentionWindows(ScanCorpus):
@@ -193,19 +159,21 @@ class MentionWindows(ScanCorpus):
             counts: counts of documents and mentions to fill.
             max_length: largest number of tokens in a window, of which all windows are yielded; the run's when None.
         """
-        options, length = self.run.options, max_length or self.run.options.max_length
-        how: dict[str, Any] = {"first_only": options.windows == "first", "singletons": options.singletons}
+        options = self.run.options
 
-        def cut(**more: Any) -> Iterator[Segment]:
-            return coreference_segments(self.corpus.read(), self.run.encoder, max_length=length, **how, **more)
+        def cut(counts: MentionCounts, *, drawn: Container[tuple[str, int]] | None = None) -> Iterator[Segment]:
+            return coreference_segments(
+                self.corpus.read(), self.run.encoder, max_length=max_length or options.max_length,
+                first_only=options.windows == "first", singletons=options.singletons, counts=counts, drawn=drawn,
+            )  # fmt: skip
 
         if options.max_inputs is None or max_length is not None:
-            return cut(counts=counts)
+            return cut(counts)
         if self._drawn is None:
             # The draw is made once, for the trained model and all controls.
-            windows = [(segment.document, segment.index) for segment in cut()]
+            windows = [(segment.document, segment.index) for segment in cut(MentionCounts())]
             self._drawn = draw_inputs(windows, limit=options.max_inputs, seed=options.seed)
-        return cut(counts=counts, drawn=self._drawn)
+        return cut(counts, drawn=self._drawn)
 
     def source(self) -> TileSource:
         """Return the stream of tiles."""
