@@ -31,7 +31,7 @@ STEP = 17
 LEVELS = 16
 
 
-def drawing(arcs: ArcStrokes, *, role: str, label_: str, rows: int | None = None) -> Html:
+def drawing(arcs: ArcStrokes, *, role: str, label_: str, rows: int = 0) -> Html:
     """Return the picture as `<svg>`.
 
     Special tokens, and lines to and from them, are in class `special`, so that one switch in the page can hide them.
@@ -42,13 +42,14 @@ def drawing(arcs: ArcStrokes, *, role: str, label_: str, rows: int | None = None
         label_: description of the picture for screen readers.
         rows: number of words that the height allows for, so that pictures side by side have the same height.
     """
-    height = STEP * max(rows or 0, len(arcs.tokens))
+    height = STEP * max(rows, len(arcs.tokens))
+    # A dashed line is drawn where the darkest line should have been.
+    missed = "".join(_line(*arc) for arc, wrong in zip(arcs.arcs, arcs.chosen) if wrong is not None)
     return el(
         "svg",
         _lines(arcs),
-        _missed(arcs),
-        [_word(arcs, "query", index) for index in range(len(arcs.tokens))],
-        [_word(arcs, "key", index) for index in range(len(arcs.tokens))],
+        el("path", d=missed, class_="missed") if missed else None,
+        [_word(arcs, side, index) for side in ("query", "key") for index in range(len(arcs.tokens))],
         class_=f"arcs role-{role}",
         viewBox=f"0 0 {WIDTH} {height}",
         role="img",
@@ -60,13 +61,16 @@ def _y(index: int) -> float:
     return STEP * index + STEP / 2
 
 
+def _line(query: int, key: int) -> str:
+    return f"M{LEFT} {_y(query):g}L{RIGHT} {_y(key):g}"
+
+
 def _lines(arcs: ArcStrokes) -> list[Html]:
     """Group lines by strength, by darkness and by whether they touch a special token; the darkest are drawn last."""
     groups: dict[tuple[bool, int, bool], list[str]] = {}
     for stroke in arcs.strokes():
         level = max(1, round(LEVELS * min(stroke.weight, 1.0)))
-        path = f"M{LEFT} {_y(stroke.query):g}L{RIGHT} {_y(stroke.key):g}"
-        groups.setdefault((stroke.strong, level, stroke.special), []).append(path)
+        groups.setdefault((stroke.strong, level, stroke.special), []).append(_line(stroke.query, stroke.key))
     return [
         el(
             "path",
@@ -78,32 +82,20 @@ def _lines(arcs: ArcStrokes) -> list[Html]:
     ]
 
 
-def _missed(arcs: ArcStrokes) -> Html | None:
-    """Draw a dashed line where the darkest line should have been."""
-    paths = [
-        f"M{LEFT} {_y(query):g}L{RIGHT} {_y(key):g}"
-        for (query, key), wrong in zip(arcs.arcs, arcs.chosen)
-        if wrong is not None
-    ]
-    return el("path", d="".join(paths), class_="missed") if paths else None
-
-
 def _word(arcs: ArcStrokes, side: str, index: int) -> Html:
-    token = arcs.tokens[index]
-    drawn = shortened(token, LONGEST_WORD)
-    full_text = titled(token)
-    wrong = (side, index) in arcs.mistaken
+    full_text = titled(arcs.tokens[index])
+    drawn = shortened(arcs.tokens[index], LONGEST_WORD)
+    is_query = side == "query"
     colored = index in (arcs.queries if side == "query" else arcs.keys)
-    cross = el("tspan", " ✗" if side == "key" else "✗ ", class_="cross") if wrong else None
+    cross = el("tspan", " ✗" if side == "key" else "✗ ", class_="cross") if (side, index) in arcs.mistaken else None
     classes = [name for name, on in (("on", colored), ("special", index in arcs.special)) if on]
-    words = [cross, drawn] if side == "query" else [drawn, cross]
     return el(
         "text",
-        words,
+        [cross, drawn] if is_query else [drawn, cross],
         el("title", full_text) if full_text != drawn else None,
-        x=LEFT - 7 if side == "query" else RIGHT + 7,
+        x=LEFT - 7 if is_query else RIGHT + 7,
         y=f"{_y(index):g}",
-        text_anchor="end" if side == "query" else None,
+        text_anchor="end" if is_query else None,
         class_=" ".join(classes) or None,
     )
 
@@ -148,8 +140,7 @@ def figure_examples(run: Study) -> tuple[pd.DataFrame, dict[str, str]] | None:
     """Return the rows of figure 5 as a file, in order, with each relation's title; None if no examples were kept."""
     all_groups = groups_of(run)
     # If some heads are shown to find their relation, the figure leaves out those that are not.
-    groups = [group for group in all_groups if group.beats] or all_groups
-    groups = groups[:OPEN_RELATIONS]
+    groups = ([group for group in all_groups if group.beats] or all_groups)[:OPEN_RELATIONS]
     if not groups:
         return None
     rows = pd.DataFrame([row for group in groups for row in group.rows])
@@ -200,40 +191,37 @@ def _special(about: Context) -> tuple[str, str]:
     return about.words.cls, about.words.sep
 
 
-def _drawn_groups(about: Context, part: slice) -> list[Html]:
-    relations, coreference = relations_of(about.run), antecedents_of(about.run)
-    held_out = {relation.name: relation.held_out for relation in relations}
-    return [_group(group, held_out.get(group.relation), coreference, about) for group in groups_of(about.run)[part]]
-
-
 def _title(relation: str) -> str:
     known = terms(relation)
     return short(relation) + (f", {known[0]}" if known else "")
 
 
-def _group(group: Group, best: Best | None, coreference: Antecedents | None, about: Context) -> Html:
-    drawn = [(row, arcs_of(row, special=_special(about))) for row in group.rows]
-    tall = max(len(arcs.tokens) for _, arcs in drawn)
-    figures = [_example(row, arcs, tall) for row, arcs in drawn]
-    heading = el("div", _heading(group, best, coreference, about), class_="arc-head")
-    label = f"Examples of {short(group.relation)}"
-    examples = el("div", figures, class_="arc-row", tabindex=0, role="group", aria_label=label)
-    return el("div", heading, examples, class_="arc-group")
+def _drawn_groups(about: Context, part: slice) -> list[Html]:
+    drawn = []
+    for group in groups_of(about.run)[part]:
+        examples = [(row, arcs_of(row, special=_special(about))) for row in group.rows]
+        tall = min(max(len(arcs.tokens) for _, arcs in examples), MOST_TOKENS)
+        figures = [_example(row, arcs, tall) for row, arcs in examples]
+        label = f"Examples of {short(group.relation)}"
+        row = el("div", figures, class_="arc-row", tabindex=0, role="group", aria_label=label)
+        drawn.append(el("div", el("div", _heading(group, about), class_="arc-head"), row, class_="arc-group"))
+    return drawn
 
 
-def _heading(group: Group, best: Best | None, coreference: Antecedents | None, about: Context) -> list[Html | None]:
+def _heading(group: Group, about: Context) -> list[Html | None]:
     first, relation = group.first, group.relation
     head = (int(first["layer"]), int(first["head"]))
     if relation == COREFERENCE:
         description = "A mention attends to an earlier mention of its entity."
-        facts = [*_antecedent_facts(head, coreference)]
+        facts = [*_antecedent_facts(head, antecedents_of(about.run))]
     else:
         dependent, head_word = terms(relation) or ("dependent", "head word")
         description = {
             "head->dependent": f"The {head_word} attends to its {dependent}.",
             "both": f"The {dependent} and its {head_word}: {DIRECTIONS['both']}.",
         }.get(str(first["direction"]), f"The {dependent} attends to its {head_word}.")
-        facts = [*_relation_facts(head, best)]
+        held_out = {each.name: each.held_out for each in relations_of(about.run)}
+        facts = [*_relation_facts(head, held_out.get(relation))]
     return [
         el("h3", short(relation)),
         el("p", "Head ", about.kind(str(first["kind"])).head_link(*head), class_="which"),
@@ -242,25 +230,24 @@ def _heading(group: Group, best: Best | None, coreference: Antecedents | None, a
     ]
 
 
-def _antecedent_facts(head: tuple[int, int], coreference: Antecedents | None) -> Iterator[Html]:
-    if coreference is None or (selected := coreference.held_out) is None:
-        return
-    if "all" in selected.cells and (selected.layer, selected.head) == head:
+def _antecedent_facts(head: tuple[int, int], antecedents: Antecedents | None) -> Iterator[Html]:
+    selected = antecedents and antecedents.held_out
+    if antecedents and selected and "all" in selected.cells and (selected.layer, selected.head) == head:
         yield _fact(selected.cells["all"].value, "right antecedents")
-        if "all" in (nearest := coreference.systems.get("nearest", {})):
+        if "all" in (nearest := antecedents.systems.get("nearest", {})):
             yield _fact(nearest["all"].value, "nearest candidate")
 
 
 def _relation_facts(head: tuple[int, int], best: Best | None) -> Iterator[Html]:
-    if best is not None and (best.layer, best.head) == head:
+    if best and (best.layer, best.head) == head:
         yield _fact(best.accuracy.value, "right")
         yield _fact(best.baseline.value, f"best offset, {offset_words(best.offset)}")
         if not best.beats:
             yield el("li", "not shown to beat every fixed offset" if best.tested else "not tested")
 
 
-def _fact(value: float, what: str) -> Html:
-    return el("li", el("b", f"{share(value)}%"), f" {what}")
+def _fact(value: float, name: str) -> Html:
+    return el("li", el("b", f"{share(value)}%"), f" {name}")
 
 
 def _example(row: pd.Series, arcs: ArcStrokes, tall: int) -> Html:
@@ -271,7 +258,7 @@ def _example(row: pd.Series, arcs: ArcStrokes, tall: int) -> Html:
     title = el("figcaption", el("b", outcome, class_=None if is_right else "cross"), f" · {value}%{note}")
     pairs = [f"{plain(arcs.tokens[query])} to {plain(arcs.tokens[key])}" for query, key in arcs.arcs[:6]]
     label = f"{outcome}: {', '.join(pairs)}. Mean weight {value}%."
-    return el("figure", title, drawing(arcs, role=str(row["role"]), label_=label, rows=min(tall, MOST_TOKENS)))
+    return el("figure", title, drawing(arcs, role=str(row["role"]), label_=label, rows=tall))
 
 
 def example_rows(about: Context) -> list[Row]:

@@ -114,10 +114,9 @@ def stats_differences(sums: StatsAccumulator) -> pd.DataFrame:
     for part in sums.layout:
         table, counts = stacked[f"weight.{part.kind}"][:, :, :-1], stacked[f"n_weight.{part.kind}"]
         possible = stacked[f"weight.{part.kind}"][:, :, -1].sum(0) > 0
-        for comparison in (*_within(table, counts, possible), *_ranked(table, counts, possible)):
-            rows.append({"kind": part.kind, **comparison})
-    frame = pd.DataFrame(rows, columns=STATS_DIFFERENCES.names)
-    return frame.astype(dict.fromkeys(("head", "than_head"), "Int64"))
+        every = (*_within(table, counts, possible), *_ranked(table, counts, possible))
+        rows += [{"kind": part.kind, **comparison} for comparison in every]
+    return STATS_DIFFERENCES.frame(rows)
 
 
 def _within(table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:

@@ -15,13 +15,13 @@ from scipy.stats import hypergeom
 from headscope.analyses.stats.norm_roles import NormRoles, card_lines, norm_facts, norm_rows, norms_known
 from headscope.analyses.stats.page_rows import (
     FIGURES,
-    PANELS,
     example_panels,
     example_rows,
     is_papers_model,
-    kinds_by_topic,
+    kinds_with,
     layer_columns,
     layer_rows,
+    panels,
     paper_rows,
     papers_source,
     role_rows,
@@ -341,8 +341,7 @@ PAGE = Page(
     __name__, stats_facts,
     uses=(
         NormRoles,
-        *PANELS,
-        *(norm_rows, norms_known, example_panels, kinds_by_topic, layer_rows),
+        *(norm_rows, norms_known, example_panels, kinds_with, panels, layer_rows),
         *(layer_columns, role_rows, example_rows, paper_rows, is_papers_model, papers_source),
     ),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -70,16 +70,16 @@ class NormRoles(Fact):
         of: number of heads with both roles.
         differ: number of those whose roles differ.
         changed: number of those whose statistic is shown to differ.
-        heads: heads with the most frequent change.
+        heads: heads with the most frequent change, if there is one.
     """
 
     kind: Kind
     of: int
     differ: int
-    changed: int = 0
-    before: str = ""
-    after: str = ""
-    heads: Sequence[HeadRef] = ()
+    changed: int
+    before: str
+    after: str
+    heads: Sequence[HeadRef]
     topic = "roles"
 
 
@@ -87,20 +87,16 @@ def norm_facts(run: Study, kind: Kind) -> Iterator[Fact]:
     """Yield the heads with another role by norm-weighted attention; nothing where norms are not known."""
     rows = _rows(run, kind)
     differing = _differing(rows)
-    changed = [row for row in differing if _is_shown(row)]
-    if not changed:
-        if rows:
-            yield NormRoles(kind=kind, of=len(rows), differ=len(differing))
-        return
-    (before, after), _ = Counter((row["role"], row["role_by_norm"]) for row in changed).most_common(1)[0]
-    heads = [
-        numbered(kind.name, row["layer"], row["head"])
-        for row in changed
-        if (row["role"], row["role_by_norm"]) == (before, after)
-    ]
-    yield NormRoles(
-        kind=kind, of=len(rows), differ=len(differing), changed=len(changed), before=before, after=after, heads=heads
-    )
+    changes: defaultdict[tuple[str, str], list[HeadRef]] = defaultdict(list)
+    for row in differing:
+        if _is_shown(row):
+            changes[row["role"], row["role_by_norm"]].append(numbered(kind.name, row["layer"], row["head"]))
+    (before, after), heads = max(changes.items(), key=lambda change: len(change[1]), default=(("", ""), ()))
+    if rows:
+        yield NormRoles(
+            kind=kind, of=len(rows), differ=len(differing), changed=sum(map(len, changes.values())), before=before,
+            after=after, heads=heads,
+        )  # fmt: skip
 
 
 def norms_known(about: Context) -> bool:
@@ -131,10 +127,8 @@ def card_lines(run: Study, kind: Kind) -> list[str | None] | None:
     rows, words = _rows(run, kind), words_for(run.manifest)
     lines: list[str | None] = [None] * kind.size
     for row in rows:
-        if row["role_by_norm"] == OTHERWISE:
-            line = "Weighted by the size of its output, no role dominates"
-        else:
-            line = f"Weighted by the size of its output: {words.roles[row['role_by_norm']]}"
+        role = ", no role dominates" if row["role_by_norm"] == OTHERWISE else f": {words.roles[row['role_by_norm']]}"
+        line = f"Weighted by the size of its output{role}"
         if name := row["statistic"]:
             by_norm, by_weight = amount(row["norm"], name), amount(row["weight"], name)
             line += f"; {words.statistics[name]} {by_norm}, by weights {by_weight}"
@@ -153,11 +147,13 @@ def _differing(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _is_shown(row: dict[str, Any]) -> bool:
     """Return True if the statistic of a role is shown to differ between the measures, or has no interval."""
-    weight, norm = ([row[f"{measure}{end}"] for end in _ENDS.values()] for measure in (WEIGHT, NORM))
-    if isnan(weight[1]) or isnan(norm[1]):
-        return True
+    (weight, weight_low, weight_high), (norm, norm_low, norm_high) = (
+        [row[f"{measure}{end}"] for end in _ENDS.values()] for measure in (WEIGHT, NORM)
+    )
     least = LEAST_SHARE if is_share(row["statistic"]) else LEAST_ENTROPY
-    return any(
-        apart(value, low, other, other_high, least=least)
-        for (value, low, _), (other, _, other_high) in ((weight, norm), (norm, weight))
+    return (
+        isnan(weight_low)
+        or isnan(norm_low)
+        or apart(weight, weight_low, norm, norm_high, least=least)
+        or apart(norm, norm_low, weight, weight_high, least=least)
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from headscope.analyses.measurement import StageResult
@@ -45,6 +46,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         index=["kind", "layer", "head"], columns="statistic", values="value", sort=False, dropna=False
     )
     rows = wide.reset_index().dropna(how="all", subset=list(wide.columns)).merge(roles(stats))
+    columns = ("role", "by norm") if by_norm else ("role",)
     prefix = kind_prefixes(stats["kind"])
     occurring = set(stats["statistic"][stats["value"].notna()])
     titles = {
@@ -57,13 +59,10 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     for row in rows.to_dict("records"):
         names = [statistic.name for statistic in titles]
         cells = [table_number(row.get(name, float("nan")), name, missing=HYPHEN) for name in names]
-        line = [prefix[row["kind"]] + head_label(row["layer"], row["head"]), *cells, row["role"]]
-        if by_norm:
-            other = by_norm.get((row["kind"], row["layer"], row["head"]), row["role"])
-            line.append("-" if other == row["role"] else other)
-        lines.append(line)
-    roles_shown = ("role", "by norm") if by_norm else ("role",)
-    yield Grid(("head", *titles.values(), *roles_shown), lines, words=roles_shown)
+        other = by_norm.get((row["kind"], row["layer"], row["head"]), row["role"])
+        shown = (row["role"], "-" if other == row["role"] else other)
+        lines.append([prefix[row["kind"]] + head_label(row["layer"], row["head"]), *cells, *shown[: len(columns)]])
+    yield Grid(("head", *titles.values(), *columns), lines, words=columns)
     nats = [f"{title} in nats" for statistic, title in titles.items() if statistic.unit is Unit.NATS]
     explained = [f"{title}: {statistic.heading_says}" for statistic, title in titles.items() if statistic.heading_says]
     norms = ["by norm: the role by norm-weighted attention, where it differs"] if by_norm else []
@@ -116,26 +115,23 @@ def heads_by_role(run: Study) -> PaperTable | None:
     return PaperTable("table-heads", caption, frame, columns)
 
 
-def _role_rows(kind: Kind, words: Words) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
+def _role_rows(kind: Kind, words: Words) -> Iterator[dict[str, object]]:
+    heads = [(layer + 1, head + 1) for layer, head in np.ndindex(kind.layers, kind.heads_per_layer)]
     for name in SHOWN:
-        heads = [divmod(index, kind.heads_per_layer) for index, role in enumerate(kind.roles) if role == name]
-        if not heads:
+        with_role = [head for head, role in zip(heads, kind.roles, strict=True) if role == name]
+        if not with_role:
             continue
-        statistic, strongest, cell = ROLES[name].statistic, None, None
+        label, cell, statistic = None, None, ROLES[name].statistic
         if statistic and is_share(statistic):
-            cells = {(layer + 1, head + 1): kind.cell(statistic, layer + 1, head + 1) for layer, head in heads}
-            strongest, cell = max(cells.items(), key=lambda item: item[1].value)
-        rows.append(
-            {
-                "kind": kind.name,
-                "role": words.roles[name],
-                "n_heads": len(heads),
-                "head": None if strongest is None else kind.head_label(*strongest),
-                **interval_columns("attention", cell),
-            }
-        )
-    return rows
+            strongest = max(with_role, key=lambda head: kind.cell(statistic, *head).value)
+            label, cell = kind.head_label(*strongest), kind.cell(statistic, *strongest)
+        yield {
+            "kind": kind.name,
+            "role": words.roles[name],
+            "n_heads": len(with_role),
+            "head": label,
+            **interval_columns("attention", cell),
+        }
 
 
 def attention_by_layer(run: Study) -> PaperTable | None:
@@ -144,13 +140,7 @@ def attention_by_layer(run: Study) -> PaperTable | None:
         return None
     words, kinds = words_for(run.manifest), kinds_of(run)
     shown = [name for name in _LAYER_STATISTICS if any(kind.occurs(name) for kind in kinds)]
-    rows: list[dict[str, object]] = []
-    for kind in kinds:
-        for layer in range(1, kind.layers + 1):
-            rows.append({"kind": kind.name, "layer": kind.layer_name(layer)})
-            for name in shown:
-                rows[-1] |= interval_columns(name, kind.cell(name, layer))
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(_layer_row(kind, layer, shown) for kind in kinds for layer in range(1, kind.layers + 1))
     titles = {name: capital(words.statistics[name]) for name in shown}
     columns = (
         *((words_column("attention", "kind"),) if len(kinds) > 1 else ()),
@@ -162,3 +152,10 @@ def attention_by_layer(run: Study) -> PaperTable | None:
         f"nats{says_intervals(frame)}."
     )
     return PaperTable("table-layers", caption, frame, columns)
+
+
+def _layer_row(kind: Kind, layer: int, statistics: Sequence[str]) -> dict[str, object]:
+    row: dict[str, object] = {"kind": kind.name, "layer": kind.layer_name(layer)}
+    for name in statistics:
+        row |= interval_columns(name, kind.cell(name, layer))
+    return row

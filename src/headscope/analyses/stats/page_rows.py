@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,29 +50,21 @@ FIGURES = (
 )
 
 
-def _panels_of(topic: Topic) -> Callable[[Context, Kind], Html]:
-    """Return the function that draws a panel for each statistic of a topic; neighboring panels have the same axis."""
-
-    def panels(about: Context, kind: Kind) -> Html:
-        stats, names = about.run.stats, about.words.statistics
-        present = [name for name in of_topic(topic) if kind.occurs(name)]
-        top = share_top(*(select(stats, name, kind=kind.name) for name in present))
-        pictures = []
-        for name in present:
-            what = "share of attention" if is_share(name) else "nats"
-            label = (
-                f"{capital(names[name])}: {what} of each {kind.name} head, by layer; the table below holds the numbers."
-            )
-            draw = partial(statistic_panel, stats, name, kind=kind.name, roles=about.run.roles, names=names, top=top)
-            pictures += _placed(about, f"{topic}-{kind.name}-{name}", draw, label)
-        return el("div", pictures, class_="panels")
-
-    panels.__name__ = f"{topic}_panels"
-    return panels
-
-
-PANELS = tuple(_panels_of(topic) for topic in get_args(Topic))
-"""Functions named after their topics, `position_panels` to `focus_panels`."""
+def panels(about: Context, kind: Kind, topic: Topic) -> Html:
+    """Draw a panel for each statistic of a topic; neighboring panels have the same axis."""
+    stats, names = about.run.stats, about.words.statistics
+    present = [name for name in of_topic(topic) if kind.occurs(name)]
+    top = share_top(*(select(stats, name, kind=kind.name) for name in present))
+    pictures = []
+    for name in present:
+        unit_of_axis = "share of attention" if is_share(name) else "nats"
+        label = (
+            f"{capital(names[name])}: {unit_of_axis} of each {kind.name} head, by layer; "
+            "the table below holds the numbers."
+        )
+        draw = partial(statistic_panel, stats, name, kind=kind.name, roles=about.run.roles, names=names, top=top)
+        pictures += _placed(about, f"{topic}-{kind.name}-{name}", draw, label)
+    return el("div", pictures, class_="panels")
 
 
 def example_panels(about: Context) -> Html | None:
@@ -100,27 +92,23 @@ def _placed(about: Context, name: str, draw: Drawing, label: str, **more: str) -
     return placed(about, Figure(name=name, tables=(), draw=lambda _: [("", draw)]), label, **more)
 
 
-def kinds_by_topic(about: Context) -> dict[str, list[Kind]]:
-    """Return the kinds of attention in which any statistic of a topic occurs, by topic."""
-    return {
-        topic: [kind for kind in about.kinds if any(map(kind.occurs, of_topic(topic)))] for topic in get_args(Topic)
-    }
+def kinds_with(about: Context, topic: Topic) -> list[Kind]:
+    """Return the kinds of attention in which any statistic of a topic occurs."""
+    return [kind for kind in about.kinds if any(map(kind.occurs, of_topic(topic)))]
 
 
-def layer_columns(about: Context) -> dict[str, dict[str, dict[str, tuple[str, str]]]]:
-    """Return the columns of the table of layer means, by topic: four for each of its statistics."""
-    columns = {}
-    for name in NAMES:
+def layer_columns(about: Context, topic: Topic) -> dict[str, dict[str, tuple[str, str]]]:
+    """Return the columns of the table of a topic's layer means: four for each of its statistics."""
+    columns = {"": {"layer": ("layer", "text")}}
+    for name in of_topic(topic):
         value, ends = ("share", "ends") if is_share(name) else ("two_decimals", "two_decimal_ends")
-        columns[name] = {
+        columns[f"{capital(about.words.statistics[name])}, {unit(name)}"] = {
             "mean": (name, value),
             "95% interval": (name, ends),
             "uniform": (f"{name} uniform", value),
             "n": (f"{name} n", "count"),
         }
-    titles = {name: f"{capital(about.words.statistics[name])}, {unit(name)}" for name in NAMES}
-    first = {"": {"layer": ("layer", "text")}}
-    return {topic: first | {titles[name]: columns[name] for name in of_topic(topic)} for topic in get_args(Topic)}
+    return columns
 
 
 def layer_rows(_: Context, kind: Kind) -> Sequence[Row]:
@@ -174,40 +162,42 @@ def papers_source(_: Context) -> str:
 
 def paper_rows(about: Context) -> list[Row]:
     """Return the paper's numbers, for its model with those measured here."""
-    stats = paper_numbers()["stats"]
+    stats, kind = paper_numbers()["stats"], about.kinds[0]
     previous, following = (", ".join(map(str, stats[f"{name}_over_0.5_in_layers"])) for name in ("previous", "next"))
-    numbers = {
-        "Layers of heads above 50% on the previous token": previous,
-        "Layers of heads above 50% on the next token": following,
-        "Attention to [SEP] in layers 6 to 10": _in_percent(stats["sep_share_layers_6_to_10"]),
-        "Attention of [SEP] to [SEP] where [SEP] dominates": _in_percent(stats["sep_to_sep"]),
-        "Entropy from [CLS] in the last layer": f"{stats['entropy_cls_last_layer_nats']} nats",
-        "Largest weight of broad heads": f"at most {percent(stats['broad_heads_max_weight'])}",
-    }
-    here = _measured(about.kinds[0]) if is_papers_model(about) else [None] * len(numbers)
-    return [
-        {"finding": name, "here": value, "paper": paper}
-        for (name, paper), value in zip(numbers.items(), here, strict=True)
-    ]
+    dominated = [layer for layer, cell in kind.each_layer("sep") if cell.value > 0.5]
+    last = kind.cell("entropy_cls", kind.layers)
+    broad = [cell.value for *head, cell in kind.each("max_weight") if kind.role(*head) == "broad"]
+    findings = (
+        ("Layers of heads above 50% on the previous token", _over_half(kind, "previous"), previous),
+        ("Layers of heads above 50% on the next token", _over_half(kind, "next"), following),
+        (
+            "Attention to [SEP] in layers 6 to 10",
+            _layer_range(kind, "sep", range(6, min(10, kind.layers) + 1)),
+            _in_percent(stats["sep_share_layers_6_to_10"]),
+        ),
+        (
+            "Attention of [SEP] to [SEP] where [SEP] dominates",
+            _layer_range(kind, "sep_to_sep", dominated),
+            _in_percent(stats["sep_to_sep"]),
+        ),
+        (
+            "Entropy from [CLS] in the last layer",
+            _with_interval(last, "entropy_cls") if last.exists else "cannot occur",
+            f"{stats['entropy_cls_last_layer_nats']} nats",
+        ),
+        (
+            "Largest weight of broad heads",
+            f"at most {percent(max(broad))} on average" if broad else "no broad heads",
+            f"at most {percent(stats['broad_heads_max_weight'])}",
+        ),
+    )
+    is_measured = is_papers_model(about)
+    return [{"finding": name, "here": here if is_measured else None, "paper": paper} for name, here, paper in findings]
 
 
 def _in_percent(statement: object) -> str:
     """Write the fractions of a statement in percent, as the rest of the report does."""
     return re.sub(r"0\.\d+", lambda share: percent(float(share.group())), str(statement))
-
-
-def _measured(kind: Kind) -> list[str]:
-    """Return the measured numbers in the order of `paper_rows`."""
-    dominated = [layer for layer, cell in kind.each_layer("sep") if cell.value > 0.5]
-    last = kind.cell("entropy_cls", kind.layers)
-    broad = [cell.value for *head, cell in kind.each("max_weight") if kind.role(*head) == "broad"]
-    return [
-        *(_over_half(kind, name) for name in ("previous", "next")),
-        _layer_range(kind, "sep", [layer for layer in range(6, 11) if layer <= kind.layers]),
-        _layer_range(kind, "sep_to_sep", dominated),
-        _with_interval(last, "entropy_cls") if last.exists else "cannot occur",
-        f"at most {percent(max(broad))} on average" if broad else "no broad heads",
-    ]
 
 
 def _over_half(kind: Kind, statistic: str) -> str:
