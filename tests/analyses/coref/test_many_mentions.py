@@ -104,7 +104,8 @@ def test_hits_are_those_of_a_loop_over_mentions_and_heads(batch, strict, at_once
                 best = max(may, key=lambda word: (float(weights[item, each, head, word]), -word))
                 if weights[item, each, head, best] > 0 and table.right_words[row, best]:
                     expected[item, each, [0, kind]] += 1
-    queries = ScoredMentions.of(tables, strict=strict).at_places(rows_of(len(tables), 12))
+    mentions = ScoredMentions.of(dict(enumerate(tables)), segments=len(tables), strict=strict)
+    queries = mentions.at_places(rows_of(len(tables), 12))
 
     import headscope.analyses.coref.sums as module
 
@@ -147,7 +148,7 @@ def test_thirty_thousand_mentions_on_the_same_hundred_words():
     assert len(table.scored) > 10_000
     assert megabytes < 60  # every pair: 900 for each of six arrays
     assert seconds < 20
-    queries = ScoredMentions.of([table], strict=False).at_places(rows_of(1, 100))
+    queries = ScoredMentions.of({0: table}, segments=1, strict=False).at_places(rows_of(1, 100))
     hits = queries.hits(torch.rand(1, 4, 100, 100))
     assert hits.shape == (1, 4, len(MENTION_TYPES))
     assert 0 < int(hits[..., 0].min()) < int(hits[..., 0].max()) < len(table.scored)

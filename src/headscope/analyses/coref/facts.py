@@ -12,7 +12,15 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.coref.results import ANTECEDENT, SYSTEMS, TYPES, SelectedHead, antecedent_scores, antecedents_of
+from headscope.analyses.coref.results import (
+    ANTECEDENT,
+    SELECTIONS,
+    SYSTEMS,
+    TYPES,
+    SelectedHead,
+    antecedent_scores,
+    antecedents_of,
+)
 from headscope.corpora.annotation import unmatched_line
 from headscope.present.blocks import Row
 from headscope.present.cells import NO_NUMBER, Cell, Runs, cell_of, number, records
@@ -28,7 +36,6 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST
 from headscope.statistics.inference.significance import LEAST_SHARE
 
 MOST_HEADS = 10
-_SELECTIONS = {"held-out": "held out", "same-data": "same documents"}
 
 
 class CoreferenceFact(Fact):
@@ -157,13 +164,8 @@ def system_rows(about: Context) -> list[Row]:
     table = antecedents_of(about.run)
     if table is None:
         return []
-    rows = [
-        _head_row(best, selection, about)
-        for selection, best in (("held-out", table.held_out), ("same-data", table.same_data))
-        if best is not None
-    ]
-    for system, cells in table.systems.items():
-        rows.append(_row((SYSTEMS.get(system, plain(system)), ""), cells))
+    rows = [_head_row(best, selection, about) for selection, best in table.selected.items()]
+    rows += [_row((SYSTEMS.get(system, plain(system)), ""), cells) for system, cells in table.systems.items()]
     if table.control:
         seeds = max(runs.seeds for runs in table.control.values())
         below = f"mean and range of {seeds} seeds" if seeds > 1 else "one seed"
@@ -188,7 +190,7 @@ def _head_row(best: SelectedHead, selection: str, about: Context) -> Row:
     if best.held_out.exists:
         details.append(f"held-out accuracy of the selection {accuracy_words(best.held_out)}")
         details.append(f"on all documents {accuracy_words(best.all_documents)}")
-    head = _named(about, best.kind, best.layer, best.head, _SELECTIONS[selection])
+    head = _named(about, best.kind, best.layer, best.head, SELECTIONS[selection])
     q = {"q": "not tested" if isnan(best.q) else best.q} if is_held_out else {}
     return {**_row((head, "; ".join(details)), best.cells, role=COREFERENCE, strong=is_held_out), **q}
 
@@ -213,7 +215,7 @@ def gap_rows(about: Context) -> list[Row]:
     """Return the accuracy and F1 of the selected heads and the baselines on GAP, by gender."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row in records(about.run.tables.get("gap")):
-        system, how = str(row["system"]), _SELECTIONS.get(row["selection"], "").replace("documents", "rows")
+        system, how = str(row["system"]), SELECTIONS.get(row["selection"], "").replace("documents", "rows")
         name: HeadRef | str = SYSTEMS.get(system, plain(system))
         if system == "head":
             name = _named(about, str(row["kind"]), int(row["layer"]), int(row["head"]), how)

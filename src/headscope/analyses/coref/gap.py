@@ -114,13 +114,8 @@ def gap_segments(
             continue
         words = row.words[first:end]
         pieces, alignment = encoder.piece_words(words, row.spaces[first:end])
-        question = GapQuestion(
-            pronoun=row.pronoun - first,
-            a=(row.a[0] - first, row.a[1] - first),
-            b=(row.b[0] - first, row.b[1] - first),
-            truth=row.truth,
-            gender=row.gender,
-        )
+        a, b = ((name[0] - first, name[1] - first) for name in (row.a, row.b))
+        question = GapQuestion(pronoun=row.pronoun - first, a=a, b=b, truth=row.truth, gender=row.gender)
         if not np.isin((question.pronoun, *question.last_words), alignment.word_ids).all():
             counts.lost[NO_PIECE] += 1
             continue
@@ -128,20 +123,14 @@ def gap_segments(
         counts.used += 1
         counts.shortened += shortened
         yield encoder.segment(
-            pieces,
-            document=row.id,
-            index=0,
-            alignment=alignment,
-            words=words,
-            shortened=shortened,
+            pieces, document=row.id, index=0, alignment=alignment, words=words, shortened=shortened,
             fields={FIELD: question},
-        )
+        )  # fmt: skip
 
 
 def _stretch(row: GapRow, encoder: Encoder, room: int) -> tuple[int, int]:
     """Return the first word of a row to keep and the word after the last; the same number twice if it does not fit."""
-    spans = ((row.pronoun, row.pronoun + 1), row.a, row.b)
-    least, most = min(span[0] for span in spans), max(span[1] for span in spans)
+    least, most = min(row.pronoun, row.a[0], row.b[0]), max(row.pronoun + 1, row.a[1], row.b[1])
     pieces, alignment = encoder.piece_words(row.words, row.spaces)
     if len(pieces) <= room:
         return 0, len(row.words)
@@ -152,10 +141,7 @@ def _stretch(row: GapRow, encoder: Encoder, room: int) -> tuple[int, int]:
         first, end = int((per_word[::-1].cumsum()[::-1] > room).sum()), most
     # Tokenized alone, the stretch may have more pieces than within the text.
     while len(encoder.piece_words(row.words[first:end], row.spaces[first:end])[0]) > room:
-        if end > most:
-            end -= 1
-        else:
-            first += 1
+        first, end = (first, end - 1) if end > most else (first + 1, end)
     return (first, end) if first <= least else (end, end)
 
 
@@ -188,12 +174,7 @@ class GapSums:
         Args:
             right: right rows of heads or baselines, `[group, ..., GENDERS]`.
             measure: one of `GAP_MEASURES`.
-
-        Raises:
-            ValueError: the measure is not known.
         """
-        if measure not in GAP_MEASURES:
-            raise ValueError(f"measure {measure!r} is not known; choose one of {', '.join(GAP_MEASURES)}")
         true = self.true.astype(np.float64)
         if measure == "accuracy":
             return right.astype(np.float64), true
@@ -239,19 +220,18 @@ class GapAccumulator(WordAccumulator):
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to their rows."""
-        marks_by_kind = {kind: handle.array for kind, handle in self._answers.items()}
         for item, (segment, question) in enumerate(zip(batch.segments, self._questions)):
             if question is None:
                 continue
             genders = question.genders
             a, b = question.truth
-            right = {f"n_right.{kind}": np.where(marks[item], b, a) for kind, marks in marks_by_kind.items()}
+            right = {kind: np.where(handle.array[item], b, a) for kind, handle in self._answers.items()}
             self.sums.add(
                 segment.document,
                 n_rows=genders,
                 n_true=genders * int(a or b),
                 baselines=question.baselines()[:, None] * genders,
-                **{name: value[..., None] * genders for name, value in right.items()},
+                **{f"n_right.{kind}": marks[..., None] * genders for kind, marks in right.items()},
             )
         self._rows = {}
 

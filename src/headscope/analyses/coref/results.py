@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isnan
+from typing import Any
 
 import pandas as pd
 
@@ -17,6 +18,7 @@ from headscope.present.study import Study
 from headscope.present.words import COREFERENCE, capital, short
 
 TYPES = {"all": "all mentions", "pronoun": "pronouns", "proper": "proper names", "nominal": "nominals"}
+SELECTIONS = {"held-out": "held out", "same-data": "same documents"}
 SYSTEMS = {
     "nearest": "Nearest candidate",
     "head match": "Same head word",
@@ -50,20 +52,24 @@ class SelectedHead(ChosenHead):
 
 @dataclass(frozen=True)
 class Antecedents:
-    """Table 2; results that a run did not measure are None or missing.
+    """Table 2; results that a run did not measure are missing.
 
     Attributes:
         counts: number of mentions by type.
-        held_out, same_data: the head selected on other documents, and on the same.
+        selected: the head selected on other documents, `held-out`, and on the same, `same-data`.
         systems: accuracy by baseline and type.
         control: accuracy of heads selected with random weights, by type.
     """
 
     counts: Mapping[str, int]
-    held_out: SelectedHead | None
-    same_data: SelectedHead | None
+    selected: Mapping[str, SelectedHead]
     systems: Mapping[str, Mapping[str, Cell]]
     control: Mapping[str, Runs]
+
+    @property
+    def held_out(self) -> SelectedHead | None:
+        """The head selected on other documents."""
+        return self.selected.get("held-out")
 
 
 def antecedents_of(run: Study) -> Antecedents | None:
@@ -71,26 +77,29 @@ def antecedents_of(run: Study) -> Antecedents | None:
     table = run.tables.get("coref")
     if table is None:
         return None
-    is_head = table["system"] == "head"
+    counts: dict[str, int] = {}
+    heads: dict[str, list[dict[str, Any]]] = {}
+    selected: dict[str, dict[str, dict[str, Any]]] = {}
     systems: dict[str, dict[str, Cell]] = {}
-    for row in records(table[~is_head]):
-        systems.setdefault(str(row["system"]), {})[str(row["mention_type"])] = cell_of(row)
-    by_type = table[is_head].groupby("mention_type", sort=False)
-    control = {str(name): runs(records(rows), "control") for name, rows in by_type}
+    for row in records(table):
+        mention_type = str(row["mention_type"])
+        counts[mention_type] = max(counts.get(mention_type, 0), int(row["n_mentions"]))
+        if row["system"] != "head":
+            systems.setdefault(str(row["system"]), {})[mention_type] = cell_of(row)
+            continue
+        heads.setdefault(mention_type, []).append(row)
+        if row["model"] == "trained" and not isnan(number(row["layer"])):
+            selected.setdefault(str(row["selection"]), {})[mention_type] = row
+    control = {name: runs(rows, "control") for name, rows in heads.items()}
     return Antecedents(
-        counts={str(name): int(rows["n_mentions"].max()) for name, rows in table.groupby("mention_type", sort=False)},
-        held_out=_selected(table[is_head], "held-out"),
-        same_data=_selected(table[is_head], "same-data"),
+        counts=counts,
+        selected={name: _selected(selected[name]) for name in SELECTIONS if name in selected},
         systems=systems,
         control={name: spread for name, spread in control.items() if spread is not None},
     )
 
 
-def _selected(table: pd.DataFrame, selection: str) -> SelectedHead | None:
-    is_selected = (table["model"] == "trained") & (table["selection"] == selection) & table["layer"].notna()
-    row_by_type = {str(row["mention_type"]): row for row in records(table[is_selected])}
-    if not row_by_type:
-        return None
+def _selected(row_by_type: Mapping[str, dict[str, Any]]) -> SelectedHead:
     main = row_by_type.get("all") or next(iter(row_by_type.values()))
     cells = {name: cell_of(row) for name, row in row_by_type.items()}
     return SelectedHead(**chosen_head(main), q=number(main.get("q_value")), cells=cells)
@@ -133,21 +142,15 @@ def table_2(run: Study) -> PaperTable | None:
         "earlier mention whose head word gets most attention; held out: chosen by halves of the documents and scored "
         f"on the others. Mentions: {', '.join(f'{title} {n:,}' for _, title, n in types)}."
     )
-    rows: list[dict[str, object]] = []
-    for names, cells in _paper_rows(antecedents):
-        rows.append(dict(names))
-        for name, _, n in types:
-            rows[-1] |= {**interval_columns(name, cells.get(name)), f"{name}_n_mentions": n}
-    return PaperTable("table-2", caption, pd.DataFrame(rows), columns)
-
-
-def _paper_rows(antecedents: Antecedents) -> Iterator[tuple[dict[str, str], Mapping[str, Cell]]]:
-    """Yield the names and accuracies of the selected heads and the baselines."""
-    selected = (("held-out", "held out", antecedents.held_out), ("same-data", "same documents", antecedents.same_data))
-    for selection, how, best in selected:
-        if best is not None:
-            label = head_label(best.layer, best.head)
-            name = label if best.kind == "encoder" else f"{best.kind} {label}"
-            yield {"system": f"Head {name}, {how}", "head": name, "selection": selection}, best.cells
+    rows: list[tuple[dict[str, object], Mapping[str, Cell]]] = []
+    for selection, best in antecedents.selected.items():
+        label = head_label(best.layer, best.head)
+        name = label if best.kind == "encoder" else f"{best.kind} {label}"
+        system = f"Head {name}, {SELECTIONS[selection]}"
+        rows.append(({"system": system, "head": name, "selection": selection}, best.cells))
     for name, cells in antecedents.systems.items():
-        yield {"system": SYSTEMS.get(name, name), "head": "", "selection": ""}, cells
+        rows.append(({"system": SYSTEMS.get(name, name), "head": "", "selection": ""}, cells))
+    for row, cells in rows:
+        for name, _, n in types:
+            row |= {**interval_columns(name, cells.get(name)), f"{name}_n_mentions": n}
+    return PaperTable("table-2", caption, pd.DataFrame([row for row, _ in rows]), columns)

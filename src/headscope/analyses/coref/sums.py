@@ -1,6 +1,6 @@
 """The antecedent that each head attends to for every mention, scored against the gold entities (section 4.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -88,7 +88,7 @@ class CoreferenceAccumulator(WordAccumulator):
 
     def __init__(self, layout: Sequence[KindLayout], *, pooling: str = "mean", strict: bool = False) -> None:
         self.strict = strict
-        self._tables: list[MentionTable | None] = []
+        self._tables: dict[int, MentionTable] = {}
         self._mentions: ScoredMentions | None = None
         super().__init__(layout, pooling=pooling)
 
@@ -104,9 +104,11 @@ class CoreferenceAccumulator(WordAccumulator):
     def begin(self, batch: Batch) -> None:
         """Collect the batch's mentions."""
         super().begin(batch)
-        self._tables = [segment.fields.get(FIELD) for segment in batch.segments]
-        tables = [table for table in self._tables if table is not None and len(table.scored)]
-        self._mentions = ScoredMentions.of(self._tables, strict=self.strict) if tables else None
+        tables = {item: segment.fields.get(FIELD) for item, segment in enumerate(batch.segments)}
+        self._tables = {item: table for item, table in tables.items() if table is not None and len(table.scored)}
+        self._mentions = None
+        if self._tables:
+            self._mentions = ScoredMentions.of(self._tables, segments=len(batch.segments), strict=self.strict)
 
     def update(self, tile: AttentionTile) -> None:
         """Score the antecedents in one layer."""
@@ -123,17 +125,14 @@ class CoreferenceAccumulator(WordAccumulator):
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to their documents."""
-        hits_by_kind = {kind: handle.array for kind, handle in self._answers.items()}
-        for item, (segment, table) in enumerate(zip(batch.segments, self._tables)):
-            if table is None or not len(table.scored):
-                continue
+        for item, table in self._tables.items():
             types = table.scored_types.astype(np.int32)
-            right = baseline_hits(segment.words, table)
+            right = baseline_hits(batch.segments[item].words, table)
             self.sums.add(
-                segment.document,
+                batch.segments[item].document,
                 n_mentions=types.sum(0, dtype=np.int32),
                 n_baselines=right.astype(np.int32) @ types,
-                **{f"n_hits.{kind}": hits[item] for kind, hits in hits_by_kind.items()},
+                **{f"n_hits.{kind}": handle.array[item] for kind, handle in self._answers.items()},
             )
         self._mentions, self._rows = None, {}
 
@@ -169,18 +168,18 @@ class ScoredMentions:
     right: Tensor
 
     @classmethod
-    def of(cls, tables: Sequence[MentionTable | None], *, strict: bool) -> "ScoredMentions":
-        """Concatenate the segments' tables, None where a segment has none; `strict` allows all other words."""
-        known = [(item, table) for item, table in enumerate(tables) if table is not None]
-        words = max(table.candidate_words.shape[1] for _, table in known)
-        items = np.repeat([item for item, _ in known], [len(table.scored) for _, table in known])
-        heads = np.concatenate([table.scored_heads for _, table in known])
-        types = np.concatenate([table.scored_types for _, table in known])
+    def of(cls, table_of: Mapping[int, MentionTable], *, segments: int, strict: bool) -> "ScoredMentions":
+        """Concatenate the tables of some of a batch's segments, by index; `strict` allows all other words."""
+        tables = list(table_of.values())
+        words = max(table.candidate_words.shape[1] for table in tables)
+        items = np.repeat(list(table_of), [len(table.scored) for table in tables])
+        heads = np.concatenate([table.scored_heads for table in tables])
+        types = np.concatenate([table.scored_types for table in tables])
         allowed, right = (np.zeros((len(items), words), dtype=bool) for _ in range(2))
-        wanted = np.zeros((len(tables), words), dtype=bool)
+        wanted = np.zeros((segments, words), dtype=bool)
         wanted[items, heads] = True
         end = 0
-        for _, table in known:
+        for table in tables:
             start, end = end, end + len(table.scored)
             width = table.candidate_words.shape[1]
             head = heads[start:end, None]
