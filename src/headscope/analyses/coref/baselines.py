@@ -77,7 +77,6 @@ def _agreeing(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
     """Return the rightmost head word of the candidates that agree with the mention, -1 for none, `[scored]`."""
     answers = np.full(len(table.scored), -1, dtype=np.int64)
     profiles, profile_of = np.unique(features_of(words, table), axis=0, return_inverse=True)
-    profile_of = profile_of.reshape(-1)
     agrees = agreement(profiles, profiles)
     # Mentions with the same number, gender and person agree with the same candidates.
     for profile in np.unique(profile_of[table.scored]):
@@ -89,7 +88,7 @@ def _agreeing(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
 
 
 # A feature is a set of possible values, one bit each.
-NUMBERS, GENDERS, PERSONS = "sp", "mfn", "123"
+NUMBERS, GENDERS, PERSONS = _VALUES = "sp", "mfn", "123"
 _PROPER = MENTION_TYPES.index("proper")
 _PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
 _SINGULAR_ENDINGS = ("ss", "us", "is", "'s", "’s")
@@ -133,8 +132,8 @@ def describe(words: Sequence[str], head: int, *, named: bool) -> tuple[str, str,
     lowered = [word.lower() for word in words]
     noun = lowered[head]
     if not named and noun in known.pronouns:  # `US` is a name
-        numbers, genders, persons = known.pronouns[noun]
-        return numbers, genders, persons
+        number, gender, person = known.pronouns[noun]
+        return number, gender, person
     if "and" in lowered[: head + 2]:
         return "p", GENDERS, "3"
     return _number(lowered, noun, named=named), _gender(lowered, head, named=named), "3"
@@ -142,19 +141,17 @@ def describe(words: Sequence[str], head: int, *, named: bool) -> tuple[str, str,
 
 def features_of(words: Sequence[str], table: MentionTable) -> UInt8[np.ndarray, "mention 3"]:
     """Return the number, gender and person of a window's mentions as sets of bits."""
-    features = np.zeros((len(table), 3), dtype=np.uint8)
-    named = (table.types == _PROPER).tolist()
-    known: dict[tuple[int, int, int, bool], tuple[int, ...]] = {}  # several entities may have the same words
-    for index, row in enumerate(zip(table.starts.tolist(), table.ends.tolist(), table.heads.tolist(), named)):
-        if row not in known:
-            start, end, head, name = row
-            letter_sets = describe(words[start:end], head - start, named=name)
-            known[row] = tuple(
-                sum(1 << values.index(letter) for letter in letters)
-                for values, letters in zip((NUMBERS, GENDERS, PERSONS), letter_sets)
-            )
-        features[index] = known[row]
-    return features
+    columns = (table.starts, table.ends, table.heads, table.types == _PROPER)
+    # Several entities may have the same words.
+    distinct, row_of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    letter_sets = [
+        describe(words[start:end], head - start, named=bool(named)) for start, end, head, named in distinct.tolist()
+    ]
+    features = [
+        [sum(1 << values.index(letter) for letter in letters) for values, letters in zip(_VALUES, each, strict=True)]
+        for each in letter_sets
+    ]
+    return np.array(features, dtype=np.uint8).reshape(-1, 3)[row_of]
 
 
 def agreement(
@@ -173,10 +170,9 @@ def _number(lowered: list[str], noun: str, *, named: bool) -> str:
         ("p", lowered[0] in known.plural_words),
         ("s", lowered[0] in known.singular_words or not noun.endswith("s") or noun.endswith(_SINGULAR_ENDINGS)),
     )
-    if number := next((number for number, applies in rules if applies), None):
-        return number
     # `Hastings` may be singular, `the Hastings` are plural.
-    return NUMBERS if named and lowered[0] != "the" else "p"
+    otherwise = NUMBERS if named and lowered[0] != "the" else "p"
+    return next((number for number, applies in rules if applies), otherwise)
 
 
 def _gender(lowered: list[str], head: int, *, named: bool) -> str:

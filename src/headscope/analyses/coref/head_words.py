@@ -163,10 +163,9 @@ class MentionWords:
         if span not in self._heads:
             number, sentence, offset = self._at(mention.start)
             first, last = mention.start - offset, min(mention.end - offset, len(sentence))
-            if sentence.heads:
-                self._heads[span] = offset + self._tree_head(number, first, last)
-            else:
-                self._heads[span] = mention.start + rule_head(sentence.words[first:last])
+            is_parsed = bool(sentence.heads)
+            head = self._tree_head(number, first, last) if is_parsed else first + rule_head(sentence.words[first:last])
+            self._heads[span] = offset + head
         return self._heads[span]
 
     def type(self, head: int) -> Literal["pronoun", "proper", "nominal"]:

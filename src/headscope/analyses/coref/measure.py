@@ -58,8 +58,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
         yield Scan(self.windows, [sums()], label="coreference heads")
         for number in range(controls):
             corpus = MentionWindows(self.run, partial(self._control, number))
-            label = f"coreference, control {number + 1} of {controls}"
-            yield Scan(corpus, [sums()], f"control-{number}", label=label)
+            yield Scan(corpus, [sums()], f"control-{number}", label=f"coreference, control {number + 1} of {controls}")
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Return the tables.
@@ -85,7 +84,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
         facts = self._facts()
         # One document gives no held-out rows, and an empty table would turn the others' counts into floats.
         nonempty = [gap for gap in gaps if len(gap)]
-        brackets = facts["unmatched_brackets"]
+        brackets = unmatched_line(self.counts.unmatched, self.counts.unmatched_named)
         return StageResult(
             name="coref",
             tables={
@@ -99,7 +98,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
                 *notes_on(
                     "coreference",
                     too_few(facts["documents"], here="it has"),
-                    unmatched_line(brackets, facts["unmatched_named"]) if brackets else None,
+                    brackets if self.counts.unmatched else None,
                 ),
                 *filter(None, [self.known.note()]),
             ),
@@ -135,10 +134,8 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
 
     def _facts(self) -> dict[str, Any]:
         treebank, counts, trees = self.run.corpora.treebank, self.counts, self.corpus.trees
-        rule: dict[str, Any] = {"from": "trees" if trees else "rule", "n_mentions": 0, "agreement": None}
-        if not trees and treebank is not None:
-            # The rule is scored on the run's own trees.
-            rule["n_mentions"], rule["agreement"] = rule_agreement(treebank.read())
+        # The rule is scored on the run's own trees.
+        number, agreement = (0, None) if trees or treebank is None else rule_agreement(treebank.read())
         return {
             "name": self.corpus.name,
             "documents": counts.windows.documents,
@@ -152,7 +149,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
             "sentences_cut": counts.windows.sentences_cut,
             "unmatched_brackets": counts.unmatched,
             "unmatched_named": counts.unmatched_named,
-            "head_rule": rule,
+            "head_rule": {"from": "trees" if trees else "rule", "n_mentions": number, "agreement": agreement},
             "strict": self.run.options.strict,
         }
 

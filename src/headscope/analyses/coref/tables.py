@@ -144,7 +144,6 @@ class CoreferenceResult:
         self, sums: Sequence[CoreferenceSums], *, model: str = "trained", control_seed: int | None = None, seed: int = 0
     ) -> None:
         self.model, self.control_seed, self.seed = model, control_seed, seed
-        self._model: dict[str, Any] = {"model": model, "seed": control_seed}
         self.candidates, self.hits = _by_candidate({part.kind: part.hits for part in sums})
         self.counts = sums[0].counts
         self.fixed = sums[0].baselines
@@ -155,7 +154,9 @@ class CoreferenceResult:
         return COREF_HEADS.frame(
             row
             for c, head in enumerate(self.candidates)
-            for row in self._by_type(interval, (c,), "accuracy", **self._model, **dict(zip(_HEAD, head)))
+            for row in self._by_type(
+                interval, (c,), "accuracy", model=self.model, seed=self.control_seed, **dict(zip(_HEAD, head))
+            )
         )
 
     @cached_property
@@ -173,13 +174,14 @@ class CoreferenceResult:
         """
         rows: list[dict[str, Any]] = []
         for selection, chosen in self.chosen.items():
+            model = {"model": self.model, "seed": self.control_seed, "system": "head", "selection": selection}
             q = self._selection_q() if selection == "held-out" else np.nan
-            for t, row in enumerate(self._by_type(chosen.value, (), "accuracy", **self._model, system="head")):
+            for t, row in enumerate(self._by_type(chosen.value, (), "accuracy", **model)):
                 index = int(chosen.candidate[t])
                 if index >= 0:
                     head = dict(zip(_HEAD, self.candidates[index]))
                     tested = {"q_value": q if t == 0 else np.nan}
-                    rows.append({**row, "selection": selection, **head, **chosen.columns(t), **tested})
+                    rows.append({**row, **head, **chosen.columns(t), **tested})
         if self.model == "trained":
             interval = ratio_interval(self.fixed, self.counts[:, None], scale="share")
             for b, system in enumerate(BASELINES):
@@ -208,11 +210,10 @@ class CoreferenceResult:
         for first, second in combinations(range(1, len(MENTION_TYPES)), 2):
             sides = [(hits[:, [t]], self.counts[:, [t]]) for t in (first, second)]
             gap = cross_fitted_difference(*sides[0], *sides[1], times[:, [0]])
-            rows.append(
-                {"mention_type": MENTION_TYPES[first], "system": "head", "than": "head",
-                 "than_type": MENTION_TYPES[second], "n_mentions": int(self.counts[:, [first, second]].sum()),
-                 **ends_of(gap, 0, "difference")}
-            )  # fmt: skip
+            types = {"mention_type": MENTION_TYPES[first], "than_type": MENTION_TYPES[second]}
+            number = int(self.counts[:, [first, second]].sum())
+            ends = ends_of(gap, 0, "difference")
+            rows.append({**types, "system": "head", "than": "head", "n_mentions": number, **ends})
         return COREF_DIFFERENCES.frame(rows)
 
     def against(self, other: "CoreferenceResult") -> pd.DataFrame:

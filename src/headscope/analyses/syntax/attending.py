@@ -176,34 +176,20 @@ LEAST_ATTENTION = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoopFact(Fact):
-    """A claim on the attention that the words of a relation give to a special token.
+class Noop(Fact):
+    """The number of relations whose words give a special token less attention than other words do; the clearest.
 
     Attributes:
         token: name of the special token.
         direction: direction of all relations; empty if they differ.
-    """
-
-    token: str
-    direction: str
-    topic = "syntax_noop"
-
-
-class NoopUntested(NoopFact):
-    """There are too few documents with such words."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Noop(NoopFact):
-    """The number of relations with less attention than from other words, of those tested; the clearest.
-
-    Attributes:
         less, more, tested, untested: numbers of relations.
         head: the head of the clearest relation; None if there is none.
         words: the attending words of that relation.
         from_words, from_others: attention to the token from these and from all other words.
     """
 
+    token: str
+    direction: str
     less: int
     more: int
     tested: int
@@ -212,6 +198,7 @@ class Noop(NoopFact):
     words: str = ""
     from_words: float = 0.0
     from_others: float = 0.0
+    topic = "syntax_noop"
 
 
 def established_rows(run: Study) -> list[dict[str, Any]]:
@@ -250,26 +237,25 @@ def noop_facts(about: Context) -> Iterator[Fact]:
         these = [each for each in every if each[0]["key_class"] == key_class]
         tested = sum(gap.exists and gap.has_interval for _, gap, _, _ in these)
         directions = {str(row["direction"]) for row, *_ in these}
-        token = token_name(key_class, about.words)
-        direction = directions.pop() if len(directions) == 1 else ""
-        if not tested:
-            yield NoopUntested(token=token, direction=direction)
-            continue
         less = [(row, gap) for row, gap, is_less, _ in these if is_less]
-        fact: dict[str, Any] = {
-            "token": token, "direction": direction, "less": len(less), "tested": tested,
-            "more": sum(is_more for *_, is_more in these), "untested": len(these) - tested,
-        }  # fmt: skip
-        yield Noop(**fact, **_clearest(max(less, key=lambda pair: pair[1].ci_low)[0], about) if less else {})
-
-
-def _clearest(row: dict[str, Any], about: Context) -> dict[str, Any]:
-    return {
-        "head": about.kind(str(row["kind"])).head(row["layer"], row["head"]),
-        "words": attending(str(row["relation"]), str(row["direction"])),
-        "from_words": number(row["attending"]),
-        "from_others": number(row["others"]),
-    }
+        clearest: dict[str, Any] = {}
+        if less:
+            row, _ = max(less, key=lambda pair: pair[1].ci_low)
+            clearest = {
+                "head": about.kind(str(row["kind"])).head(row["layer"], row["head"]),
+                "words": attending(str(row["relation"]), str(row["direction"])),
+                "from_words": row["attending"],
+                "from_others": row["others"],
+            }
+        yield Noop(
+            token=token_name(key_class, about.words),
+            direction=directions.pop() if len(directions) == 1 else "",
+            less=len(less),
+            more=sum(is_more for *_, is_more in these),
+            tested=tested,
+            untested=len(these) - tested,
+            **clearest,
+        )
 
 
 def _difference(row: dict[str, Any]) -> Cell:

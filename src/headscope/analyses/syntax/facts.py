@@ -8,7 +8,7 @@ from math import isnan
 
 import pandas as pd
 
-from headscope.analyses.syntax.attending import Noop, NoopUntested, noop_facts, noop_tokens
+from headscope.analyses.syntax.attending import Noop, noop_facts, noop_tokens
 from headscope.analyses.syntax.figures import BY_DISTANCE, BY_LAYER, distance_panels
 from headscope.analyses.syntax.page_rows import distance_rows, main_rows, noop_rows, paper_rows, same_data_rows
 from headscope.analyses.syntax.relation_layers import heat, heat_key
@@ -227,7 +227,7 @@ def _special_candidates(about: Context) -> Iterator[Fact]:
 PAGE = Page(
     __name__, syntax_facts,
     uses=(
-        *(NoopUntested, Noop, noop_tokens, noop_rows, main_rows, same_data_rows, paper_rows, distance_rows),
+        *(Noop, noop_tokens, noop_rows, main_rows, same_data_rows, paper_rows, distance_rows),
         *(heat, heat_key, distance_panels),
     ),
 )  # fmt: skip
