@@ -184,7 +184,7 @@ def test_a_heat_map_of_a_big_model_keeps_the_frequent_relations():
 
 
 def test_the_best_offset_is_that_of_the_whole_treebank(inputs):
-    offsets = best_offsets(inputs)
+    offsets = best_offsets(inputs.tables["syntax_baselines"])
     assert offsets["obj"] == pytest.approx(0.358)
     assert offsets["det"] == pytest.approx(0.589)
 

@@ -12,7 +12,15 @@ from typing import Any
 import pandas as pd
 from scipy.stats import hypergeom
 
-from headscope.analyses.stats.norm_roles import NormRoles, card_lines, norm_facts, norm_rows, norms_known
+from headscope.analyses.stats.norm_roles import (
+    NormRoles,
+    Roles,
+    card_lines,
+    norm_facts,
+    norm_rows,
+    norms_known,
+    roles_fact,
+)
 from headscope.analyses.stats.page_rows import (
     FIGURES,
     example_panels,
@@ -39,12 +47,12 @@ from headscope.present.claim_rules import (
 )
 from headscope.present.facts import Fact
 from headscope.present.kinds import Kind
-from headscope.present.linked_sentences import MOST_LISTED, HeadRef, Shades, numbered, shades
+from headscope.present.linked_sentences import HeadRef, numbered
 from headscope.present.page import Page
 from headscope.present.report_parts import Context
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS as FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import LARGE_SHARE, LEAST_ENTROPY, LEAST_SHARE, SIGNIFICANT
-from headscope.statistics.roles import BROAD_RATIO, OTHERWISE, SHOWN
+from headscope.statistics.roles import BROAD_RATIO
 from headscope.statistics.statistic_catalog import STATISTICS as STATISTICS
 
 BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")
@@ -177,17 +185,6 @@ class FirstToken(FocusFact):
     gap: Comparison
 
 
-@dataclass(frozen=True, kw_only=True)
-class Roles(Fact):
-    """The number of heads with a role, the most frequent roles, and the heads with other roles."""
-
-    heads: int
-    roles: Sequence[tuple[str, int]]
-    others: int
-    topic = "roles"
-    rank = 110
-
-
 def stats_facts(about: Context) -> Iterator[Fact]:
     """Yield the claims on statistics and roles, kind by kind; none for a run without statistics."""
     if "stats" not in about.run.tables:
@@ -202,7 +199,7 @@ def stats_facts(about: Context) -> Iterator[Fact]:
         yield from _sep_to_sep(kind, gaps)
         yield from _focus(kind, nothing_stands_out=nothing)
         yield from _first_token(kind, about.kinds, gaps)
-        yield _roles(kind)
+        yield roles_fact(kind)
         yield from norm_facts(about.run, kind)
 
 
@@ -276,22 +273,29 @@ def _special(kind: Kind) -> Iterator[Fact]:
 
 
 def _sep_to_sep(kind: Kind, gaps: pd.DataFrame | None) -> Iterator[Fact]:
+    """Yield the layers in which separators give separators more attention than other tokens do, less, or as much."""
     every = comparisons(gaps, head=None, statistic="sep_to_sep", than_statistic="other_to_sep")
-    sides = verdicts([gap for _, gap in every], least=LEAST_SHARE, documents=kind.documents)
-    verdict: Verdict
+    layers: dict[Verdict, dict[int, Comparison]] = {"more": {}, "less": {}, "same": {}, "untested": {}}
+    for layer, gap, side in _judged(every, kind, least=LEAST_SHARE):
+        layers[side][layer] = gap
     for verdict in ("more", "less", "same"):
-        layers = {
-            int(row["layer"]): gap
-            for (row, gap), side in zip(every, sides, strict=True)
-            if row["kind"] == kind.name and side == verdict
-        }
-        if layers:
-            sizes = {each: gap.bound if verdict == "same" else gap.difference for each, gap in layers.items()}
+        sizes = {each: gap.bound if verdict == "same" else gap.difference for each, gap in layers[verdict].items()}
+        if sizes:
             layer = max(sizes, key=sizes.__getitem__)
             yield SepToSep(
-                kind=kind, verdict=verdict, layers=sorted(layers), layer=layer, gap=layers[layer],
+                kind=kind, verdict=verdict, layers=sorted(sizes), layer=layer, gap=layers[verdict][layer],
                 figure=kind.shades("sep_to_sep"),
             )  # fmt: skip
+
+
+def _judged(
+    every: Sequence[tuple[dict[str, Any], Comparison]], kind: Kind, *, least: float
+) -> Iterator[tuple[int, Comparison, Verdict]]:
+    """Yield layer, difference and verdict of the comparisons of one kind of attention, tested with the other kinds'."""
+    sides = verdicts([gap for _, gap in every], least=least, documents=kind.documents)
+    for (row, gap), side in zip(every, sides, strict=True):
+        if row["kind"] == kind.name:
+            yield int(row["layer"]), gap, side
 
 
 def _focus(kind: Kind, *, nothing_stands_out: bool) -> Iterator[Fact]:
@@ -321,26 +325,16 @@ def _first_token(kind: Kind, kinds: Sequence[Kind], gaps: pd.DataFrame | None) -
     last = {each.name: each.layers for each in kinds}
     every = comparisons(gaps, head=None, statistic="entropy_cls", than_statistic="entropy")
     every = [(row, gap) for row, gap in every if row["layer"] == last.get(row["kind"])]
-    sides = verdicts([gap for _, gap in every], least=LEAST_ENTROPY, documents=kind.documents)
-    for (row, gap), side in zip(every, sides, strict=True):
-        if row["kind"] == kind.name and side != "untested":
+    for _, gap, side in _judged(every, kind, least=LEAST_ENTROPY):
+        if side != "untested":
             size, figure = gap if gap.difference > 0 else gap.turned(), kind.shades("entropy_cls", of_uniform=True)
             yield FirstToken(kind=kind, verdict=side, gap=size, figure=figure)
-
-
-def _roles(kind: Kind) -> Fact:
-    counts = Counter(role for role in kind.roles if role != OTHERWISE and role in SHOWN)
-    roles = sorted(counts.items(), key=lambda item: (-item[1], SHOWN.index(item[0])))
-    return Roles(
-        kind=kind, heads=counts.total(), roles=roles[:MOST_LISTED], others=sum(n for _, n in roles[MOST_LISTED:]),
-        figure=shades(role in counts for role in kind.roles) if counts else Shades(),
-    )  # fmt: skip
 
 
 PAGE = Page(
     __name__, stats_facts,
     uses=(
-        NormRoles,
+        *(Roles, NormRoles),
         *(norm_rows, norms_known, example_panels, kinds_with, panels, layer_rows),
         *(layer_columns, role_rows, example_rows, paper_rows, is_papers_model, papers_source),
     ),

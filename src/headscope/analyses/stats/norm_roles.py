@@ -1,8 +1,8 @@
-"""The roles of heads by norm-weighted attention (Kobayashi et al. 2020) and by attention weights."""
+"""Claims on the roles of heads, by attention weights and norm-weighted (Kobayashi et al. 2020)."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -15,13 +15,13 @@ from headscope.present.blocks import Row
 from headscope.present.cells import records
 from headscope.present.facts import Fact
 from headscope.present.kinds import Kind
-from headscope.present.linked_sentences import HeadRef, numbered
+from headscope.present.linked_sentences import MOST_LISTED, HeadRef, Shades, numbered, shades
 from headscope.present.numbers import amount
 from headscope.present.report_parts import Context
 from headscope.present.study import Study
 from headscope.present.words import capital, words_for
 from headscope.statistics.inference.significance import LEAST_ENTROPY, LEAST_SHARE, apart
-from headscope.statistics.roles import OTHERWISE, ROLES, roles
+from headscope.statistics.roles import OTHERWISE, ROLES, SHOWN, roles
 from headscope.statistics.statistic_catalog import is_share
 from headscope.statistics.tables.frames import NORM, WEIGHT, of_measure
 
@@ -60,6 +60,27 @@ def norm_roles(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | Non
         return None
     both = roles_by_norm(table).set_index(_HEAD)
     return both[["role_by_norm"]].rename(columns={"role_by_norm": f"role.{NORM}"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles(Fact):
+    """The number of heads with a role, the most frequent roles, and the heads with other roles."""
+
+    heads: int
+    roles: Sequence[tuple[str, int]]
+    others: int
+    topic = "roles"
+    rank = 110
+
+
+def roles_fact(kind: Kind) -> Fact:
+    """Return the number of heads of one kind of attention with each role."""
+    counts = Counter(role for role in kind.roles if role != OTHERWISE and role in SHOWN)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], SHOWN.index(item[0])))
+    return Roles(
+        kind=kind, heads=counts.total(), roles=ordered[:MOST_LISTED], others=sum(n for _, n in ordered[MOST_LISTED:]),
+        figure=shades(role in counts for role in kind.roles) if counts else Shades(),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

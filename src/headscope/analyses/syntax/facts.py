@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isnan
 
 import pandas as pd
 
@@ -22,7 +22,7 @@ from headscope.analyses.syntax.relations import (
     relation_scores,
     relations_of,
 )
-from headscope.present.cells import Cell, cell_of, number, records
+from headscope.present.cells import Cell, cell_of, records
 from headscope.present.claim_rules import comparisons, verdicts
 from headscope.present.facts import Fact
 from headscope.present.linked_sentences import MOST_LISTED, Bars, HeadRef, Shades
@@ -179,10 +179,10 @@ def _control(chosen: Sequence[Choice], gaps: pd.DataFrame | None) -> Iterator[Fa
     if not compared:
         return
     every = comparisons(gaps, than="control")
-    sides_of: dict[str, set[str]] = {}
+    sides_of: defaultdict[str, set[str]] = defaultdict(set)
     for (row, _), side in zip(every, verdicts([gap for _, gap in every], least=LEAST_SHARE), strict=True):
-        sides_of.setdefault(str(row["relation"]), set()).add(side)
-    known = [sides_of.get(relation.name, set()) for relation, _, _ in compared]
+        sides_of[str(row["relation"])].add(side)
+    known = [sides_of[relation.name] for relation, _, _ in compared]
     tested = [sides for sides in known if sides and "untested" not in sides]
     yield Control(
         trained=sum(best.held_out.value for _, best, _ in compared) / len(compared),
@@ -212,16 +212,14 @@ def _overall(relations: Sequence[Relation], about: Context) -> Iterator[Fact]:
 
 def _special_candidates(about: Context) -> Iterator[Fact]:
     treebank = about.run.manifest.get("treebank") or {}
-    changes = treebank.get("special_changes") or {}
-    if "accuracies" not in changes or "of" not in changes:
-        return
-    changed, largest = int(changes["accuracies"]), number(changes.get("largest"))
-    yield SpecialCandidates(
-        kept=bool(treebank.get("special_kept")),
-        changed=changed,
-        of=int(changes["of"]),
-        largest=None if isnan(largest) or not changed else 100 * largest,
-    )
+    if changes := treebank.get("special_changes"):
+        changed = int(changes["accuracies"])
+        yield SpecialCandidates(
+            kept=bool(treebank.get("special_kept")),
+            changed=changed,
+            of=int(changes["of"]),
+            largest=100 * changes["largest"] if changed else None,
+        )
 
 
 PAGE = Page(

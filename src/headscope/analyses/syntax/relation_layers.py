@@ -65,7 +65,7 @@ def drawn_cells(run: Study, kind: str) -> dict[str, list[Any]]:
     If there are too many, only the most frequent relations are drawn.
     """
     syntax = run.tables.get("syntax")
-    cells = {} if syntax is None else best_by_layer(syntax, best_offsets(run), kind=kind)
+    cells = {} if syntax is None else best_by_layer(syntax, best_offsets(run.tables.get("syntax_baselines")), kind=kind)
     present = [relation for relation in relations_of(run) if relation.name in cells and not relation.overall]
     most = max(MOST_CELLS // max((len(cells[relation.name]) for relation in present), default=1), 1)
     frequent = {relation.name for relation in sorted(present, key=lambda relation: -relation.n)[:most]}

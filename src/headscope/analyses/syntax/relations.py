@@ -129,12 +129,11 @@ def curve_relations(run: Study) -> list[str]:
     return [relation.name for relation, _ in choices(relations_of(run)) if relation.name in with_cases]
 
 
-def best_offsets(run: Study) -> dict[str, float]:
-    """Return the accuracy of the best fixed offset of each relation."""
-    table = run.tables.get("syntax_baselines")
-    if table is None:
+def best_offsets(baselines: pd.DataFrame | None) -> dict[str, float]:
+    """Return the accuracy of the best fixed offset of each relation from `tables/syntax_baselines.parquet`."""
+    if baselines is None:
         return {}
-    offsets = table[table["baseline"] == "offset"].dropna(subset="accuracy")
+    offsets = baselines[baselines["baseline"] == "offset"].dropna(subset="accuracy")
     return {str(name): float(value) for name, value in offsets.groupby("relation")["accuracy"].max().items()}
 
 
@@ -158,7 +157,8 @@ UNIVERSAL = tuple(relation(name) for name in _SEARCHED if name not in ("dobj", "
 
 def relation_scores(run: Study) -> list[FunctionScores]:
     """Return the relations of a run, in the order of its tables; empty where it has no treebank."""
-    chosen, offsets = {relation.name: relation for relation in relations_of(run)}, best_offsets(run)
+    chosen = {relation.name: relation for relation in relations_of(run)}
+    offsets = best_offsets(run.tables.get("syntax_baselines"))
     table = run.tables.get("syntax")
     rows: dict[str, pd.DataFrame] = {}
     if table is not None:
@@ -168,22 +168,22 @@ def relation_scores(run: Study) -> list[FunctionScores]:
     scores = []
     for name in dict.fromkeys([*rows, *chosen]):
         accuracies = rows.get(name)
-        best = chosen[name].held_out if name in chosen else None
+        best = {}
+        if name in chosen and (head := chosen[name].held_out):
+            best[head.kind] = BestHead(
+                layer=head.layer, head=head.head, value=head.accuracy, tested=head.tested, passes=head.beats
+            )
         scores.append(
             FunctionScores(
                 function=relation(name),
                 n_cases=chosen[name].n if accuracies is None else int(accuracies["n_arcs"].max()),
                 baseline=offsets.get(name, float("nan")),
-                best={} if best is None else {best.kind: _best_head(best)},
+                best=best,
                 heads=accuracies,
                 overall=name in OVERALL,
             )
         )
     return scores
-
-
-def _best_head(best: Best) -> BestHead:
-    return BestHead(layer=best.layer, head=best.head, value=best.accuracy, tested=best.tested, passes=best.beats)
 
 
 _HEAD = ["kind", "layer", "head"]
@@ -198,11 +198,9 @@ def best_relations(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame |
     heads, baselines = read("syntax"), read("syntax_baselines")
     if heads is None or baselines is None:
         return None
-    offsets = baselines[baselines["baseline"] == "offset"].groupby("relation")["accuracy"].max()
     rows = heads[(heads["model"] == "trained") & ~heads["relation"].isin(TOTALS)]
-    rows = rows.assign(margin=rows["accuracy"] - rows["relation"].map(offsets).astype("float64")).dropna(
-        subset="margin"
-    )
+    offsets = rows["relation"].map(best_offsets(baselines)).astype("float64")
+    rows = rows.assign(margin=rows["accuracy"] - offsets).dropna(subset="margin")
     if rows.empty:
         return None
     best = rows.loc[rows.groupby(_HEAD)["margin"].idxmax()].set_index(_HEAD)
