@@ -160,11 +160,6 @@ def test_a_mention_into_the_next_sentence_is_judged_by_its_first():
     assert MentionWords(document(first, first)).head(Mention(0, 4, "e")) == 1
 
 
-def test_a_mention_behind_the_document_is_an_error():
-    with pytest.raises(IndexError, match="position 3 lies behind the document's last word"):
-        MentionWords(document("a b c")).head(Mention(3, 4, "e"))
-
-
 def kind(text: AnnotatedDocument, word: str) -> str:
     at = text.words.index(word)
     mention = Mention(at, at + 1, "e")

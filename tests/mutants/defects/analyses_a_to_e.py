@@ -4,8 +4,7 @@ from .defect import defect
 
 ANALYSES_A_TO_E = [
     # arc_examples
-    defect("analyses/arc_examples/facts.py", "_y(stroke.query):g}L{RIGHT} {_y(stroke.key):g}",
-        "_y(stroke.key):g}L{RIGHT} {_y(stroke.query):g}",
+    defect("analyses/arc_examples/facts.py", "_y(query):g}L{RIGHT} {_y(key):g}", "_y(key):g}L{RIGHT} {_y(query):g}",
         "analyses/arc_examples/test_arc_drawing.py::test_lines_run_from_the_attending_word_on_the_left_t"
         "o_the_attended_word_on_the_right"),
     defect("analyses/arc_examples/facts.py", '" ✗" if side == "key" else "✗ "',

@@ -103,10 +103,10 @@ def coreference_facts(about: Context) -> Iterator[Fact]:
     if table is None:
         return
     best = table.held_out
-    if best is None or not best.cells.get("all", NO_NUMBER).exists:
+    if best is None or not (accuracy := best.cells.get("all", NO_NUMBER)).exists:
         yield Untested()
         return
-    head, accuracy = about.kind(best.kind).head(best.layer, best.head), best.cells["all"]
+    head = about.kind(best.kind).head(best.layer, best.head)
     of_seeds = [gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")]
     beside_control = set(verdicts(of_seeds, least=LEAST_SHARE))
     may_claim = beside_control <= {"more", "untested"}
@@ -206,9 +206,11 @@ def best_heads(about: Context) -> list[Row]:
         if row["model"] == "trained":
             head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
             by_head.setdefault(head, {})[str(row["mention_type"])] = cell_of(row)
-    measured = [(head, cells) for head, cells in by_head.items() if cells.get("all", NO_NUMBER).exists]
-    best = sorted(measured, key=lambda pair: (-pair[1]["all"].value, pair[0]))[:MOST_HEADS]
-    return [{"head": (about.kind(kind).labeled_head(*at), ""), **cells} for (kind, *at), cells in best]
+    measured = [(-cells["all"].value, head) for head, cells in by_head.items() if cells["all"].exists]
+    return [
+        {"head": (about.kind(kind).labeled_head(layer, head), ""), **by_head[kind, layer, head]}
+        for _, (kind, layer, head) in sorted(measured)[:MOST_HEADS]
+    ]
 
 
 def gap_rows(about: Context) -> list[Row]:

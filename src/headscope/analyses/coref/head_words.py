@@ -146,8 +146,6 @@ class MentionWords:
     def __init__(self, document: AnnotatedDocument) -> None:
         self.document = document
         self._ends = list(accumulate(len(sentence) for sentence in document.sentences))
-        self._depths: dict[int, list[int]] = {}
-        self._case: dict[int, tuple[int, bool]] = {}
         self._heads: dict[tuple[int, int], int] = {}
 
     def head(self, mention: Mention) -> int:
@@ -182,7 +180,7 @@ class MentionWords:
         if tag not in _NO_TAGS:
             return "pronoun" if tag in _PRONOUN_TAGS else "proper" if tag in _PROPER_TAGS else "nominal"
         word = sentence.words[at]
-        if word.lower() in LISTS["pronouns"] and (word != "US" or self._about(number)[1]):
+        if word.lower() in LISTS["pronouns"] and (word != "US" or self._case[number][1]):
             return "pronoun"
         if not word[:1].isupper():
             return "nominal"
@@ -200,23 +198,26 @@ class MentionWords:
 
     def _tells_case(self, number: int, at: int) -> bool:
         """Return True if a capital at this position marks a name: not after a quotation mark or as the first word."""
-        first, in_capitals = self._about(number)
+        first, in_capitals = self._case[number]
         before = self.document.sentences[number].words[at - 1]
         return first < at and before not in _QUOTES and not in_capitals
 
-    def _about(self, number: int) -> tuple[int, bool]:
-        """Return the position of a sentence's first word, skipping punctuation, and True if it is all in capitals."""
-        if number not in self._case:
-            words = self.document.sentences[number].words
-            first = next((at for at, word in enumerate(words) if any(map(str.isalnum, word))), len(words))
-            self._case[number] = first, not any(any(map(str.islower, word)) for word in words)
-        return self._case[number]
+    @cached_property
+    def _case(self) -> list[tuple[int, bool]]:
+        """The position of each sentence's first word, skipping punctuation, and True if it is all in capitals."""
+        case = []
+        for sentence in self.document.sentences:
+            first = next((at for at, word in enumerate(sentence.words) if any(map(str.isalnum, word))), len(sentence))
+            case.append((first, not any(any(map(str.islower, word)) for word in sentence.words)))
+        return case
+
+    @cached_property
+    def _depths(self) -> list[list[int]]:
+        """The depths of the words of each sentence in its tree."""
+        return [depths(sentence.heads) for sentence in self.document.sentences]
 
     def _tree_head(self, number: int, first: int, last: int) -> int:
-        sentence = self.document.sentences[number]
-        if number not in self._depths:
-            self._depths[number] = depths(sentence.heads)
-        depth = self._depths[number]
+        sentence, depth = self.document.sentences[number], self._depths[number]
         tops = [at for at in range(first, last) if not first < sentence.heads[at] <= last]
         tops = [at for at in tops if sentence.relations[at].partition(":")[0] not in _FUNCTION] or tops
         return min(tops, key=lambda at: (depth[at], at))
@@ -224,7 +225,5 @@ class MentionWords:
     def _at(self, position: int) -> tuple[int, AnnotatedSentence, int]:
         """Return the sentence of a word: its index, the sentence, and the position of its first word."""
         number = bisect_right(self._ends, position)
-        if number == len(self._ends):
-            raise IndexError(f"position {position} lies behind the document's last word")
         sentence = self.document.sentences[number]
         return number, sentence, self._ends[number] - len(sentence)

@@ -39,7 +39,6 @@ class StatsAccumulator(Accumulator):
 
     def __init__(self, layout: Sequence[KindLayout]) -> None:
         super().__init__(layout)
-        self._counts: dict[str, Tensor] = {}
         self._selections: dict[tuple[str, int, int], Tensor] = {}
 
     def declare(self) -> Declared:
@@ -50,20 +49,17 @@ class StatsAccumulator(Accumulator):
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
         super().begin(batch)
-        self._counts, self._selections = {}, {}
+        self._selections = {}
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
-        rows = torch.cat([tile.statistics.double(), tile.visibility.uniform], dim=1)
-        self.segment_sums.add(tile, weight=stats_sums(rows, self.selections(tile)))
-        if tile.kind not in self._counts:
-            queries = tile.queries.on_host
-            self._counts[tile.kind] = stats_row_counts(queries.lengths, queries.rows_per_class)
+        rows, selections = torch.cat([tile.statistics.double(), tile.visibility.uniform], dim=1), self.selections(tile)
+        self.segment_sums.add(tile, weight=stats_sums(rows, selections), weight_rows=selections.sum(1))
 
     def end(self, batch: Batch) -> None:
         """Turn the batch's row sums into segment means and add them to their documents."""
-        for kind, layers, (sums,) in self.segment_sums.by_kind("weight"):
-            means, some = segment_means(sums, self._counts[kind].numpy()[:, None, None])
+        for kind, layers, (sums, rows) in self.segment_sums.by_kind("weight", "weight_rows"):
+            means, some = segment_means(sums, rows[:, :, None, rows_of_statistics()])
             self.add_segments(batch, kind, layers, weight=means, n_weight=some[:, 0, 0])
 
     def compute(self) -> tuple[HeadMeans, ...]:
@@ -210,14 +206,3 @@ def stats_sums(
     table = rows.transpose(2, 3) @ selections[:, None]
     columns, of_rows = _columns_and_rows(table.device)
     return table[..., columns, of_rows]
-
-
-def stats_row_counts(
-    lengths: Int[Tensor, " batch"], rows_per_class: Int[Tensor, "batch key_class"]
-) -> Float64[Tensor, "batch statistic"]:
-    """Return the number of rows of a segment over which each statistic is averaged, `[batch, STATISTICS]` float64."""
-    numbers = []
-    for rows in Rows:
-        of_class = rows_per_class[:, rows.key_class] if rows.key_class is not None else lengths
-        numbers.append(of_class if rows.inside else lengths - of_class)
-    return torch.stack(numbers, dim=-1).double()[:, _columns_and_rows(lengths.device)[1]]
