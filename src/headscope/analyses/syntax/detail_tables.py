@@ -50,7 +50,7 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
                 }
             )
     if not rows:
-        return pd.DataFrame(columns=SYNTAX_BY_DISTANCE.names)
+        return pd.DataFrame(columns=SYNTAX_BY_DISTANCE.names).astype(dict.fromkeys(("accuracy", "ci_low", "ci_high"), float))
     interval = ratio_interval(np.stack(hits, axis=1), np.stack(counts, axis=1), scale="share")
     return SYNTAX_BY_DISTANCE.frame({**row, **ends_of(interval, at, "accuracy")} for at, row in enumerate(rows))
 
@@ -88,7 +88,7 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
                 }
             )
     if not rows:
-        return pd.DataFrame(columns=SYNTAX_NOOP.names)
+        return pd.DataFrame(columns=SYNTAX_NOOP.names).astype(dict.fromkeys(("difference", "ci_low", "ci_high"), float))
     gap = difference_interval(*(np.stack(side, axis=1) for side in zip(*sides, strict=True)))
     return SYNTAX_NOOP.frame({**row, **ends_of(gap, at, "difference")} for at, row in enumerate(rows))
 
