@@ -15,6 +15,7 @@ from headscope.scans.examples.arc_examples import first_selection
 from headscope.statistics.inference.confidence import difference_interval, ends_of, ratio_interval
 from headscope.statistics.tables.frames import DISTANCES, TOTALS
 
+_ENDS = ("ci_low", "ci_high")
 _HEAD = ("kind", "layer", "head", "direction", "relation")
 
 
@@ -50,7 +51,7 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
                 }
             )
     if not rows:
-        return pd.DataFrame(columns=SYNTAX_BY_DISTANCE.names).astype(dict.fromkeys(("accuracy", "ci_low", "ci_high"), float))
+        return pd.DataFrame(columns=SYNTAX_BY_DISTANCE.names).astype(dict.fromkeys(("accuracy", *_ENDS), float))
     interval = ratio_interval(np.stack(hits, axis=1), np.stack(counts, axis=1), scale="share")
     return SYNTAX_BY_DISTANCE.frame({**row, **ends_of(interval, at, "accuracy")} for at, row in enumerate(rows))
 
@@ -88,7 +89,7 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
                 }
             )
     if not rows:
-        return pd.DataFrame(columns=SYNTAX_NOOP.names).astype(dict.fromkeys(("difference", "ci_low", "ci_high"), float))
+        return pd.DataFrame(columns=SYNTAX_NOOP.names).astype(dict.fromkeys(("difference", *_ENDS), float))
     gap = difference_interval(*(np.stack(side, axis=1) for side in zip(*sides, strict=True)))
     return SYNTAX_NOOP.frame({**row, **ends_of(gap, at, "difference")} for at, row in enumerate(rows))
 
