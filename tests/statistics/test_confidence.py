@@ -171,14 +171,14 @@ def test_a_difference_within_documents_is_surer_than_two_intervals():
     assert 0.019 < both.low[0] <= both.high[0] < 0.021
     apart = [ratio_interval(side, counts, scale="real") for side in (left, right)]
     assert apart[0].low[0] < apart[1].high[0]
-    # With counts of its own each side keeps its own sizes: the error is that of the moves set against each other.
+    # With counts of its own each side keeps its own sizes: the error is that of the difference of influences.
     other = rng.integers(1, 5, size=(60, 1)).astype(float)
     found = difference(left, counts, level * other, other)
-    moves = [
+    influences = [
         (s - s.sum() / n.sum() * n) / n.sum() / np.sqrt(1 - n / n.sum())
         for s, n in ((left, counts), (level * other, other))
     ]
-    assert found.error[0] == pytest.approx(np.sqrt(((moves[0] - moves[1]) ** 2).sum()), rel=1e-10)
+    assert found.error[0] == pytest.approx(np.sqrt(((influences[0] - influences[1]) ** 2).sum()), rel=1e-10)
 
 
 def test_a_mean_over_lengths_counts_each_length_once():

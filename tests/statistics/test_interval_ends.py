@@ -14,17 +14,17 @@ from headscope.statistics.inference.estimate import Estimate, difference, mean_o
 Z = norm.ppf(0.975)
 
 
-def moves_of(sums, counts):
-    """What each document moves the ratio, freed of its leverage."""
+def influences_of(sums, counts):
+    """Return the influence of each document on the ratio, corrected for its leverage."""
     total = sum(counts)
     value = sum(sums) / total
     return value, [(s - value * n) / total / math.sqrt(1 - n / total) for s, n in zip(sums, counts)]
 
 
 def reach_by_hand(sums, counts, freedom, *, bend, unseen):
-    value, moves = moves_of(sums, counts)
-    error = math.sqrt(sum(m * m for m in moves))
-    skew = sum(m**3 for m in moves) / error**3
+    value, influences = influences_of(sums, counts)
+    error = math.sqrt(sum(m * m for m in influences))
+    skew = sum(m**3 for m in influences) / error**3
     student = t.ppf(0.975, freedom)
     tail = skew * (1 + unseen(value, error) / math.sqrt(freedom)) * (2 * Z * Z + 1) / (6 * Z)
     shift = tail - Z * bend(value, error)
@@ -129,12 +129,12 @@ def test_ends_do_not_jump_where_skewness_has_its_zero(share):
 def test_skewness_of_differences_and_of_means_of_ratios():
     rng, counts = drawn(7)
     left, right = counts * rng.lognormal(0, 1, len(counts)), counts * rng.lognormal(0, 0.5, len(counts))
-    own, other = (np.array(moves_of(side, counts)[1]) for side in (left, right))
-    for found, moves in (
+    own, other = (np.array(influences_of(side, counts)[1]) for side in (left, right))
+    for found, influences in (
         (difference(left[:, None], counts[:, None], right[:, None], counts[:, None]), own - other),
         (mean_of_ratios(np.stack([left, right], 1), np.stack([counts, counts], 1)), (own + other) / 2),
     ):
-        assert found.skew[0] == pytest.approx((moves**3).sum() / (moves**2).sum() ** 1.5, rel=1e-9)
+        assert found.skew[0] == pytest.approx((influences**3).sum() / (influences**2).sum() ** 1.5, rel=1e-9)
 
 
 @settings(max_examples=60)

@@ -81,12 +81,12 @@ def difference(
     estimates = []
     for part in _parts(sides[0].shape):
         left_part, left_number, right_part, right_number = (side[:, part] for side in sides)
-        left_mean, moves, sizes = _moves(left_part, left_number)
-        right_mean, other_moves, other_sizes = _moves(right_part, right_number)
+        left_mean, influences, sizes = _influences(left_part, left_number)
+        right_mean, other_influences, other_sizes = _influences(right_part, right_number)
         both, either = (left_number > 0) & (right_number > 0), (left_number > 0) | (right_number > 0)
         with np.errstate(invalid="ignore"):
             gap = left_mean - right_mean
-        estimate = moved(gap, moves - other_moves, (sizes + other_sizes) / 2, either)
+        estimate = from_influences(gap, influences - other_influences, (sizes + other_sizes) / 2, either)
         estimates.append(replace(estimate, documents=both.sum(0)))
     return _joined(estimates, shape)
 
@@ -103,13 +103,13 @@ def mean_of_ratios(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
     """
     there = counts.sum(0) > 0
     number = counts[:, there].astype(np.float64)
-    value, moves, _ = _moves(sums[:, there].astype(np.float64), number)
+    value, influences, _ = _influences(sums[:, there].astype(np.float64), number)
     of_document = number.sum(1, keepdims=True)
     with np.errstate(invalid="ignore"):
         mean = np.array([value.mean() if len(value) else np.nan])
-    return moved(
+    return from_influences(
         mean,
-        moves.sum(1, keepdims=True) / max(1, int(there.sum())),
+        influences.sum(1, keepdims=True) / max(1, int(there.sum())),
         of_document / max(1.0, float(of_document.sum())),
         of_document > 0,
     )
@@ -134,8 +134,8 @@ def averaged(estimate: Estimate) -> Estimate:
     return Estimate(value, error, np.maximum(mean(estimate.freedom), 1.0), estimate.documents.max(0))
 
 
-def moved(
-    value: NDArray[np.float64], moves: NDArray[np.float64], sizes: NDArray[np.float64], present: NDArray[np.bool_]
+def from_influences(
+    value: NDArray[np.float64], influences: NDArray[np.float64], sizes: NDArray[np.float64], present: NDArray[np.bool_]
 ) -> Estimate:
     """Compute the standard error and its degrees of freedom from the influence of each document.
 
@@ -146,27 +146,27 @@ def moved(
 
     Args:
         value: estimate over all documents, `[column]`.
-        moves: influence of each document on the value, `[group, column]`; 0 for documents that do not contribute.
+        influences: influence of each document on the value, `[group, column]`; 0 for documents that do not contribute.
         sizes: share of the counted items that belongs to the document, `[group, column]`.
         present: True for documents that contribute, `[group, column]`.
     """
     groups = present.sum(0)
-    squares = moves**2
+    squares = influences**2
     error = np.sqrt(squares.sum(0))
     noise, slope = _line(squares, sizes, present)
     variance = noise * sizes + slope * sizes**2
     total, fourth = variance.sum(0), (variance**2).sum(0)
     freedom = np.where(fourth > 0, total**2 / np.where(fourth > 0, fourth, 1.0), 2.0) - 1
-    skew = (squares * moves).sum(0) / np.where(error > 0, error, 1.0) ** 3
+    skew = (squares * influences).sum(0) / np.where(error > 0, error, 1.0) ** 3
     return Estimate(value, error, np.maximum(freedom, 1.0), groups, skew)
 
 
 def _ratio(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> Estimate:
-    value, moves, sizes = _moves(sums, counts)
-    return moved(value, moves, sizes, counts > 0)
+    value, influences, sizes = _influences(sums, counts)
+    return from_influences(value, influences, sizes, counts > 0)
 
 
-def _moves(
+def _influences(
     sums: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return a ratio, the influence of each document on it, and the documents' shares of the counted items.
@@ -178,10 +178,10 @@ def _moves(
     with np.errstate(invalid="ignore", divide="ignore"):
         value = total / number
         sizes = counts / number
-        moves = (sums - value * counts) / (number * np.sqrt(1 - sizes))
+        influences = (sums - value * counts) / (number * np.sqrt(1 - sizes))
     # A document that has all items leaves nothing to compare it with.
-    moves = np.where((counts > 0) & (counts < number), moves, 0.0)
-    return value, moves, np.where(counts > 0, sizes, 0.0)
+    influences = np.where((counts > 0) & (counts < number), influences, 0.0)
+    return value, influences, np.where(counts > 0, sizes, 0.0)
 
 
 def _line(
