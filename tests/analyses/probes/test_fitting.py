@@ -6,7 +6,7 @@ import torch
 
 from headscope.analyses.probes.parsers.attention_probes import AttentionProbe, AttentionWordsProbe
 from headscope.analyses.probes.parsers.decoding import LabelProbe, answer, best_tree, is_tree
-from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
+from headscope.analyses.probes.parsers.distances_and_words import DistanceWordsProbe
 from headscope.analyses.probes.parsers.probe_training import Falling, TrainingOptions, hold_out, train
 from headscope.analyses.probes.tree_sentences import UNKNOWN, kinds_of
 from support.probe_data import WORDS, made_up_tables, made_up_trees, on_disk, probe_data

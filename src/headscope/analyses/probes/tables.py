@@ -6,7 +6,7 @@ A new parser is a class (`parsers.learner.ArcProbe`) and a place in `PARSERS`.
 from collections.abc import Mapping
 
 from headscope.analyses.probes.parsers.attention_probes import DIRECTIONS, AttentionProbe, AttentionWordsProbe
-from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
+from headscope.analyses.probes.parsers.distances_and_words import DistanceWordsProbe
 from headscope.analyses.probes.parsers.learner import ArcProbe, System
 from headscope.statistics.tables.columns import NOT_NEGATIVE, PLACE, count, difference, number, share, shares, text
 from headscope.statistics.tables.frames import DISTANCES

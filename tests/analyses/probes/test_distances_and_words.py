@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.parsers import distance_probe
-from headscope.analyses.probes.parsers.distance_probe import (
+from headscope.analyses.probes.parsers import distances_and_words
+from headscope.analyses.probes.parsers.distances_and_words import (
     FEATURES,
     DistanceWordsProbe,
     distance_features,
@@ -55,7 +55,7 @@ def test_scores_are_one_hidden_layer_on_two_vectors_and_features():
 
 @pytest.mark.parametrize("at_once", [1, 1 << 18])
 def test_the_hidden_layers_gradient_is_that_of_its_formula(at_once, monkeypatch):
-    monkeypatch.setattr(distance_probe, "_AT_ONCE", at_once)
+    monkeypatch.setattr(distances_and_words, "_AT_ONCE", at_once)
     generator = torch.Generator().manual_seed(0)
 
     def drawn(*shape):
