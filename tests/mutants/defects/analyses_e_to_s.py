@@ -105,7 +105,7 @@ ANALYSES_E_TO_S = [
     # probes
     defect("analyses/probes/parsers/decoding.py", "if (heads == 0).sum() != 1:", "if (heads == 0).sum() < 1:",
         "analyses/probes/test_decoding.py::test_two_roots_become_one_even_where_both_are_likely"),
-    defect("analyses/probes/tree_sentences.py", 'index if drawn == "self"', '0 if drawn == "self"',
+    defect("analyses/probes/tree_sentences.py", '{"self": index, ', '{"self": 0, ',
         "analyses/probes/test_tree_sentences.py::test_targets_are_the_word_itself_the_first_or_the_last"),
     defect("analyses/probes/score_rows.py", "np.array([not is_punctuation(name)", "np.array([is_punctuation(name)",
         "analyses/probes/test_score_rows.py::test_gold_words_worked_by_hand"),
@@ -128,7 +128,8 @@ ANALYSES_E_TO_S = [
     defect("analyses/probes/parsers/distances_and_words.py", "steps[:, None] == near, steps[:, None] == -near",
         "steps[:, None] == -near, steps[:, None] == -near",
         "analyses/probes/test_distances_and_words.py::test_features_tell_ahead_from_behind_and_near_from_far"),
-    defect("analyses/probes/tree_sentences.py", 'last if drawn == "last" else 0', '0 if drawn == "last" else last',
+    defect("analyses/probes/tree_sentences.py", '"first": 0, "last": len(words) - 1',
+        '"first": len(words) - 1, "last": 0',
         "analyses/probes/test_tree_sentences.py::test_targets_are_the_word_itself_the_first_or_the_last"),
     defect("analyses/probes/parsers/probe_training.py", "return better, not better", "return better, better",
         "analyses/probes/test_plateau.py::test_the_rate_falls_where_the_loss_stops_falling_and_not_before"),

@@ -138,9 +138,8 @@ def control_targets(words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]
         words: words of the sentence.
         seed: seed of the random draw (`behavior_of`).
     """
-    last = len(words) - 1
     targets = np.zeros(len(words), dtype=np.int64)
     for index, word in enumerate(words):
-        drawn = behavior_of(word, seed=seed)
-        targets[index] = index if drawn == "self" else last if drawn == "last" else 0
+        target_of = {"self": index, "first": 0, "last": len(words) - 1}
+        targets[index] = target_of[behavior_of(word, seed=seed)]
     return targets
