@@ -24,7 +24,6 @@ from headscope.scans.examples.excerpts import Excerpt, WantedExcerpt
 from headscope.scans.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval, ratio_interval
-from headscope.statistics.sums.hash_sample import SegmentName
 from headscope.statistics.tables.frames import head_table, interval_arrays
 
 
@@ -174,45 +173,16 @@ def examples_table(run: Run, examples: Sequence[ExampleResult], counted: Sequenc
 
 
 def _row(run: Run, sample: ExampleResult, decile_row: DecileRow) -> dict[str, Any]:
+    """Return an example row with the words around it."""
     row = sample.rows[decile_row.at]
-    more = {"kind": sample.kind, "measure": STRENGTHS[decile_row.strength], "value": float(row["value"])}
-    return vars(decile_row) | more | excerpt_row(run, row, sample.segments, kind=sample.kind, before=BEFORE)
-
-
-def excerpt_row(run: Run, row: Any, segments: Sequence[SegmentName], *, kind: str, before: int) -> dict[str, Any]:
-    """Return a sampled row with the words around it, in the columns of `statistics.tables.columns.excerpt`.
-
-    Args:
-        run: run with the tokens' texts.
-        row: row with `segment`, `row`, `key` (`NO_KEY` for a learned sink), `key_id`, `weight` and `ids`.
-        segments: the inputs of the sample.
-        kind: kind of attention.
-        before: number of `ids` before the row's token.
-    """
-    document, segment = segments[int(row["segment"])]
-    excerpt = _excerpt_of(row, WantedExcerpt(kind, 1, 1, "", 1, 0.0, document, segment), before=before)
-    words, keys, _ = run.excerpt_words(excerpt)
-    return {
-        "document": document,
-        "segment": segment,
-        "row": int(row["row"]),
-        "key": int(row["key"]) if keys else None,
-        "weight": float(row["weight"]),
-        "start": excerpt.start,
-        "tokens": words,
-        "continues_word": run.joined(excerpt),
-        "key_token": keys[0] if keys else None,
-    }
-
-
-def _excerpt_of(row: Any, wanted: WantedExcerpt, *, before: int) -> Excerpt:
+    document, segment = sample.segments[int(row["segment"])]
     ids: NDArray[np.int64] = row["ids"].astype(np.int64)
     there = np.flatnonzero(ids != PADDING)
-    positions = int(row["row"]) - before + there
+    positions = int(row["row"]) - BEFORE + there
     on_token = int(row["key"]) != NO_KEY
     columns, keys = (np.array([row[name]] if on_token else [], dtype=np.int64) for name in ("key", "key_id"))
-    return Excerpt(
-        wanted=wanted,
+    excerpt = Excerpt(
+        wanted=WantedExcerpt(sample.kind, 1, 1, "", 1, 0.0, document, segment),
         rows=positions,
         columns=columns,
         queries=ids[there],
@@ -220,3 +190,19 @@ def _excerpt_of(row: Any, wanted: WantedExcerpt, *, before: int) -> Excerpt:
         weights=np.full((len(there), len(keys)), row["weight"], dtype=np.float32),
         start=int(positions[0]),
     )
+    words, key_words, _ = run.excerpt_words(excerpt)
+    return {
+        **vars(decile_row),
+        "kind": sample.kind,
+        "measure": STRENGTHS[decile_row.strength],
+        "value": float(row["value"]),
+        "document": document,
+        "segment": segment,
+        "row": int(row["row"]),
+        "key": int(row["key"]) if key_words else None,
+        "weight": float(row["weight"]),
+        "start": excerpt.start,
+        "tokens": words,
+        "continues_word": run.joined(excerpt),
+        "key_token": key_words[0] if key_words else None,
+    }
