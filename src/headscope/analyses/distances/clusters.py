@@ -245,7 +245,6 @@ def best_jaccard(both: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def adjusted_rand(both: NDArray[np.float64]) -> float:
     """Return the adjusted Rand index of two partitions from `shared`: 1 for the same, 0 on average by chance."""
-
     together, left, right, every = (
         float((counts * (counts - 1) / 2).sum()) for counts in (both, both.sum(1), both.sum(0), both.sum())
     )

@@ -25,8 +25,6 @@ from headscope.statistics.sums.groups import with_layer_means
 
 _DISTANCE = 1.5
 """Factor on the distance between the value on all documents and the cross-fitted one, as a part of the error."""
-FEWEST = FEWEST_DOCUMENTS
-"""Smallest number of pairs for an interval."""
 _Z = float(norm.ppf(0.975))
 
 
@@ -66,11 +64,7 @@ class HeadMeans:
         """Compute the means, with their intervals over documents.
 
         Args:
-            kind, measure, sums, counts, uniform: see the attributes of the class.
-            measure: as the attribute.
-            sums: as the attribute.
-            counts: as the attribute.
-            uniform: as the attribute.
+            kind, measure, sums, counts, uniform: as the attributes of the class.
             scales: scale of each column's values.
         """
         by_head = counts.shape[2] > 1
@@ -200,7 +194,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float]:
     if number < 2 or (ranks.min(1) == ranks.max(1)).any():
         return np.nan, np.nan, np.nan
     rho = float(np.clip(np.corrcoef(ranks)[0, 1], -1, 1))
-    if number < FEWEST:
+    if number < FEWEST_DOCUMENTS:
         return rho, np.nan, np.nan
     if abs(rho) == 1:
         return rho, rho, rho

@@ -50,10 +50,11 @@ def ratio(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
     number = counts.reshape(len(counts), -1)
     # There are fewer columns of counts than of sums: `count_column` maps each column of sums to its counts.
     count_column = np.broadcast_to(np.arange(number.shape[1]).reshape(counts.shape[1:]), shape).reshape(-1)
-    estimates = [
-        _ratio(flat[:, part].astype(np.float64), number[:, count_column[part]].astype(np.float64))
-        for part in _parts(flat.shape)
-    ]
+    estimates = []
+    for part in _parts(flat.shape):
+        number_of_part = number[:, count_column[part]].astype(np.float64)
+        value, influences, sizes = _influences(flat[:, part].astype(np.float64), number_of_part)
+        estimates.append(from_influences(value, influences, sizes, number_of_part > 0))
     return _joined(estimates, shape)
 
 
@@ -159,11 +160,6 @@ def from_influences(
     freedom = np.where(fourth > 0, total**2 / np.where(fourth > 0, fourth, 1.0), 2.0) - 1
     skew = (squares * influences).sum(0) / np.where(error > 0, error, 1.0) ** 3
     return Estimate(value, error, np.maximum(freedom, 1.0), groups, skew)
-
-
-def _ratio(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> Estimate:
-    value, influences, sizes = _influences(sums, counts)
-    return from_influences(value, influences, sizes, counts > 0)
 
 
 def _influences(

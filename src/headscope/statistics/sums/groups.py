@@ -175,11 +175,9 @@ class GroupedSums:
         Raises:
             ValueError: the shapes differ.
         """
-        restored = type(self).from_state(state) if "keys" in state else None
-        shapes = {} if restored is None else restored.shapes
-        if shapes != self.shapes:
-            raise ValueError(f"expected sums of the shapes {self.shapes}, found {shapes}; compute them again")
-        assert restored is not None
+        restored = type(self).from_state(state) if "keys" in state else type(self)({})
+        if restored.shapes != self.shapes:
+            raise ValueError(f"expected sums of the shapes {self.shapes}, found {restored.shapes}; compute them again")
         self.groups, self.folded, self._sums = restored.groups, restored.folded, restored._sums
 
     def _key(self, document: str) -> str:
