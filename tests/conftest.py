@@ -2,14 +2,13 @@ import gc
 import os
 import signal
 
-# Where this was started in the background, or under nohup, signals to stop are ignored, and the programs that tests
-# start would inherit that.
+# A background process or one under nohup ignores SIGINT, and the programs that tests start would inherit that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# No test may reach a model hub; those that test the hub's code set up a server of their own.
+# No test may reach a model hub; tests of the hub's code set up their own server.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
@@ -19,11 +18,11 @@ check_calls()
 
 from hypothesis import settings  # noqa: E402
 
-# How long an example takes depends on what else the machine does.
+# The duration of an example depends on the load of the machine.
 settings.register_profile("headscope", deadline=None)
 settings.load_profile("headscope")
 
-# One browser a process, whatever folders' tests run in it.
+# Each process starts one browser, which the tests of all folders share.
 from support.browser import browser, visit_file  # noqa: E402
 from support.quick import Quick  # noqa: E402
 
@@ -36,7 +35,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    # What is imported and collected stays to the end; walking it for cycles again and again takes a tenth of the time.
+    # Imported modules and collected tests live to the end; walking them for cycles takes a tenth of the time.
     gc.set_threshold(20_000, 20, 20)
     config.pluginmanager.register(Quick(config))
 

@@ -1,4 +1,4 @@
-"""While tests run, a call that its annotations do not allow is refused, in every module; where shapes are, by shape."""
+"""During tests, calls whose arguments violate the annotations are refused in every module, including array shapes."""
 
 import importlib
 import inspect
@@ -27,7 +27,7 @@ def test_an_array_of_the_wrong_shape_is_refused():
 
 
 def test_every_module_that_names_shapes_is_checked_for_them():
-    """Each function whose annotations are jaxtyping's carries its check."""
+    """Every function with jaxtyping annotations is wrapped by the shape check."""
     seen = 0
     for name in modules_with_shapes():
         if "jaxtyping" not in inspect.getsource(module := importlib.import_module(name)):

@@ -19,7 +19,7 @@ OWN = str(Path(headscope.__file__).parent / "a.py")
 
 
 def defined_in(path, code):
-    """Return the function `run`, as if its code stood in a file."""
+    """Return the function `run`, compiled as if its code came from the file at the path."""
     names = {"torch": torch}
     exec(compile(code, path, "exec"), names)
     return names["run"]

@@ -1,4 +1,4 @@
-"""Numbers agree with their nouns."""
+"""A number and its noun agree in messages: one document, two documents."""
 
 import ast
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_a_number_and_its_noun(given, said):
 
 
 def plurals(tree):
-    """Yield where an f-string writes a number right before one of the nouns in the plural."""
+    """Yield the line of each f-string that writes a number right before one of the plural nouns."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.JoinedStr):
             continue

@@ -1,4 +1,4 @@
-"""What the source imports is declared in pyproject.toml, and what is declared is imported."""
+"""Imports of the source and dependencies in pyproject.toml match."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encodin
 
 
 def named(requirement):
-    """The distribution that a requirement asks for, as it is compared: `huggingface_hub>=1` -> `huggingface-hub`."""
+    """Return the normalized distribution name of a requirement: `huggingface_hub>=1` -> `huggingface-hub`."""
     return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
 
 
@@ -24,13 +24,13 @@ REQUIRED = {named(each) for each in PROJECT["dependencies"]}
 OPTIONAL = {
     named(each) for extra, listed in PROJECT["optional-dependencies"].items() if extra != "dev" for each in listed
 }
-# The embedded model's package is imported by the model's name; a notebook runs in one, fsspec reads addresses with two
-# and transformers tokenizers with the others: no module of theirs is called.
+# The source imports none of these modules: the embedded model's package is imported by the model's name, notebooks
+# run in ipykernel, fsspec loads gcsfs and s3fs, and transformers' tokenizers load the others.
 NOT_IMPORTED = {"gcsfs", EMBEDDED, "ipykernel", "protobuf", "s3fs", "sentencepiece", "tiktoken"}
 
 
 def imported():
-    """Modules of others that the source imports, each with the files that do."""
+    """Return the third-party modules that the source imports, each with its importing files."""
     found = {}
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""The language of the project: American spelling, and few turns of phrase that a reader must decode."""
+"""The project's language: American spelling, and few turns of phrase that a reader must decode."""
 
 import ast
 import io
@@ -18,7 +18,7 @@ BRITISH = re.compile(
     "initialis|serialis|optimis(e|i[nz])|summaris|recognis|organis)",
     re.IGNORECASE,
 )
-# What is written -> how to write it.
+# Each turn of phrase with its plain replacement.
 TURNS = {
     "name the thing": r"\b(of|for|by|from|with|in|on|to|than|and) what (is|are|was|were|has|have|an?|the|it|they)\b",
     "name the value that is returned": r"\b(Return|Say|Yield|Give|Print|Read) (what|which|how|where|whose|whether)\b",

@@ -1,4 +1,4 @@
-"""The folders form a line: a module imports only from folders to its left."""
+"""The folders are ordered: a module imports only from folders to its left."""
 
 import ast
 import graphlib
@@ -37,7 +37,7 @@ PACKAGES = ROOT.parents[1] / "packages"
 
 
 def rank_of(module):
-    """The place of a module in the line, `module` without the package's name."""
+    """Return the position of a module in the order, for a name without the package's."""
     own = ".".join(module.split(".")[:2])
     return RANK[own] if own in RANK else RANK[module.partition(".")[0]]
 
@@ -58,9 +58,9 @@ def test_imports_go_to_the_left():
     for path in sorted(ROOT.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
         if len(parts) == 1:
-            continue  # the package's own lazy table, errors and palette
+            continue  # The top-level modules: the lazy table, errors and palette.
         own = parts[0]
-        assert own in RANK, f"{own} is no folder of the design"
+        assert own in RANK, f"{own} is not in the order of folders"
         name = ".".join(part for part in parts if part != "__init__")
         for module, names in imports_of(path):
             assert not module.startswith("."), f"{path}: relative import"
@@ -107,7 +107,7 @@ def test_no_module_imports_itself_round_a_circle(root):
 
 
 def test_importing_headscope_is_quick_and_silent():
-    """Nothing heavy comes with the import, and nothing is printed."""
+    """Importing headscope loads no heavy package and prints nothing."""
     code = (
         "import sys; before = set(sys.modules); import headscope; dir(headscope); "
         "heavy = {'torch', 'transformers', 'matplotlib', 'pandas', 'numpy', 'typer', 'rich'}; "
@@ -129,7 +129,7 @@ def test_what_is_called_is_defined_in_one_place_which_loads_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy, names, functions = done.stdout.splitlines()
     assert heavy == "[]"
-    # `attention` is a folder as well, which calls the function of its name.
+    # `attention` is also a folder, whose module call runs the function of that name.
     assert names.split() == [name for name in functions.split() if name != "attention"]
     assert "report" in names.split()
 

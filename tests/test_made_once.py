@@ -1,4 +1,4 @@
-"""What takes long to make is made by the first process that needs it, and again only where that did not end well."""
+"""Slow fixtures are made by the first process that needs them, and made again only after a failure."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`make test-quick` and `make test`: the tests that they leave out, and that no folder of the source is left out."""
+"""`make test-quick` and `make test`: the tests that they skip, and that every source folder keeps some tests."""
 
 from itertools import chain
 from pathlib import Path

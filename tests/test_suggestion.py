@@ -1,4 +1,4 @@
-"""What a mistyped name most likely stands for."""
+"""Suggestions for mistyped names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Attention pages on disk, opened in a browser, and what the tests read from them."""
+"""Attention pages on disk, opened in a browser, and helpers that read them."""
 
 import pytest
 
@@ -19,7 +19,7 @@ MADE = {
 
 @pytest.fixture(scope="session")
 def made():
-    """The views behind the pages, by name."""
+    """Return the views behind the pages, by name."""
     return {name: make() for name, make in MADE.items()}
 
 
@@ -46,14 +46,14 @@ def visit(visit_file, pages):
 
 
 def settled(page):
-    """Wait two frames: observers of what is in view report after the first."""
+    """Wait two frames: intersection observers report after the first."""
     page.evaluate(
         "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 30))))"
     )
 
 
 def ink(page, selector):
-    """How many pixels of a page's canvases differ from their first one, which is ground."""
+    """Count the pixels of a page's canvases that differ from their first pixel, the background."""
     return page.eval_on_selector_all(
         selector,
         """canvases => canvases.reduce((sum, canvas) => {

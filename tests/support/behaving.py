@@ -1,4 +1,4 @@
-"""Behaviors by their definition, key by key: inputs of few tokens, and which keys each behavior is about."""
+"""The definition of each behavior, key by key, and inputs of few distinct tokens."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ DELIMITERS[10:16] = list(Delimiter)
 
 
 def of_ids(ids, *, document="d", index=0):
-    """A segment of these tokens."""
+    """Return a segment of these tokens."""
     ids = np.asarray(ids, dtype=np.int64)
     return Segment(
         document=document,
@@ -24,9 +24,9 @@ def of_ids(ids, *, document="d", index=0):
 
 
 def few_words(number, *, seed=0, documents=None):
-    """Segments over few ids, so that many tokens have copies, and special tokens stand among them.
+    """Return segments over few distinct ids, so that many tokens have copies, with special tokens among them.
 
-    Each is a document of its own, or they take turns over so many `documents`.
+    Each segment is a document of its own, or they are dealt out in turn to `documents` documents.
     """
     rng = np.random.default_rng(seed)
     made = []
@@ -42,7 +42,7 @@ def few_words(number, *, seed=0, documents=None):
 
 
 def keys_of(name, ids, row, visible, *, special=(CLS, SEP)):
-    """The keys that a behavior is about in one row, from its definition; None where it is no share of them."""
+    """Return the keys of a behavior in one row, by its definition; None where the behavior is not a share of keys."""
     if name == "first":
         found = [0]
     elif name == "local":
@@ -59,7 +59,7 @@ def keys_of(name, ids, row, visible, *, special=(CLS, SEP)):
 
 
 def masks(kind, window=None):
-    """Which keys each row sees."""
+    """Return a function of the length that gives the keys visible to each row."""
 
     def visible(length):
         at = np.arange(length)

@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 @functools.cache
 def benchmark(name: str) -> ModuleType:
-    """Import a script of the folder, which is on the path only meanwhile."""
+    """Import a script of the folder, which is on `sys.path` only during the import."""
     sys.path.insert(0, str(FOLDER))
     try:
         return importlib.import_module(name)

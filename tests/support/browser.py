@@ -1,4 +1,4 @@
-"""A real browser for pages, with the network off: fixtures of every folder's tests."""
+"""A real browser without a network, as fixtures for the tests of every folder."""
 
 import shutil
 
@@ -11,7 +11,7 @@ ARGUMENTS = [
     "--disable-gpu",
     "--disable-background-networking",
     "--no-first-run",
-    # No name is looked up: what is not on this machine cannot be reached.
+    # No name is resolved, so that only this machine can be reached.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 
@@ -29,7 +29,7 @@ def browser():
 
 @pytest.fixture
 def visit_file(browser):
-    """Open a page; afterwards it must have logged no error and asked for nothing but itself."""
+    """Open a page; afterwards check that it logged no error and requested only itself."""
     opened = []
 
     def go(path, *, width=1280, height=900, scheme="light", anchor="", folded=False):
@@ -41,7 +41,7 @@ def visit_file(browser):
         page.on("request", lambda request: requests.append(request.url))
         page.goto(path.as_uri() + anchor)
         opened.append((page, troubles, requests, path.as_uri()))
-        # Tests look at a report's evidence, wherever they do not ask what a reader meets.
+        # Most tests need a report's evidence, so it is unfolded unless the test asks for the page as readers meet it.
         if not folded and not anchor:
             page.evaluate("document.querySelectorAll('.evidence').forEach(fold => { fold.open = true; })")
         return page
@@ -50,5 +50,5 @@ def visit_file(browser):
     for page, troubles, requests, address in opened:
         page.close()
         assert troubles == []
-        # A file that the page itself made, to be saved, is no request.
+        # A file that the page itself made, to be saved, is not a request.
         assert {url.split("#")[0] for url in requests if not url.startswith(("blob:", "data:"))} == {address}

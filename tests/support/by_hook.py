@@ -1,4 +1,4 @@
-"""Heads changed in transformers' own code: hooks on output projections that are found by transformers' names alone."""
+"""Changes of heads in transformers' own code: hooks on output projections that are found by transformers' names."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,11 +21,11 @@ _PROJECTIONS = {
     "decoder": ("attn.c_proj", "self_attn.o_proj", "attention.dense", "SelfAttention.o", "self_attn.out_proj"),
 }  # fmt: skip
 OutputOf = Callable[[Tensor], Tensor]
-"""From what one head writes, `[batch, row, width]`, to what it shall write."""
+"""Map one head's output, `[batch, row, width]`, to its replacement."""
 
 
 def named_projections(model: nn.Module, kind: str, *, both: bool) -> list[nn.Module]:
-    """The modules of a kind in the order of layers, by transformers' names alone."""
+    """Return the modules of a kind in the order of layers, found by transformers' names alone."""
     return [
         part
         for name, part in model.named_modules()
@@ -35,7 +35,7 @@ def named_projections(model: nn.Module, kind: str, *, both: bool) -> list[nn.Mod
 
 @contextmanager
 def hooked(model: nn.Module, anatomy: Anatomy, changes: dict[HeadId, OutputOf]) -> Iterator[None]:
-    """Change the heads' slices of what the model's own projections take."""
+    """Change the heads' slices of the inputs of the model's own output projections."""
     hooks = []
     for head, change in changes.items():
         size = next(part.heads for part in anatomy.layout if part.kind == head.kind)
@@ -56,7 +56,7 @@ def hooked(model: nn.Module, anatomy: Anatomy, changes: dict[HeadId, OutputOf]) 
 
 
 def logs_of(model: nn.Module, anatomy: Anatomy, question: Question) -> Tensor:
-    """Logarithms of what a model predicts at a question's targets, `[asked, token]`: one input, unpadded, eager."""
+    """Compute a model's log-probabilities at a question's targets, `[target, token]`: one input, unpadded, eager."""
     decoders = None if question.decoder is None else [question.decoder]
     _, inputs, _ = model_inputs([question.segment], anatomy, vocabulary(), decoders=decoders)
     model.set_attn_implementation("eager")
@@ -66,7 +66,7 @@ def logs_of(model: nn.Module, anatomy: Anatomy, question: Question) -> Tensor:
 
 
 def effect_of(logs: Tensor, changed: Tensor, question: Question) -> tuple[float, float, float]:
-    """How much loss is added, KL(p || q), and how much of the right token's logit above the mean of all is lost."""
+    """Return the added loss, KL(p || q), and the drop of the correct token's logit relative to the mean logit."""
     right = torch.from_numpy(question.targets[question.targets != NO_TARGET])[:, None]
     added = (logs.gather(1, right) - changed.gather(1, right)).mean()
     divergence = (logs.exp() * (logs - changed)).sum(-1).mean()
@@ -75,7 +75,7 @@ def effect_of(logs: Tensor, changed: Tensor, question: Question) -> tuple[float,
 
 
 def heads_of(anatomy):
-    """All heads of a model."""
+    """Return all heads of a model."""
     return [
         HeadId.at(part.kind, layer, head)
         for part in anatomy.layout
@@ -85,7 +85,7 @@ def heads_of(anatomy):
 
 
 def classes_of(segment):
-    """The class of each row, from the definition; the made-up tokenizer has a [CLS]."""
+    """Return the class of each row, by definition; the made-up tokenizer has a [CLS]."""
     names = []
     for position, token in enumerate(segment.ids.tolist()):
         first = "first" if position == 0 else "other"
@@ -94,7 +94,7 @@ def classes_of(segment):
 
 
 def outputs_by_hook(model, anatomy, questions):
-    """What every head writes in every input, by a hook: {(number of the question, head): [row, width]}."""
+    """Return every head's output in every input, read by a hook: {(number of the question, head): [row, width]}."""
     outputs = {}
     for number, question in enumerate(questions):
 
@@ -111,12 +111,12 @@ def outputs_by_hook(model, anatomy, questions):
 
 
 def rows_of(question, kind):
-    """What the rows of a kind of attention are of."""
+    """Return the segment to which the rows of a kind of attention belong."""
     return question.segment if kind == "encoder" or question.decoder is None else question.decoder
 
 
 def means_by_loop(questions, outputs, head, half):
-    """The mean that one head writes in rows of each class, in the documents of a half."""
+    """Return one head's mean output in rows of each class, over the documents of a half."""
     halves = halves_of([question.segment.document for question in questions])
     by_class, every = {}, []
     for number, question in enumerate(questions):

@@ -1,4 +1,4 @@
-"""Tiny random decoders of families with more on the way of attention: experts, norms behind it, gates, no attention."""
+"""Tiny random decoders of families with unusual parts: experts, post-attention norms, gates, attention-free layers."""
 
 import torch
 import transformers as tf
@@ -33,7 +33,7 @@ CONFIGS = {
 
 
 def tiny_causal_model(family: str, *, dtype: torch.dtype = torch.float64) -> torch.nn.Module:
-    """A model of one of these families with its head, and sharp attention."""
+    """Return a model of one of these families with its language-model head and sharp attention."""
     torch.manual_seed(sum(map(ord, family)))
     config = CONFIGS[family]()
     config.pad_token_id = PAD

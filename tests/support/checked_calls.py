@@ -1,4 +1,4 @@
-"""Every call inside the library and the trainer is checked against its annotations, arrays with their shapes."""
+"""Check every call inside the library and the trainer against its annotations, arrays with their shapes."""
 
 import dataclasses
 import inspect
@@ -15,13 +15,13 @@ from jaxtyping import install_import_hook, jaxtyped
 
 PACKAGES = ("headscope", "headscope_train")
 _SHAPES = "jaxtyping"
-# Where beartype does not do alone: names and subscripts that only type checkers know; and coroutines, which it lets be
-# called without arguments, so that uvicorn takes an app for a maker of apps.
+# Modules with these words are beyond beartype alone: names and subscripts that only type checkers know, and
+# coroutines, which beartype lets callers call without arguments, so that uvicorn takes an app for an app factory.
 _BEYOND_BEARTYPE = ("TYPE_CHECKING", "UnraisableHookArgs", "Series[", "async def")
 
 
 def modules_with_shapes() -> list[str]:
-    """Name the modules whose annotations need jaxtyping."""
+    """Return the names of the modules whose annotations need jaxtyping."""
     return _modules_with(_SHAPES, *_BEYOND_BEARTYPE)
 
 
@@ -43,19 +43,20 @@ def _root_of(package: str) -> Path:
 
 
 def check_calls() -> None:
-    """Install what checks; before the packages are imported.
+    """Install the checks; this must happen before the packages are imported.
 
-    jaxtyping alone binds every call's arguments and checks them twice, which doubles what a run takes: beartype checks
-    calls, and jaxtyping's scope of names of axes is opened where a function's annotations have any.
+    jaxtyping alone binds every call's arguments and checks them twice, which doubles the duration of a run. So
+    beartype checks calls, and jaxtyping's scope of axis names is opened only where a function's annotations have
+    axes.
     """
-    # Innermost, so that what others decorate (dataclasses) is theirs.
+    # The check is the innermost decorator, so that other decorators (dataclasses) wrap the checked function.
     innermost = BeartypeDecorPlace.FIRST
     beartype_packages(
         PACKAGES,
         conf=BeartypeConf(claw_is_pep526=False, claw_decor_place_func=innermost, claw_decor_place_type=innermost),
     )
     beyond = set(_modules_with(*_BEYOND_BEARTYPE))
-    jaxtyping.jaxtyped = partial(_decorator, beyond=beyond)  # by that name its hook decorates functions
+    jaxtyping.jaxtyped = partial(_decorator, beyond=beyond)  # the import hook looks the decorator up by this name
     install_import_hook(modules_with_shapes(), "beartype.beartype")
 
 
@@ -68,10 +69,10 @@ def _decorator(*, typechecker: Any, beyond: set[str]) -> Callable[[Any], Any]:
 
 
 def checked(function: Any) -> Any:
-    """Let calls of a function be checked, the sizes of axes of one name against each other.
+    """Return the function with checked calls, in which axes of one name must have the same size.
 
     Args:
-        function: or a class, whose `__init__` it is where it is a dataclass.
+        function: the function, or a class; a dataclass's `__init__` is checked.
     """
     if inspect.isclass(function):
         if dataclasses.is_dataclass(function):
@@ -79,7 +80,9 @@ def checked(function: Any) -> Any:
         return function
     has_shapes = _SHAPES in repr(function.__annotations__)
     if has_shapes and inspect.isgeneratorfunction(function):
-        return jaxtyped(function, typechecker=beartype)  # beartype looks at what one is given when it first goes on
+        return jaxtyped(
+            function, typechecker=beartype
+        )  # beartype checks the arguments of a generator at its first step
     with_types = beartype(function, conf=BeartypeConf(violation_type=TypeError))
     if not has_shapes:
         return with_types

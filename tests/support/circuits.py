@@ -1,7 +1,7 @@
-"""A GPT-2 whose weights are written by hand: what each head reads and writes are directions of the stream.
+"""A GPT-2 with hand-written weights, whose heads read and write fixed directions of the residual stream.
 
-Every direction is a unit vector without a mean, at right angles to all others, so that LayerNorm only divides by a
-number that is the same for all tokens: the root of what the stream has in it, over its width.
+All directions are orthogonal unit vectors with mean zero, so that LayerNorm only divides by a number that is the
+same for all tokens: the root of the number of directions in the stream, over its width.
 """
 
 import functools
@@ -28,38 +28,38 @@ def direction(number):
 
 
 def token(number):
-    """The direction of a token's embedding."""
+    """Return the direction of a token's embedding."""
     return direction(number)
 
 
 def position(number):
-    """The direction of a position's embedding."""
+    """Return the direction of a position's embedding."""
     return direction(TOKENS + number)
 
 
 def written(head, number):
-    """The direction into which a head of the first layer, 0 or 1, writes a token that it attends to."""
+    """Return the direction in which head 0 or 1 of the first layer writes an attended token."""
     return direction(TOKENS + POSITIONS + head * TOKENS + number)
 
 
 def offset_channels(back, strength=_SHARP):
-    """Channels of a head that looks so many positions back."""
+    """Return the channels of a head that looks `back` positions back."""
     return [(position(row), position(row - back), strength) for row in range(back, POSITIONS)]
 
 
 def same_channels(query, key, strength):
-    """Channels of a head whose queries and keys match where they read the same token."""
+    """Return the channels of a head whose queries and keys match where they read the same token."""
     return [(query(number), key(number), strength) for number in range(TOKENS)]
 
 
 def circuit(channels, *, layer=1, back=(1, 0)):
-    """Return a GPT-2 with a head 2-1, or 1-1, that is made by hand.
+    """Return a GPT-2 whose head 2-1, or 1-1, is made by hand.
 
     Args:
-        channels: directions that its query and its key read, and the score where a token has both. A query may read
-            `CONSTANT`.
+        channels: directions that the head's query and key read, and the score where a token has both. A query may
+    read `CONSTANT`.
         layer: 0-based layer of the head.
-        back: how many positions back each head of the first layer looks, to write the token there.
+        back: offset of each head of the first layer: how many positions back is the token that it writes.
     """
     config = tf.GPT2Config(
         n_embd=2 * _HALF, n_layer=2, n_head=_HEADS, vocab_size=TOKENS, n_positions=POSITIONS, layer_norm_epsilon=1e-12,
@@ -82,7 +82,7 @@ def circuit(channels, *, layer=1, back=(1, 0)):
 
 
 def _scale(layer):
-    """Factor of a layer's norm: the stream has a token and a position, and behind the first layer two more tokens."""
+    """Return the factor of a layer's norm: two directions in the stream, and two more after layer 1."""
     return (2 * _HALF / (2 + _HEADS * layer)) ** 0.5
 
 
@@ -111,7 +111,7 @@ def _write(model, head):
 
 @functools.cache
 def circuit_vocabulary():
-    """The vocabulary of these models: no special tokens, so that the first token is the sink."""
+    """Return the vocabulary of these models: without special tokens, so that the first token is the sink."""
     return Vocabulary(
         classes=np.zeros(TOKENS, dtype=np.uint8), has_cls=False, cls_name="first token", sep_name=None, pad_id=0
     )

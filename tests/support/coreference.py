@@ -17,7 +17,7 @@ from support.inputs import made_up_segments
 
 
 def word_tokenizer(words: Sequence[str], *, dropped: str = "") -> PreTrainedTokenizerFast:
-    """A piece a word, `[CLS]` and `[SEP]` around; the letters of `dropped` are deleted."""
+    """Return a tokenizer with one token per word, between `[CLS]` and `[SEP]`; the letters of `dropped` are deleted."""
     names = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *dict.fromkeys(words)]
     backend = Tokenizer(models.WordLevel({name: i for i, name in enumerate(names)}, unk_token="[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -39,7 +39,7 @@ def mention_table(*, words: int, allowed: np.ndarray | None = None, **columns: n
 
 
 def with_mentions(segment: Segment, rng: np.random.Generator) -> Segment:
-    """Give a segment random mentions with heads among the words that have pieces."""
+    """Give a segment random mentions whose heads are words with tokens."""
     known = np.unique(segment.word_ids[segment.word_ids >= 0])
     if not len(known):
         return segment
@@ -62,14 +62,14 @@ def with_mentions(segment: Segment, rng: np.random.Generator) -> Segment:
 def segments_with_mentions(
     number: int, *, seed: int = 0, longest: int = 20, documents: int | None = None
 ) -> list[Segment]:
-    """Made-up segments of mixed length; some have mentions that count, some none."""
+    """Return made-up segments of mixed length, some of them without mentions."""
     rng = np.random.default_rng(seed)
     made = made_up_segments(number, seed=seed, longest=longest, documents=documents)
     return [with_mentions(segment, rng) for segment in made]
 
 
 def hits_frame(results: Sequence[CoreferenceSums]) -> pd.DataFrame:
-    """Every head's and baseline's sums over all documents as one table, for the contract of accumulators."""
+    """Return every head's and baseline's sums over all documents as one table, for the contract of accumulators."""
     rows = []
     for sums in results:
         counts = sums.counts.sum(0)
@@ -81,7 +81,7 @@ def hits_frame(results: Sequence[CoreferenceSums]) -> pd.DataFrame:
 
 
 def marks_frame(results: Sequence[GapSums]) -> pd.DataFrame:
-    """The same for GAP."""
+    """Return the sums of GAP over all documents as one table, for the contract of accumulators."""
     rows = []
     for sums in results:
         counts = zip(sums.rows.sum(0), sums.true.sum(0))

@@ -1,4 +1,4 @@
-"""Made-up counts of section 4.2, as a scan would leave them."""
+"""Made-up counts of section 4.2 in the form in which a scan leaves them."""
 
 import numpy as np
 
@@ -12,11 +12,10 @@ TABLE = ArcTable(("obj", "nsubj", "acl", "case", "root", "punct", "other"))
 
 
 def filled(documents, *, seed=0, most=3, layout=LAYOUT, table=TABLE, options=None, rare=("acl",)):
-    """An accumulator with random counts: few arcs a document and cell, so that there are ties and gaps.
+    """Return an accumulator with random counts and its arrays, `{name: [document, ...]}`.
 
-    As many words attend as there are arcs, or fewer where they are head words: several arcs may share one.
-
-    Returns it and the arrays that it holds, `{name: [document, ...]}`; relations named in `rare` have few arcs.
+    Documents have few arcs per cell, so that there are ties and gaps; relations named in `rare` have even fewer.
+    There are as many attending words as arcs, or fewer where the words are head words: several arcs may share one.
     """
     rng = np.random.default_rng(seed)
     width = len((options or DependencyOptions()).directions)
@@ -43,7 +42,7 @@ def filled(documents, *, seed=0, most=3, layout=LAYOUT, table=TABLE, options=Non
 
 
 def holding(arrays, *, layout=LAYOUT, table=TABLE, options=None):
-    """An accumulator with these counts."""
+    """Return an accumulator with these counts."""
     accumulator = DependencyAccumulator(layout, table, options)
     for store in (accumulator.sums, accumulator.stores["special"]):
         own = {name: array for name, array in arrays.items() if name in store.shapes}

@@ -1,4 +1,4 @@
-"""Documents of the demonstration's treebank, for tests that read a small one."""
+"""Small parts of the demonstration's treebank, for tests."""
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.trees.treebank import read_treebank

@@ -1,4 +1,4 @@
-"""What the documentation shows, taken from its pages, so that the tests are about what a reader copies."""
+"""Commands and code taken from the documentation, so that tests run exactly the text that a reader copies."""
 
 import functools
 import glob
@@ -25,7 +25,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def sequences(page: Path) -> list[list[str]]:
-    """The page's blocks of commands: those that name what an earlier one wrote follow it, the others stand alone."""
+    """Return the page's blocks of commands, joined where one names a file that an earlier one wrote."""
     found: list[list[str]] = []
     for block in blocks(page, "bash"):
         before = [each for each in found if any(_names(block, path) for path in _written("".join(each)))]
@@ -44,11 +44,11 @@ def _names(text: str, path: str) -> bool:
 
 
 def run_line(line: str) -> tuple[object, str]:
-    """Run a command of the documentation where we are: exit code and standard error.
+    """Run a command of the documentation in the current folder; return its exit code and standard error.
 
-    What needs a shell gets one, with the installed program; a plain command runs in this process, which spares the
-    seconds in which a program starts, and names of files are found for it as a shell finds them. Of a loop, a shell
-    says which commands it comes to.
+    Commands that need a shell run in one, with the installed program. A plain command runs in this process, which
+    saves the program's startup time, and its file patterns are expanded as a shell does. For a loop, a shell lists
+    the commands to run.
     """
     if line.startswith("for "):
         said = subprocess.check_output(line.replace("; do headscope ", "; do echo headscope "), shell=True, text=True)
@@ -67,7 +67,7 @@ def run_line(line: str) -> tuple[object, str]:
 
 @functools.cache
 def accumulator_of_the_docs() -> type:
-    """The class `Local` of docs/python.md: the block that defines it is run alone."""
+    """Return the class `Local` of docs/python.md, by running the block that defines it."""
     (code,) = (code for code in blocks(DOCS / "python.md", "python") if "class Local" in code)
     names: dict[str, object] = {"__name__": "docs"}
     exec(compile(code, "python.md", "exec"), names)

@@ -53,13 +53,13 @@ class KeepEffects:
 
 SEGMENTS = made_up_segments(5, seed=11, longest=14, documents=4)
 FAMILIES = (*TAPPED, *CONFIGS)
-# In double precision transformers' masks of windows make padding rows NaN in these, and all else with them; experts
-# are multiplied in single precision only.
+# In double precision, transformers' masks of windows turn padding rows of these families, and then everything else,
+# into NaN; expert layers multiply in single precision only.
 SINGLE = ("modernbert", "mistral", "gemma2", "gemma3", "mixtral", "qwen3_next")
 
 
 def source_of(family, *, fits, size=3, segments=SEGMENTS, model=None, **how):
-    """A tiny model of a family, read in batches of a size."""
+    """Return the source of effects of a family's tiny model, read in batches of `size`."""
     dtype = torch.float32 if family in SINGLE else torch.float64
     if model is None:
         model = (tiny_causal_model if family in CONFIGS else tiny_task_model)(family, dtype=dtype)
@@ -70,12 +70,12 @@ def source_of(family, *, fits, size=3, segments=SEGMENTS, model=None, **how):
 
 
 def effects(family, **how):
-    """The source, and the effects of all heads."""
+    """Return the source, and the effects of all heads."""
     source, keep = source_of(family, **how), KeepEffects()
     scan(source, [keep])
     return source, keep
 
 
 def zero(_):
-    """Makes the intervention that writes nothing."""
+    """Return the intervention that zeroes a head's output."""
     return Zero()

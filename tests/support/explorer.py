@@ -1,4 +1,4 @@
-"""An explorer on loopback, and a client that says exactly what it sends."""
+"""An explorer on loopback, and a client that sends exactly the bytes of a test."""
 
 import http.client
 import json
@@ -47,7 +47,7 @@ def running(models, *, limits=None, load=None, study=None, wait=True, example="T
 
 
 class Client:
-    """Requests as bytes go over the wire; the token and the right host unless others are given."""
+    """Send requests byte by byte, with the token and the right host unless a test gives others."""
 
     def __init__(self, port, explorer=None, token=TOKEN):
         self.port = port
@@ -109,7 +109,7 @@ class Client:
 
 
 def until(true, *, seconds=20.0):
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "waited too long"
@@ -117,7 +117,7 @@ def until(true, *, seconds=20.0):
 
 
 def eager_weights(folder, text, text_b=None):
-    """What transformers' own eager attention gives for a text, `[layer, head, query, key]`."""
+    """Return the weights of transformers' own eager attention for a text, `[layer, head, query, key]`."""
     import torch
     from transformers import AutoModel, AutoTokenizer
 

@@ -1,4 +1,4 @@
-"""The explorer's page in a browser: opened at a running server, which is all that it may ask."""
+"""The explorer's page in a browser, which may send requests to its own server only."""
 
 import time
 
@@ -9,7 +9,7 @@ VIEWS = ".ex-views > div:not(.ex-next) .hs-attention"
 
 @pytest.fixture
 def visit_server(browser):
-    """Open a server's page; afterwards it must have asked nobody else, and logged nothing that was not `expected`."""
+    """Open a server's page; afterwards check that it called no other server and logged only `expected` messages."""
     opened = []
 
     def go(client, hash="", *, width=1280, height=900, scheme="light", ready=True, expected=(), address=None, **more):
@@ -37,7 +37,7 @@ def visit_server(browser):
 
 
 def drawn(page):
-    """Wait until the views of the last question are there."""
+    """Wait until the views of the last request are drawn."""
     page.wait_for_selector(VIEWS)
     holds(page, "document.querySelectorAll('.ex-next').length === 0")
     settled(page)
@@ -52,7 +52,7 @@ def holds(page, expression, *, seconds=60.0):
 
 
 def settled(page):
-    """Wait two frames: observers of what is in view report after the first."""
+    """Wait two frames: intersection observers report after the first."""
     page.evaluate(
         "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 30))))"
     )
@@ -66,7 +66,7 @@ def type_text(page, text):
 
 
 def looked_at(page, text):
-    """Wait until the views of a text are there."""
+    """Wait until the views of a text are drawn."""
     holds(page, f"document.title.startsWith({text[:30]!r})")
     drawn(page)
 

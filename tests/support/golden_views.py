@@ -1,6 +1,6 @@
-"""Payloads on file that the page's scripts are tested with, and what must be read from them.
+"""Payloads on file for tests of the page's scripts, with the numbers that the scripts must read from them.
 
-Write them anew with `PYTHONPATH=tests python -m support.golden_views` after a change of the schema.
+Rewrite them with `PYTHONPATH=tests python -m support.golden_views` after a change of the schema.
 """
 
 import json
@@ -22,7 +22,9 @@ VIEWS = {
 
 
 def golden(name):
-    """A payload and what a page reads from it: weights [layer][head][query][key] and parts of scores, kind by kind."""
+    """Return a payload and the numbers that a page reads from it, kind by kind: weights [layer][head][query][key] and
+    score parts.
+    """
     make, compress = VIEWS[name]
     told = payload(make(), compress=compress)
     return {"payload": told, "read": [read(kind) for kind in told["kinds"]]}

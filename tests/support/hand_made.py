@@ -1,4 +1,4 @@
-"""Attention made by hand, fed as a source of tiles."""
+"""Hand-made attention maps, fed to accumulators as a source of tiles."""
 
 from collections.abc import Callable, Set
 from dataclasses import dataclass
@@ -21,17 +21,18 @@ from support.inputs import vocabulary
 
 @dataclass(frozen=True, kw_only=True)
 class PulledTile(PullTile, PatchTile):
-    """A tile with pulls and with what changes by path patching."""
+    """A tile with pulls and with the changes by path patching."""
 
 
 class HandMadeSource:
-    """Maps of our own as tiles: any batches, tile heights and padding side.
+    """Feed given maps as tiles, with any batches, tile heights and padding side.
 
     Args:
         segments: the inputs.
-        weights: gives the map of a segment, `[layer, head, n, n]`.
-        batch_size, height, side: how to cut and pad; none may change a result.
-        sink: gives the part of each row that a learned sink takes, `[layer, head, n]`; its map's rows sum to the rest.
+        weights: returns the map of a segment, `[layer, head, n, n]`.
+        batch_size, height, side: how to cut and pad, which must not change any result.
+        sink: returns the share of each row that a learned sink takes, `[layer, head, n]`; the rows of `weights` sum
+    to the rest.
     """
 
     def __init__(
@@ -54,12 +55,12 @@ class HandMadeSource:
 
     @staticmethod
     def gradient_of(weights: torch.Tensor) -> torch.Tensor:
-        """A gradient that depends on the weight alone, of either sign."""
+        """Return a gradient that depends on the weight alone, of either sign."""
         return torch.sin(40 * weights)
 
     @staticmethod
     def effects_of(weights: torch.Tensor) -> HeadEffects:
-        """Effects that depend on a layer's whole weights alone, of either sign; padding holds rubbish here too."""
+        """Return effects that depend on a layer's whole weights alone; padding holds garbage here too."""
         heads = torch.nan_to_num(weights).square().sum((2, 3))
         both = torch.stack([torch.sin(heads), heads, torch.cos(heads)], dim=-1)
         several = torch.stack([both, torch.cos(both), 2 * both], dim=2)
@@ -75,7 +76,7 @@ class HandMadeSource:
         )
 
     def tile_of(self, full: torch.Tensor, valid: torch.Tensor, needs: Set[str], **parts: object) -> AttentionTile:
-        """A tile; where pulls and patches are needed, they depend on a layer's whole weights alone."""
+        """Return a tile; pulls and patches, if needed, depend on a layer's whole weights alone."""
         if not needs & {"pulls", "patches"}:
             return AttentionTile(**parts)
         weights, sources = torch.nan_to_num(full).square().sum((2, 3)), len(sources_of(self.layout))
@@ -94,7 +95,7 @@ class HandMadeSource:
 
     @staticmethod
     def written_of(weights: torch.Tensor, ids: torch.Tensor, rows: slice) -> OutputNorms:
-        """What is written, from a tile's weights and the tokens alone; padding holds rubbish here too."""
+        """Return output norms that depend on a tile's weights and tokens alone; padding holds garbage here too."""
         heads = torch.arange(1, weights.shape[1] + 1, dtype=torch.float64)[:, None]
         keys = heads + ids[:, None] % 7
         seen = torch.nan_to_num(weights)
@@ -103,7 +104,7 @@ class HandMadeSource:
 
     @staticmethod
     def vectors_of(ids: torch.Tensor, layer: int, heads: int, rows: slice) -> HeadVectors:
-        """Vectors of three places, from the tokens alone; keys are of one group, padding holds rubbish."""
+        """Return three-dimensional vectors that depend on the tokens; keys have one group, padding holds garbage."""
         of_head = torch.arange(1, heads + 1, dtype=torch.float64)[:, None, None]
         turned = (ids[:, None, :, None] + 1.0) * torch.tensor([0.3, 1.1, 2.3], dtype=torch.float64)
         vectors = torch.sin(turned * of_head + layer)
@@ -125,7 +126,7 @@ class HandMadeSource:
             layers, heads = maps[0].shape[:2]
             sinks = None if self.sink is None else [self.sink(segment) for segment in group]
             for layer in range(layers):
-                # Padding rows and columns hold rubbish, which must reach no number.
+                # Padding rows and columns hold garbage, which must not reach any number.
                 full = torch.full((len(group), heads, width, width), float("nan"), dtype=torch.float64)
                 for item, (segment, own) in enumerate(zip(group, maps)):
                     at = info.valid[item].nonzero()[:, 0]
@@ -174,7 +175,7 @@ class HandMadeSource:
 
 
 def random_map(segment: Segment, *, layers: int = 2, heads: int = 3, causal: bool = False) -> np.ndarray:
-    """A random attention map that depends on the segment alone."""
+    """Return a random attention map that depends on the segment alone."""
     seed = int.from_bytes(f"{segment.document}/{segment.index}".encode()[-8:], "little") % (1 << 32)
     rng = np.random.default_rng(seed)
     scores = 3 * rng.normal(size=(layers, heads, len(segment), len(segment)))
@@ -185,11 +186,11 @@ def random_map(segment: Segment, *, layers: int = 2, heads: int = 3, causal: boo
 
 
 def random_sink(segment: Segment, *, layers: int = 2, heads: int = 3) -> np.ndarray:
-    """The part of each row that a learned sink takes, from next to nothing to most of it, `[layer, head, n]`."""
+    """Return the share of each row that a learned sink takes, from almost none to most of it, `[layer, head, n]`."""
     rng = np.random.default_rng(len(segment) + segment.index)
     return rng.uniform(0.01, 0.95, size=(layers, heads, len(segment)))
 
 
 def beside_a_sink(segment: Segment) -> np.ndarray:
-    """`random_map` with `random_sink` taken off its rows."""
+    """Return `random_map` with rows that sum to 1 less `random_sink`."""
     return random_map(segment) * (1 - random_sink(segment))[..., None]

@@ -6,7 +6,7 @@ WORD = (1 << 64) - 1
 
 
 def plain_hash(document, segment, row, kind, layer, head, *, seed):
-    """The definition, one number at a time."""
+    """Compute the hash by its definition, one number at a time."""
 
     def mixed(value):
         value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & WORD

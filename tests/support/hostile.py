@@ -1,4 +1,4 @@
-"""What every hostile case is: something made in a folder, and what headscope must say of it."""
+"""Hostile test cases: how to make a harmful file, and the message that headscope must give."""
 
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -10,12 +10,12 @@ import pytest
 
 @dataclass(frozen=True)
 class Case:
-    """One attack or fault.
+    """Hold one attack or fault.
 
     Attributes:
-        name: of the test.
-        make: puts it into an empty folder and returns what is given to headscope.
-        says: a part of the message that must come; None where it must be taken without an error.
+        name: name of the test.
+        make: writes the fault into an empty folder and returns the path for headscope.
+        says: required part of the error message; None if headscope must accept the input.
     """
 
     name: str
@@ -29,7 +29,7 @@ def each(cases: Iterable[Case]):
 
 
 def printable(text: str) -> bool:
-    """Whether a message holds nothing that moves a terminal's cursor, and nothing invisible."""
+    """Return True if a message holds nothing that moves a terminal's cursor, and nothing invisible."""
     return not any(
         unicodedata.category(character) in {"Cc", "Cf", "Cs"} for character in text.strip("\n").replace("\n", "")
     )

@@ -1,4 +1,4 @@
-"""Bodies that no page sends, and layers that do not exist."""
+"""Request bodies that no page sends, and requests for layers that do not exist."""
 
 import json
 
@@ -11,7 +11,7 @@ FORBIDDEN, NOT_FOUND, BAD, LARGE = (403,), (404,), (400,), (413,)
 
 
 def framings():
-    """Bodies in chunks, and lengths over the limit."""
+    """Yield chunked bodies and lengths over the limit."""
     line, chunked = "POST /api/look HTTP/1.1", "Transfer-Encoding: chunked"
     body = b'{"model": "stub", "text": "a"}'
     yield "chunks", request(line, chunked, body=b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)), (200,)
@@ -27,7 +27,7 @@ def framings():
 
 
 def bodies():
-    """Bodies that are no look to be taken."""
+    """Yield bodies that are not a valid request to look at a text."""
     wrong = {
         "empty": b"", "space": b" ", "open": b"{", "text": b"look", "latin-1": b'{"model": "\xe9"}', "nul": b"\0" * 9,
         "utf-16": '{"model": "stub"}'.encode("utf-16"), "bom": b'\xef\xbb\xbf{"model": "stub", "text": "a"}',
@@ -72,7 +72,7 @@ def bodies():
 
 
 def layers():
-    """Layers that are not there, of looks that are or are not; `KEPT` stands for one that is."""
+    """Yield requests for absent layers, of looks that exist or not; `KEPT` is replaced by the id of one that exists."""
     for part in ("layer", "neuron"):
         for number, name in enumerate(
             ("0", "G" * 32, "A" * 32, "0" * 33, "%00", "..", "٣" * 32, "%0a" + LOOK, LOOK + "%0a")

@@ -1,4 +1,4 @@
-"""What may happen to a file between two readings of it."""
+"""Changes of a file between two reads."""
 
 import os
 from collections.abc import Callable

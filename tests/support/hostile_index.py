@@ -1,4 +1,4 @@
-"""Indexes of saved maps that are damaged or made to do harm; each generator yields `Case`s."""
+"""Index files of saved maps that are damaged or malicious; each generator yields `Case`s."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ ENTRY = (
     *("shard", "name", "masks"),
 )
 TOKENS = ("tokens", "ids", "classes", "word_ids")
-# What is odd and yet right: unknown models, other numbers of a segment, further fields.
+# Unusual values that are valid: unknown models, other segment numbers, further fields.
 TAKEN = {
     *(("model", "object"), ("signature", "object"), ("word_level", "null")),
     *(("entries.0.index", "7"), ("entries.0.decoder", "null"), ("entries.0.fields", "object")),
@@ -57,7 +57,7 @@ TAKEN = {
 }
 
 
-# What an index may say, but not of these files.
+# Values that are valid in an index, but contradict these files.
 LATER = {
     ("shards.0.bytes", "7"): "bytes, expected 7; copy the whole folder again",
     ("layout.0.layers", "7"): "of shape [2, 2, 5, 5], expected F16 of shape [7, 2, 5, 5]",
@@ -66,7 +66,7 @@ LATER = {
 
 
 def index_parts() -> Iterator[Case]:
-    """Every part of an index given as everything that it is not, and left out."""
+    """Yield indexes in which one part has each wrong type, or is missing."""
     places: list[tuple[Any, ...]] = [(name,) for name in HEAD]
     places += [("layout", 0, name) for name in ("kind", "layers", "heads")]
     places += [("shards", 0, name) for name in ("file", "bytes", "hash")]
@@ -81,7 +81,7 @@ def index_parts() -> Iterator[Case]:
 
 
 def index_values() -> Iterator[Case]:
-    """Values of the right type that cannot be."""
+    """Yield values of the right type that are impossible."""
     absurd = {"a billion": 10**9, "none": 0, "negative": -1, "a half": 1.5, "as text": "2", "1e400": float("inf")}
     for name, value in absurd.items():
         for part in ("layers", "heads"):
@@ -181,7 +181,7 @@ def _nested(depth: int) -> dict[str, Any]:
 
 
 def index_files() -> Iterator[Case]:
-    """Files in the index's place that are no index at all."""
+    """Yield files in the index's place that are not an index."""
 
     def put(content: bytes, folder: Path) -> Path:
         place = copied(folder / "maps")
@@ -223,7 +223,7 @@ def _cut_index(share: float, folder: Path) -> Path:
 def _huge_index(folder: Path) -> Path:
     place = copied(folder / "maps")
     with (place / "index.json").open("r+b") as file:
-        file.truncate(1 << 30)  # takes no room on the disk
+        file.truncate(1 << 30)  # the file is sparse
     return place
 
 
@@ -242,7 +242,7 @@ def _pipe_for_index(folder: Path) -> Path:
 
 
 def masks() -> Iterator[Case]:
-    """Masks out of range, of other sizes, of other layers."""
+    """Yield masks that are out of range or of other sizes or layers."""
     at = ("entries", 1, "masks", "encoder")
     changes = {
         "no masks in the list": (_set([], "masks"), "encoder masks: expected a whole number"),
@@ -272,7 +272,7 @@ def masks() -> Iterator[Case]:
 
 
 def trees() -> Iterator[Case]:
-    """Fields heads and relns that are no tree; for `syntax`, which alone reads them."""
+    """Yield fields heads and relns that are not a tree, for `syntax`, the only reader of them."""
     for part in ("heads", "relns"):
         for name, value in ODD.items():
             says = None if (part, name) in {("heads", "numbers"), ("relns", "texts")} else "document a"

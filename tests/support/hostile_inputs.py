@@ -1,4 +1,4 @@
-"""Damaged and malicious corpora: every kind of damage to a good file of every format, and some of a format's own."""
+"""Damaged and malicious corpora: every damage to a good file of each format, and damage specific to one format."""
 
 import gzip
 import json
@@ -44,7 +44,7 @@ _FEATURES = [{"text": "The cat sat.", "n": 1}, {"words": ["a", "dog"], "heads": 
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader, by how it is called, the name of a file that it takes, and what a good one holds."""
+    """Hold a reader: its name, the name and content of a good file, and the call that reads it."""
 
     name: str
     file: str
@@ -145,7 +145,7 @@ def _shuffled(data: bytes, seed: int) -> bytes:
 
 
 def _nth(data: bytes, pattern: bytes, new: str, number: int) -> bytes:
-    """Replace the match of a pattern that stands at a share of all of them, in tenths."""
+    """Replace the match at `number` tenths of all matches of a pattern."""
     found = list(re.finditer(pattern, data))
     if not found:
         return data + new.encode("utf-8", "surrogatepass")
@@ -207,7 +207,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 def damaged() -> Iterator[Case]:
-    """Every kind of damage to a file of every format; `name` begins with the reader's."""
+    """Yield every kind of damage to a file of every format; `name` begins with the reader's name."""
     for reader in READERS.values():
         for name, damage in DAMAGES.items():
 
@@ -220,7 +220,7 @@ def damaged() -> Iterator[Case]:
 
 
 def refused() -> Iterator[Case]:
-    """What is special to a format, and must be refused, with words."""
+    """Yield files with faults specific to a format, which must be refused with a message."""
     number = count()
     for reader, says, content in _SPECIAL:
 
@@ -358,7 +358,7 @@ _DROPPED: list[tuple[str, str, str]] = [
 
 
 def dropped() -> Iterator[Case]:
-    """Brackets of mentions that match no other: those mentions are left out, and named so that it can be printed."""
+    """Yield unmatched brackets of mentions: those mentions are dropped, and reported in printable text."""
     number = count()
     for reader, says, content in _DROPPED:
 
@@ -371,7 +371,7 @@ def dropped() -> Iterator[Case]:
 
 
 def parquet_cases() -> Iterator[Case]:
-    """Files of the hub: cut, flipped, of other columns and types, with rows that no reader can take."""
+    """Yield files of the hub that are cut, bit-flipped, of other columns and types, or with unreadable rows."""
     good: dict[str, list[Any]] = {"tokens": [["Ann", "ran"]], "head": [["2", "0"]], "deprel": [["nsubj", "root"]]}
     kinds: dict[str, dict[str, list[Any]]] = {
         "no column": {"other": [1]},
@@ -425,7 +425,7 @@ def parquet_cases() -> Iterator[Case]:
 
 
 def read_parquet(path: Path) -> list[Any]:
-    """Read a Parquet file as the hub's treebanks are, and what came of it; else as its texts are."""
+    """Read a converted treebank from a Parquet file of the hub, or the file's texts if it is not a treebank."""
     from headscope.errors import HeadscopeError
 
     plain = path.with_suffix(".conllu")

@@ -9,6 +9,6 @@ from support.hostile_shards import shards
 
 
 def folders() -> Iterator[Case]:
-    """Every damaged folder that any reader of maps must refuse."""
+    """Yield every damaged folder that all readers of maps must refuse."""
     for cases in (index_parts, index_values, index_files, masks, shards, rows):
         yield from cases()

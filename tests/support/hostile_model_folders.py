@@ -1,4 +1,4 @@
-"""Model folders that are damaged, absurd, or want to run something; each from one whole folder, made once."""
+"""Model folders that are damaged, absurd or try to run code; each is a changed copy of one whole folder."""
 
 import functools
 import itertools
@@ -19,7 +19,7 @@ Change = Callable[[Path], object]
 
 @functools.cache
 def whole_folder() -> Path:
-    """A BERT of two layers with a vocabulary of letters, as save_pretrained writes it; copied, never changed."""
+    """Return the folder of a saved two-layer BERT with a vocabulary of letters; tests only copy it."""
     import torch
     from transformers import BertConfig, BertForMaskedLM
 
@@ -53,12 +53,12 @@ def copied(folder: Path, *changes: Change) -> Path:
 
 
 def changed(name: str, says: str | None, *changes: Change) -> Case:
-    """A case of a changed copy."""
+    """Return the case of a changed copy."""
     return Case(name, lambda folder: copied(folder, *changes), says)
 
 
 def in_json(file: str, **values: object) -> Change:
-    """Set values in a JSON file of the folder; `...` takes one out."""
+    """Set values in a JSON file of the folder; the value `...` removes a key."""
 
     def change(folder: Path) -> None:
         path = folder / file
@@ -70,18 +70,18 @@ def in_json(file: str, **values: object) -> Change:
 
 
 def written(file: str, content: bytes | str) -> Change:
-    """Write a file of the folder."""
+    """Return the change that writes a file of the folder."""
     data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     return lambda folder: (folder / file).write_bytes(data)
 
 
 def without(*files: str) -> Change:
-    """Take files out of the folder."""
+    """Return the change that removes files from the folder."""
     return lambda folder: [(folder / file).unlink(missing_ok=True) for file in files]
 
 
 def _program(folder: Path) -> None:
-    """A module whose import leaves a marker behind, under every name that the references use."""
+    """Write a module whose import leaves a marker, under every name that the references use."""
     code = f"import os, pathlib\npathlib.Path(os.environ['{MARKER}']).touch()\n"
     code += "class Evil:\n    pass\n"
     for name in ("evil.py", "modeling_evil.py", "tokenization_evil.py", "configuration_evil.py"):
@@ -100,7 +100,7 @@ def _upstream(given: dict) -> dict:
 
 
 def code_folders() -> Iterator[Case]:
-    """Folders that cannot be had without running what lies in them, or in a repository that they name."""
+    """Yield folders that cannot be loaded without running code from them or from a repository that they name."""
     for far, label in ((dict, "local"), (_upstream, "other-repo")):
         own = {"model_type": "evil", "auto_map": far(_MODEL_MAP)}
         mapped = {"auto_map": far(_TOKENIZER_MAP), "tokenizer_class": "EvilTokenizer"}
@@ -123,7 +123,7 @@ def code_folders() -> Iterator[Case]:
 
 
 def known_families_with_code() -> Iterator[Case]:
-    """Real folders often say both: transformers' own class is taken, and nothing runs."""
+    """Yield folders that name a known family and code: transformers' own class is used, no code runs."""
     maps = {"local": dict, "other-repo": _upstream}
     for label, far in maps.items():
         yield changed(f"config-{label}", None, _program, in_json("config.json", auto_map=far(_MODEL_MAP)))
@@ -171,11 +171,11 @@ _ABSURD = {
 
 
 def config_numbers() -> Iterator[Case]:
-    """Sizes that no model has."""
+    """Yield configurations with impossible sizes."""
     for key, (name, value) in itertools.product(_KEYS, _ABSURD.items()):
         yield changed(f"{key}-{name}", f"config.json gives {key} as ", in_json("config.json", **{key: value}))
     for key in ("hidden_size", "vocab_size", "intermediate_size"):
-        # Within the bounds of a number, and gigabytes all the same.
+        # These numbers are within bounds but would make a model of gigabytes.
         yield changed(f"{key}-gigabytes", "makes a model of", in_json("config.json", **{key: 1 << 24}))
         yield changed(
             f"{key}-other", "could not be loaded: its weights have other shapes", in_json("config.json", **{key: 32})
@@ -210,7 +210,7 @@ def config_numbers() -> Iterator[Case]:
 
 
 def config_fields() -> Iterator[Case]:
-    """Other fields of the configuration with values of another kind: in words, whichever library says so."""
+    """Yield configurations with values of a wrong type, which must be refused in words, whichever library notices."""
     wrong = {"number": 5, "list": [1], "object": {"a": {}}, "escape": "\x1b[2J\u202e", "long": "x" * 100_000}
     for key, (name, value) in itertools.product(
         ("model_type", "architectures", "hidden_act", "auto_map", "quantization_config"), wrong.items()
@@ -250,7 +250,7 @@ JSON_FILES = (
 
 
 def json_files() -> Iterator[Case]:
-    """Each of the small files, broken in each way."""
+    """Yield each of the small files, broken in each way."""
     for file, (name, (content, says)) in itertools.product(JSON_FILES, _BROKEN_JSON.items()):
         yield changed(f"{file}-{name}", says, written(file, content))
     for file in JSON_FILES:
@@ -270,7 +270,7 @@ def _sparse(file: str, size: int, folder: Path) -> None:
 
 
 class _Touch:
-    """What an unpickler that runs code leaves behind."""
+    """Leave a marker when an unpickler runs code."""
 
     def __reduce__(self):
         return (eval, (f"open(__import__('os').environ['{MARKER}'], 'w')",))
@@ -291,7 +291,7 @@ def _header(text: bytes, *, length: int | None = None, data: bytes = b"") -> byt
 
 
 def _contents() -> Iterator[tuple[str, bytes, str]]:
-    """What may stand in a file of weights."""
+    """Yield contents of weight files that must be refused."""
     yield "empty", b"", "is not a safetensors file"
     yield "short", b"\x01\x00", "is not a safetensors file"
     yield "pickle", pickle.dumps({"weight": _Touch()}), "is a pickle inside"
@@ -324,7 +324,7 @@ def _contents() -> Iterator[tuple[str, bytes, str]]:
 
 
 def weight_contents() -> Iterator[Case]:
-    """Every content, as the one file of weights and as a shard that an index names."""
+    """Yield every content, as the only file of weights and as a shard that an index names."""
     for name, content, says in _contents():
         yield changed(f"one-file-{name}", says, written("model.safetensors", content))
         yield changed(
@@ -334,7 +334,9 @@ def weight_contents() -> Iterator[Case]:
             written("one.safetensors", content),
             written("model.safetensors.index.json", json.dumps({"weight_map": {"weight": "one.safetensors"}})),
         )
-    shard = "shard-00001-model-00001-of-00001.safetensors"  # read in place of model.safetensors
+    shard = (
+        "shard-00001-model-00001-of-00001.safetensors"  # transformers reads this shard in place of model.safetensors
+    )
     yield changed("distributed", f"{shard} is part of a distributed checkpoint", written(shard, b"\0"))
     yield changed("one-file-truncated", "is cut off or no safetensors file", _truncate)
     yield changed("none-of-the-model", "the checkpoint lacks", written("model.safetensors", _header(b"{}")))
@@ -346,7 +348,7 @@ def _truncate(folder: Path) -> None:
 
 
 def weight_indices() -> Iterator[Case]:
-    """Indices that lead elsewhere, to pickles, or nowhere."""
+    """Yield indexes of shards that lead outside the folder, to pickles, or nowhere."""
     files = {
         "pickle": ("pytorch_model.bin", "which is not a safetensors file; pickled weights are never read"),
         "pickle-pt": ("model.pt", "which is not a safetensors file; pickled weights are never read"),
@@ -391,7 +393,7 @@ def _index(name: str, says: str, content: dict) -> Case:
 
 
 def tokenizer_files() -> Iterator[Case]:
-    """tokenizer.json and what it says of the longest input."""
+    """Yield faults of tokenizer.json, including its longest input."""
     for name, (content, says) in _BROKEN_JSON.items():
         yield changed(f"definition-{name}", f"tokenizer.json {says}", written("tokenizer.json", content))
     yield changed("definition-object", "tokenizer.json has no model", written("tokenizer.json", "{}"))
@@ -456,7 +458,7 @@ def _add_tokens(number: int, length: int, folder: Path) -> None:
 
 
 def names() -> Iterator[tuple[str, str]]:
-    """What may be given as a model's name, and what is said of it."""
+    """Yield invalid model names and the message for each."""
     yield "", "names no model"
     yield "  ", "names no model"
     yield "\n", "names no model"
@@ -472,6 +474,6 @@ def names() -> Iterator[tuple[str, str]]:
 
 
 def every_case() -> Iterator[Case]:
-    """All folders that must be refused or loaded without harm."""
+    """Yield all folders that must be refused or loaded without harm."""
     for make in (config_numbers, config_fields, json_files, weight_contents, weight_indices, tokenizer_files):
         yield from make()

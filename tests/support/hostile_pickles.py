@@ -1,4 +1,4 @@
-"""Pickles of attention maps, as the original's code writes them, that are damaged or made to do harm."""
+"""Pickles of attention maps in the format of the paper's code that are damaged or malicious."""
 
 import os
 import pickle
@@ -19,7 +19,7 @@ TOO_LARGE = "is refused: it holds a number of more than 64 bits"
 
 
 def right(*, dtype: str = "f2", by_word: bool = False) -> list[dict[str, Any]]:
-    """Two entries of a treebank; two layers of two heads that look at all tokens alike."""
+    """Return two entries of a treebank, with two layers of two heads that attend to all tokens uniformly."""
     names = ["[CLS]", "cat", "##s", "sleep", "[SEP]"]
     rows = 4 if by_word else 5
     return [
@@ -51,7 +51,7 @@ def _spoilt(change: Callable[[np.ndarray], None], dtype: str, by_word: bool) -> 
 
 
 def pickled_rows() -> Iterator[Case]:
-    """Third row of head 2-1 of the second entry: not what a softmax gives."""
+    """Yield pickles in which the third row of head 2-1 of the second entry cannot come from a softmax."""
     for by_word in (False, True):
         form = "words" if by_word else "tokens"
         for dtype in ("<f2", "<f4", ">f4", "<f8"):
@@ -82,7 +82,7 @@ def _both_forms() -> list[dict[str, Any]]:
 
 
 def pickled_entries() -> Iterator[Case]:
-    """Entries that are not the original's."""
+    """Yield entries that do not have the format of the paper's code."""
     for name, value in ODD.items():
         for part in ("attns", "tokens", "words"):
             says = TOO_LARGE if name == "huge" else None if (part, name) == ("words", "texts") else "entry 2: "
@@ -109,7 +109,7 @@ def pickled_entries() -> Iterator[Case]:
 
 
 class Calls:
-    """Pickles as a call."""
+    """Pickle as a call."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self.call = function, arguments
@@ -128,7 +128,7 @@ def _named(module: str, name: str, folder: Path) -> Path:
 
 
 def pickled_calls() -> Iterator[Case]:
-    """Pickles that would run something, by a call, a class, a name with dots, an import by the way."""
+    """Yield pickles that would run code: by a call, a class, a dotted name or an import."""
     calls: dict[str, tuple[Callable[..., Any], Callable[[str], tuple[Any, ...]]]] = {
         "system": (os.system, lambda mark: (f"touch {mark}",)),
         "eval": (eval, lambda mark: (f"open({mark!r}, 'w')",)),
@@ -170,7 +170,7 @@ def _array(shape: bytes, *, dtype: bytes = F8, raw: bytes = b"C\x02ab") -> bytes
 
 
 def _one_array_many_times() -> bytes:
-    """A megabyte named ten thousand times: written out it would be ten gigabytes."""
+    """Return a pickle that names one megabyte ten thousand times: expanded it would take ten gigabytes."""
     array = np.full((1, 1, 512, 512), 1 / 512, dtype=np.float32)
     entry = {"attns": array, "tokens": ["a"] * 512}
     return pickle.dumps([dict(entry) for _ in range(3)], 4)
@@ -184,7 +184,7 @@ def _nested(depth: int, key: str) -> bytes:
 
 
 def pickled_bombs() -> Iterator[Case]:
-    """Small files that would fill memory or disk, or that break what reads them."""
+    """Yield small files that would fill memory or disk, or crash their reader."""
     refused = "is refused: it "
     contents: dict[str, tuple[bytes, str]] = {
         "two billion empty rows": (
@@ -235,6 +235,6 @@ def pickled_bombs() -> Iterator[Case]:
 
 
 def pickles() -> Iterator[Case]:
-    """Every pickle that `headscope convert` must refuse, or take where it is right."""
+    """Yield every pickle that `headscope convert` must refuse, or accept where it is valid."""
     for cases in (pickled_rows, pickled_entries, pickled_calls, pickled_bombs):
         yield from cases()

@@ -1,4 +1,4 @@
-"""Requests that no browser sends, and the status that each must get; `make fuzz` changes their bytes."""
+"""Requests that no browser sends, with the status that each must get; `make fuzz` mutates their bytes."""
 
 from collections.abc import Iterator
 
@@ -10,14 +10,14 @@ FORBIDDEN, NOT_FOUND, BAD, OTHER_METHOD = (403,), (404,), (400,), (405,)
 
 
 def requests() -> Iterator[Request]:
-    """All of them."""
+    """Yield the requests of all generators."""
     for part in (targets, hosts, tokens, methods, framings, bodies, layers):
         for name, content, status in part():
             yield Request(f"{part.__name__}-{name}", content, status)
 
 
 def targets():
-    """Addresses that lead nowhere."""
+    """Yield addresses that do not exist."""
     nowhere = (
         ".", "..", "/../../etc/passwd", "/..%2f..%2fetc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..\\..\\windows",
         "/....//....//etc/passwd", "/%252e%252e/etc/passwd", "/%c0%ae%c0%ae/etc/passwd", "/%00", "/%0d%0aSet-Cookie:a",
@@ -39,7 +39,7 @@ def targets():
 
 
 def hosts():
-    """Names by which the server must not be called."""
+    """Yield host names that the server must refuse."""
     names = (
         "", "evil.example", "evil.example:{port}", "127.0.0.1.:{port}", "localhost.:{port}",
         "127.0.0.1.evil.example:{port}", "evil.example#127.0.0.1:{port}", "evil.example@127.0.0.1:{port}",
@@ -62,7 +62,7 @@ def hosts():
 
 
 def tokens():
-    """Tokens that are wrong, and ways to bring one that do not count."""
+    """Yield wrong tokens, and ways of sending a token that do not count."""
     wrong = ("", " ", "a", TOKEN[:-1], TOKEN + "a", TOKEN.upper(), f'"{TOKEN}"', f"Bearer {TOKEN}", "\xff" * 99,
              "a" * 12_000, f"{TOKEN},{TOKEN}", "null", "%00",
              TOKEN.replace("a", "а".encode().decode("latin-1")))  # fmt: skip
@@ -86,7 +86,7 @@ def tokens():
 
 
 def methods():
-    """Methods that an address does not take."""
+    """Yield methods that an address does not accept."""
     names = ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "get", "PROPFIND", "M-SEARCH", "X" * 300)
     for method in names:
         for path in ("/", "/api/models", "/api/look", f"/api/look/{LOOK}/layer"):

@@ -1,4 +1,4 @@
-"""Saved maps of which one row is not what a softmax gives."""
+"""Saved maps in which one row cannot come from a softmax."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -35,7 +35,7 @@ def _spoilt_rows(
 
 
 def rows() -> Iterator[Case]:
-    """Third row of head 2-1 of the second segment: not what a softmax gives; for every kind and both types."""
+    """Yield maps with a wrong third row of head 2-1 of the second segment, for every kind and both types."""
     for form, kinds in FORMS.items():
         for store in ("float16", "float32"):
             for name, (change, says) in WRONG.items():

@@ -1,4 +1,4 @@
-"""Run folders that were damaged, edited or left by a kill: every kind of damage at every file of a finished run."""
+"""Run folders that were damaged, edited or left by a killed process: every kind of damage to every file of a run."""
 
 import json
 import shutil
@@ -76,7 +76,7 @@ PARTS = (
 
 
 def damaged_files(run: Path) -> Iterator[Case]:
-    """Yield the run with each of its tables and sums damaged in each way; only a reader's message is told apart."""
+    """Yield the run with each table and state file damaged in each way, and the message that names the damage."""
     for file in sorted([*run.glob("tables/*"), *run.glob("state/*")]):
         name = str(file.relative_to(run))
         for damage in TABLE_DAMAGE if file.suffix == ".parquet" else FILE_DAMAGE:
@@ -87,7 +87,7 @@ def damaged_files(run: Path) -> Iterator[Case]:
 
 
 def damaged_manifests(run: Path) -> Iterator[Case]:
-    """Yield the run with a manifest that is no JSON, nested deeply, or has a part of another type."""
+    """Yield the run with a manifest that is not JSON, is deeply nested, or has a part of another type."""
     broken = {
         "truncated": (_truncated, "is not JSON"),
         "garbage": (_garbage, "is not JSON"),
@@ -110,7 +110,7 @@ def damaged_manifests(run: Path) -> Iterator[Case]:
 
 
 def resealed_manifests(run: Path) -> Iterator[Case]:
-    """Yield the run with a part of another type and a seal that fits: what a forger can do."""
+    """Yield the run with a part of another type and a matching seal, as a forger would write it."""
     for part in PARTS:
         for name, value in _VALUES.items():
             changed = _change(part, value)
@@ -135,7 +135,7 @@ def _copy_with(run: Path, name: str, damage: Callable[[Path], object]) -> Callab
 
 
 def _change(part: str, value: Any) -> Callable[[dict[str, Any]], dict[str, Any] | None]:
-    """Return what puts a value in a part's place; it returns None where that changes nothing."""
+    """Return a function that sets a value in a manifest; it returns None where that changes nothing."""
 
     def change(manifest: dict[str, Any]) -> dict[str, Any] | None:
         *way, last = [int(step) if step.isdecimal() else step for step in part.split(".")]

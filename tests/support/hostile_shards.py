@@ -1,4 +1,4 @@
-"""Files of saved maps cut off, overwritten, missing or elsewhere, and right ones that hold other tensors."""
+"""Weight files of saved maps that are cut off, overwritten, missing or elsewhere, and valid ones with other tensors."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from support.maps_folders import SHARD, copied
 
 
 def resealed(change: Callable[[bytes], bytes], folder: Path) -> Path:
-    """Write a right folder, change a file of it, and let the index name the changed file's size and hash."""
+    """Write a valid folder, change a file of it, and update the file's size and hash in the index."""
     place = copied(folder / "maps")
     content = change((place / SHARD).read_bytes())
     (place / SHARD).write_bytes(content)
@@ -33,7 +33,7 @@ def _spoilt(change: Callable[[bytes], bytes], folder: Path) -> Path:
 
 
 def _header(change: Callable[[dict[str, Any]], Any], content: bytes) -> bytes:
-    """Change what a safetensors file says of its tensors."""
+    """Change the header of a safetensors file."""
     size = struct.unpack("<Q", content[:8])[0]
     header = json.loads(content[8 : 8 + size])
     text = json.dumps(change(header) or header).encode()
@@ -41,7 +41,7 @@ def _header(change: Callable[[dict[str, Any]], Any], content: bytes) -> bytes:
 
 
 def shards() -> Iterator[Case]:
-    """Files cut off, overwritten, missing, elsewhere; and right ones that hold other tensors."""
+    """Yield files that are cut off, overwritten, missing or elsewhere, and valid ones with other tensors."""
     spoils: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         "cut to nothing": (lambda content: b"", "has 0 bytes, expected "),
         "cut in its header": (lambda content: content[:20], "has 20 bytes, expected "),
@@ -96,7 +96,7 @@ def shards() -> Iterator[Case]:
 
 
 def _as_type(dtype: str, header: dict[str, Any]) -> None:
-    """Say that the second segment's bytes are of another type, of a shape that they fill."""
+    """Change the header so that the second segment's bytes have another type, and a shape that fits them."""
     size = {"F64": 8, "F32": 4, "BF16": 2, "I16": 2, "U16": 2}.get(dtype, 1)
     begin, end = header["2.encoder"]["data_offsets"]
     shape = [2, 2, 5, 5] if size == 2 else [(end - begin) // size]

@@ -1,4 +1,4 @@
-"""Texts that do something to a terminal, or to what prints them, and the ways by which they come to headscope."""
+"""Texts that attack a terminal or a printing program, and the ways in which they reach headscope."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -55,10 +55,10 @@ TEXTS = {
     "100,000 brackets": "[" * 100_000,
 }
 
-# What a table may hold: no reader lets a lone surrogate through, and no column of strings takes one.
+# Texts that a table can hold: no reader passes a lone surrogate on, and no column of strings accepts one.
 HELD = {name: text for name, text in TEXTS.items() if text.encode(errors="replace") == text.encode("utf-8", "ignore")}
 
-# An option's value, a file's name, a command: what can be typed, and is refused before anything is loaded.
+# Ways to type a text (option value, file name, command) that are refused before anything is loaded.
 TYPED: dict[str, Callable[[Path, str], list[str]]] = {
     "command": lambda folder, text: [text],
     "option": lambda folder, text: ["stats", f"--{text}"],
@@ -79,14 +79,14 @@ TYPED: dict[str, Callable[[Path, str], list[str]]] = {
 
 @cache
 def inputs():
-    """One made-up run, whose names are changed for each text."""
+    """Return one made-up run, whose names are changed for each text."""
     measured = [("nsubj", 400, 1, 2, "d", 80.0, 60.0, 1)]
     run = with_treebank(encoder(1, 2), measured=measured, documents=20)
     return with_probes(with_coreference(run, documents=20), documents=20, seeds=1)
 
 
 def typed() -> Iterator[tuple[str, str, str]]:
-    """Yield a name, a way and a text: each text by some of the ways, so that each kind comes by each of them."""
+    """Yield a name, a way and a text: each text by three ways, so that each kind of text comes by each way."""
     ways = list(TYPED)
     for place, (name, text) in enumerate(TEXTS.items()):
         for step in range(3):
@@ -95,20 +95,20 @@ def typed() -> Iterator[tuple[str, str, str]]:
 
 
 def _as_result(column: str, text: str, *names: str, **facts: object) -> StageResult:
-    """What `show` of a command reads of a stage's result, with `text` in a column of its tables."""
+    """Return the result of a stage, as `show` of its command reads it, with `text` in a column of its tables."""
     run = inputs()
     tables = {name: _renamed(run.tables.get(name), column, text) for name in names}
     return StageResult(name=names[0], tables=tables, facts={**run.manifest, **facts})
 
 
 def syntax_result(text: str) -> StageResult:
-    """A treebank with such a relation, in a file of such a name."""
+    """Return the result on a treebank with this relation and file name."""
     facts = {**inputs().manifest["treebank"], "name": text}
     return _as_result("relation", text, "syntax_best", "syntax", treebank=facts)
 
 
 def coreference_result(text: str) -> StageResult:
-    """Mentions of such a type, documents of such a name, left out for such a reason."""
+    """Return the result on documents with this mention type, file name and reason for dropped mentions."""
     facts = {**inputs().manifest["coreference"], "name": text, "lost_why": {text: 3}, "max_length": 128}
     result = _as_result("mention_type", text, "coref", "coref_heads", coreference=facts)
     result.tables["coref"]["q_value"] = 0.001
@@ -116,13 +116,13 @@ def coreference_result(text: str) -> StageResult:
 
 
 def probe_result(text: str) -> StageResult:
-    """Treebanks and word vectors of such names."""
+    """Return the result on treebanks and word vectors of this name."""
     told = inputs().manifest["probes"]
     named = {part: {**told[part], "name": text} for part in ("train", "dev")}
     return _as_result("vectors", text, "probes", probes={**told, **named, "vectors": text})
 
 
 def _renamed(table: pd.DataFrame, column: str, text: str) -> pd.DataFrame:
-    # As objects: a lone surrogate is no string to Arrow, which keeps the others.
+    # The column has dtype object, since Arrow does not accept a lone surrogate as a string.
     cells = table[column].astype(object)
     return table.assign(**{column: cells.where(cells != cells.iloc[0], text)})

@@ -1,4 +1,4 @@
-"""Tokenizers that lead elsewhere: to other files, other classes, and to more than a small file seems to hold."""
+"""Tokenizers that name other files or classes, or that grow far beyond the size of their file."""
 
 import base64
 import functools
@@ -17,13 +17,13 @@ TEMPLATES = "additional_chat_templates"
 
 
 def growing_definition() -> str:
-    """A tokenizer.json that doubles a text 40 times."""
+    """Return a tokenizer.json that doubles a text 40 times."""
     definition = json.loads((whole_folder() / "tokenizer.json").read_text())
     return json.dumps({**definition, "normalizer": {"type": "Sequence", "normalizers": [DOUBLES] * 40}})
 
 
 def named_files() -> Iterator[Case]:
-    """Keys by which transformers opens another file than those that were checked."""
+    """Yield configurations whose keys make transformers open other files than the checked ones."""
     config = "tokenizer_config.json"
     named = {
         "fast_tokenizer_files": ["tokenizer.4.0.0.json"],
@@ -54,7 +54,7 @@ def named_files() -> Iterator[Case]:
 
 
 def other_classes() -> Iterator[Case]:
-    """What is no tokenizer, or a pair of them, in the place of one."""
+    """Yield folders whose tokenizer class is not a tokenizer, or is a pair of them."""
     for name in ("RagTokenizer", "BertModel", "AutoModel", "AutoTokenizer", "GenerationConfig", "pipeline", "models"):
         for file in ("tokenizer_config.json", "config.json"):
             taken_out = in_json("tokenizer_config.json", tokenizer_class=...)
@@ -65,7 +65,7 @@ def other_classes() -> Iterator[Case]:
 
 
 def texts() -> Iterator[Case]:
-    """Half a character, which no file can hold, and chat templates that lead out of their folder."""
+    """Yield lone surrogates, which no file can hold, and chat templates that lead out of their folder."""
     files = ("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json")
     for file in (*files, "generation_config.json"):
         yield changed(
@@ -93,13 +93,13 @@ def _template(name: str, make: Callable[[Path], object]) -> Callable[[Path], Non
 
 
 def sparse(path: Path, size: int = 8 << 30) -> None:
-    """Make a file of 8 GiB that takes no room."""
+    """Make a sparse file, of 8 GiB by default."""
     with path.open("wb") as file:
         file.truncate(size)
 
 
 def files() -> Iterator[Case]:
-    """Files without end, wherever transformers looks for them."""
+    """Yield huge sparse files and FIFOs wherever transformers looks for files."""
     says = f"has {8 << 30:,} bytes; expected at most "
     for file in ("chat_template.jinja", "tekken.json", "any.model", "target.spm", "word_shape.json", "bpe.codes"):
         yield changed(f"endless-{file}", says, lambda folder, file=file: sparse(folder / file))
@@ -111,7 +111,7 @@ def files() -> Iterator[Case]:
 
 
 def field(number: int, content: bytes) -> bytes:
-    """A field of bytes of a protocol buffer."""
+    """Return a bytes field of a protocol buffer."""
     length, size = b"", len(content)
     while size >= 128:
         length, size = length + bytes([size & 127 | 128]), size >> 7
@@ -119,19 +119,19 @@ def field(number: int, content: bytes) -> bytes:
 
 
 def sentence_piece(*pieces: bytes, table: bytes = b"") -> bytes:
-    """A SentencePiece model of pieces, with a table of replacements."""
+    """Return a SentencePiece model of these pieces, with a table of replacements."""
     scored = (field(1, field(1, piece) + b"\x15" + struct.pack("<f", -1.0)) for piece in pieces)
     return b"".join(scored) + (field(3, field(2, table)) if table else b"")
 
 
 def tiktoken(*pieces: bytes) -> bytes:
-    """A file of tiktoken's."""
+    """Return the content of a tiktoken file."""
     lines = (base64.b64encode(piece) + f" {number}".encode() for number, piece in enumerate(pieces))
     return b"\n".join(lines)
 
 
 def vocabularies() -> Iterator[Case]:
-    """Pieces of which every cut is tried, and tokens that are made by a number."""
+    """Yield vocabularies with very long pieces, of which every split is tried, and with tokens generated from a number."""
     long, says = [bytes([65 + number % 26]) * (60_000 + number) for number in range(20)], "has pieces of up to 60,0"
     grows = struct.pack("<I", 4) + bytes(4) + b"x" * 5000 + b"\0"
     only = without("tokenizer.json", "vocab.txt")
@@ -176,6 +176,6 @@ def _around(pieces: int, ids: int, folder: Path) -> None:
 
 
 def every_case() -> Iterator[Case]:
-    """All folders that must be refused or loaded without harm."""
+    """Yield all folders that must be refused or loaded without harm."""
     for make in (named_files, other_classes, texts, files, vocabularies):
         yield from make()

@@ -1,4 +1,4 @@
-"""Tokens that try to be something else on a page, and what a page's markup is made of."""
+"""Tokens that try to break out of a page's markup, and a parser that lists the elements of a page."""
 
 import json
 import re
@@ -9,7 +9,7 @@ HARMLESS = "cat"
 
 
 def tokens() -> Iterator[tuple[str, str]]:
-    """Return names and tokens."""
+    """Yield the name and text of each token."""
     yield from {
         "script-end": "</script><script>alert(1)</script>",
         "script-end-upper": "</SCRIPT ><svg onload=alert(1)>",
@@ -59,13 +59,13 @@ def tokens() -> Iterator[tuple[str, str]]:
 
 
 class Markup(HTMLParser):
-    """What a browser makes of a page: its elements and attributes, its data and its policy.
+    """Parse a page as a browser does: its elements and attributes, data and policy.
 
     Attributes:
         made_of: every element with the names of its attributes.
-        values: of attributes.
+        values: values of attributes.
         data: each block of JSON, by id.
-        scripts: what runs.
+        scripts: scripts that run.
         policy: the content security policy.
     """
 
@@ -100,7 +100,7 @@ class Markup(HTMLParser):
 
 
 def check_page(page: Markup, harmless: Markup) -> None:
-    """Check that a page is made of what the same page with a harmless token is made of, and runs the same."""
+    """Check that a page has the same elements, scripts and policy as the same page with a harmless token."""
     assert page.made_of <= harmless.made_of
     assert page.scripts == harmless.scripts
     assert page.policy == harmless.policy

@@ -1,4 +1,4 @@
-"""Requests as bytes, whatever is in them, and one answer read from a connection."""
+"""Requests as arbitrary bytes, and a reader of one answer from a connection."""
 
 import re
 import socket
@@ -11,12 +11,12 @@ from support.explorer import TOKEN
 
 @dataclass(frozen=True)
 class Request:
-    """One request that no browser sends.
+    """Hold one request that no browser sends.
 
     Attributes:
-        name: of the test.
-        content: the bytes, for a server's port.
-        status: what may come.
+        name: name of the test.
+        content: returns the bytes for a server's port.
+        status: allowed status codes.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back; `status` 0 where nothing did."""
+    """Hold an answer; `status` is 0 if none came."""
 
     status: int
     headers: dict[str, str]
@@ -34,15 +34,15 @@ class Answer:
 
 
 def ask(port: int, content: bytes, *, seconds: float = 10.0) -> Answer:
-    """Send bytes and read one answer; interim ones are passed over."""
+    """Send bytes and read one answer, ignoring interim ones."""
     with socket.create_connection(("127.0.0.1", port), timeout=seconds) as wire:
-        with suppress(OSError):  # the server had read enough
+        with suppress(OSError):  # the server may stop reading early
             wire.sendall(content)
         return read_answer(wire, head=content.startswith(b"HEAD "))
 
 
 def connect(port: int, content: bytes = b"") -> socket.socket:
-    """Return a connection on which bytes were sent."""
+    """Return a connection on which the bytes were sent."""
     wire = socket.create_connection(("127.0.0.1", port), timeout=5)
     wire.sendall(content)
     return wire
@@ -81,7 +81,7 @@ def request(
     host: str | None = "127.0.0.1:{port}",
     token: str | None = TOKEN,
 ) -> Callable[[int], bytes]:
-    """Return what writes a request; `{port}` is filled into the host."""
+    """Return a function of the port that builds a request; `{port}` is filled into the host."""
 
     def write(port: int) -> bytes:
         own = [] if host is None else [f"Host: {host.replace('{port}', str(port))}"]
@@ -93,15 +93,15 @@ def request(
 
 
 def post(body: bytes, *headers: str, path: str = "/api/look", **more) -> Callable[[int], bytes]:
-    """Return what writes a look that is asked for."""
+    """Return a function of the port that builds the request for a look."""
     return request(f"POST {path} HTTP/1.1", f"Content-Length: {len(body)}", *headers, body=body, **more)
 
 
 def raw(content: bytes) -> Callable[[int], bytes]:
-    """Return what sends bytes as they are."""
+    """Return a function of the port that returns the bytes unchanged."""
     return lambda port: content
 
 
 def plain(text: str) -> str:
-    """Return a text as a part of a test's name."""
+    """Return a text in a form that fits into a test's name."""
     return re.sub(r"[^a-zA-Z0-9.]+", "-", text)[:24]

@@ -1,4 +1,4 @@
-"""A small server on loopback that answers as the hub does, and can be told to fail as networks do."""
+"""A small loopback server that answers like the hub, and can be set to fail as networks do."""
 
 import hashlib
 import http.server
@@ -16,24 +16,24 @@ COMMIT = "a" * 40
 class HubServer(http.server.ThreadingHTTPServer):
     """Serve one model, `tiny/bert`, and datasets, each at revision `main` and its commit.
 
-    A dataset's files are served as the hub serves large ones: `resolve` redirects to another host (`localhost`
-    for `127.0.0.1`) and says their size and SHA-256 itself; that host knows ranges.
+    A dataset's files are served as the hub serves large ones: `resolve` redirects to another host (`localhost` for
+    `127.0.0.1`) and sends their size and SHA-256 itself; the other host supports ranges.
 
     Args:
-        folder: of the model's files.
-        datasets: repository to folder.
+        folder: folder of the model's files.
+        datasets: folder of each repository.
 
     Attributes:
-        seen: the paths asked for.
-        ranges: the `Range` header of each file that was sent, None where the whole was asked for.
-        revisions: what a dataset's revisions mean: name to commit.
-        renamed: old repository to new.
-        refused: repository to (status, `X-Error-Code`).
-        cuts: for the next answers, after how many bytes of the file the connection is cut.
-        lists: whether the tree of a dataset may be asked for.
+        seen: the requested paths.
+        ranges: the `Range` header of each request for a file that was sent, None without one.
+        revisions: commit of each revision name of the datasets.
+        renamed: new name of each renamed repository.
+        refused: (status, `X-Error-Code`) of each refused repository.
+        cuts: for the next answers, the number of bytes after which the connection is cut.
+        lists: whether the tree of a dataset can be listed.
         no_ranges: refuse every range with 416.
-        whole: send the whole file whatever range is asked for.
-        swapped: content sent in place of every file, which is not what was announced.
+        whole: send the whole file whatever range is requested.
+        swapped: content sent in place of every file, which contradicts the announced hash.
     """
 
     def __init__(self, folder: Path | None = None, *, datasets: Mapping[str, Path] | None = None) -> None:
@@ -168,7 +168,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def listing(folder: Path, inside: str) -> list[dict[str, object]]:
-    """The entries of a folder as the hub's tree lists them."""
+    """Return the entries of a folder as the hub's tree lists them."""
     kinds = [(path, "directory" if path.is_dir() else "file") for path in sorted(folder.iterdir())]
     return [
         {"type": kind, "path": f"{inside}/{path.name}", "size": path.stat().st_size, "oid": path.name}

@@ -49,7 +49,7 @@ def made_up_segment(
 
 
 def made_up_segments(number: int, *, seed: int = 0, longest: int = 20, documents: int | None = None) -> list[Segment]:
-    """Segments of mixed length, single texts and pairs."""
+    """Return segments of mixed length, single texts and pairs."""
     rng = np.random.default_rng(seed)
     documents = documents or number
     return [
@@ -65,7 +65,7 @@ def made_up_segments(number: int, *, seed: int = 0, longest: int = 20, documents
 
 
 def eager_maps(model: torch.nn.Module, **inputs: object) -> dict[str, list[torch.Tensor]]:
-    """transformers' own weights, kind by kind: `[batch, head, query, key]` a layer."""
+    """Return transformers' own weights by kind: `[batch, head, query, key]` of each layer."""
     configs = {id(m.config): m.config for m in model.modules() if hasattr(m, "config")}.values()
     before = [config._attn_implementation_internal for config in configs]
     for config in configs:  # not set_attn_implementation: Falcon refuses it, and its sdpa weights are not causal
@@ -84,7 +84,7 @@ def eager_maps(model: torch.nn.Module, **inputs: object) -> dict[str, list[torch
 
 
 def forward_inputs(segment: Segment, anatomy: Anatomy) -> dict[str, torch.Tensor]:
-    """What a model is called with to read one segment; a decoder reads it again, behind its start token."""
+    """Return the model's arguments for one segment; a decoder reads the segment again after its start token."""
     ids = torch.from_numpy(segment.ids)[None]
     inputs = {"input_ids": ids}
     if anatomy.encoder_decoder:
@@ -97,12 +97,12 @@ def forward_inputs(segment: Segment, anatomy: Anatomy) -> dict[str, torch.Tensor
 
 @functools.cache
 def shared_anatomy(family: str, *, has_cls: bool = True, path: Path | None = None) -> Anatomy:
-    """What is found by looking at that model, which takes as long as reading a few inputs."""
+    """Return the anatomy of the shared tiny model, cached because `examine` takes as long as reading a few inputs."""
     return examine(shared_tiny_model(family), vocabulary(has_cls=has_cls), path=path)
 
 
 @functools.cache
 def padded_left(family: str, *, has_cls: bool = True) -> bool:
-    """Whether that model reads what is padded on the left as it reads it alone."""
+    """Return True if the model reads left-padded inputs as it reads them alone."""
     anatomy = shared_anatomy(family, has_cls=has_cls)
     return left_padding_works(shared_tiny_model(family), anatomy, vocabulary(has_cls=has_cls))

@@ -2,7 +2,7 @@
 
 
 class KeptTiles:
-    """Keeps every tile, in order."""
+    """Keep every tile, in order."""
 
     def __init__(self):
         self.tiles = []

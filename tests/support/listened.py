@@ -1,4 +1,4 @@
-"""What a model's own eager attention computes, segment by segment: what plain loops start from."""
+"""The computations of a model's own eager attention, segment by segment, as input of plain loops."""
 
 from collections.abc import Iterator, Sequence
 

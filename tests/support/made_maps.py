@@ -1,4 +1,4 @@
-"""Attention made up to look like a model's, for the pages' tests and pictures: what each head does is known."""
+"""Made-up attention that resembles a model's, with a known behavior for each head, for tests and pictures of pages."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def softmax(scores):
 
 
 def head_scores(name, tokens, rng, *, causal=False):
-    """Scores [query, key] of a head that does what its name says, with some noise."""
+    """Return noisy scores [query, key] of a head with the behavior of that name."""
     n = len(tokens)
     scores = rng.normal(scale=0.8, size=(n, n))
     rows = np.arange(n)
@@ -51,7 +51,7 @@ def head_scores(name, tokens, rng, *, causal=False):
 
 
 def word_ids(tokens):
-    """The word of each WordPiece token; None for special tokens."""
+    """Return the word of each WordPiece token; None for special tokens."""
     words, texts = [], []
     for token in tokens:
         if token.startswith("[") and token.endswith("]"):
@@ -66,7 +66,7 @@ def word_ids(tokens):
 
 
 def sentence_pair(*, layers=3, heads=4, seed=0, neuron=True):
-    """Two sentences; layer by layer a previous, a next, a [SEP], a broad head and so on; queries and keys fit."""
+    """Return a sentence pair whose heads have known roles (previous, next, [SEP], broad) and matching queries and keys."""
     rng = np.random.default_rng(seed)
     tokens = FIRST + SECOND
     words, texts = word_ids(tokens)
@@ -91,7 +91,7 @@ def sentence_pair(*, layers=3, heads=4, seed=0, neuron=True):
 
 
 def _factored(scores, *, scaling=0.25):
-    """Queries and keys whose scaled products are nearly these scores [head, query, key]: their largest components."""
+    """Return queries and keys whose scaled products approximate these scores [head, query, key], by truncated SVD."""
     width = 16
     left, values, right = np.linalg.svd(scores / scaling)
     root = np.sqrt(values[:, :width])
@@ -104,7 +104,7 @@ def _factored(scores, *, scaling=0.25):
 
 
 def long_text(*, tokens=512, layers=2, heads=12, seed=0):
-    """A long text on which heads look at a few places each, as trained heads do."""
+    """Return a long text on which each head attends to a few positions, as trained heads do."""
     rng = np.random.default_rng(seed)
     vocabulary = ["of", "the", "town", "river", "which", "was", "built", "after", "war", "people", ",", "stone"]
     names = ["[CLS]", *rng.choice(vocabulary, size=tokens - 2), "[SEP]"]
@@ -118,7 +118,7 @@ def long_text(*, tokens=512, layers=2, heads=12, seed=0):
 
 
 def generated(*, tokens=14, start=6, layers=2, heads=4, seed=2):
-    """A decoder that wrote the tokens from `start` on."""
+    """Return a decoder's view in which the tokens from `start` on were generated."""
     rng = np.random.default_rng(seed)
     names = (STORY * (1 + tokens // len(STORY)))[:tokens]
     roles = ["previous", "mixed", "cls", "broad"]
@@ -131,7 +131,7 @@ def generated(*, tokens=14, start=6, layers=2, heads=4, seed=2):
 
 
 def hostile(*, heads=3, seed=3):
-    """Tokens that would like to be markup, to turn the page around, or to fill it."""
+    """Return tokens that imitate markup, reverse the text direction or are very long."""
     rng = np.random.default_rng(seed)
     scores = np.stack([[head_scores("mixed", HOSTILE, rng) for _ in range(heads)]])
     axis = Axis(tokens=tuple(HOSTILE), special=(0, len(HOSTILE) - 1))

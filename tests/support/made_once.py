@@ -1,4 +1,4 @@
-"""What takes long to make: made by whoever first needs it, and files once for all processes of a run of the tests."""
+"""Slow fixtures: each value is made by its first reader, and each folder once for all processes of a test run."""
 
 import fcntl
 import os
@@ -12,11 +12,11 @@ _Value = TypeVar("_Value")
 
 
 class MadeWhenRead(Mapping[str, _Value]):
-    """Things by name, each made when a test first reads it: a sample of the tests may read few of them.
+    """Map names to values that are made at the first read: a sample of the tests may read few of them.
 
     Args:
-        names: of all things.
-        make: is given a name.
+        names: all names.
+        make: returns the value of a name.
     """
 
     def __init__(self, names: Iterable[str], make: Callable[[str], _Value]) -> None:
@@ -35,15 +35,15 @@ class MadeWhenRead(Mapping[str, _Value]):
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Return a folder with what a function makes in it; tests only read it.
+    """Return a folder filled by a function; tests only read it.
 
     Args:
-        factory: of temporary folders.
-        name: of the folder, one in the whole run.
-        make: is given the folder, empty or with what a process left that was stopped.
+        factory: factory of temporary folders.
+        name: name of the folder, unique in the whole run.
+        make: fills the folder, which may hold leftovers of a stopped process.
     """
     base = factory.getbasetemp()
-    # Each of pytest-xdist's processes has a folder of its own in that of the run.
+    # Each process of pytest-xdist has its own folder inside the run's folder.
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     folder, whole = shared / name, shared / f"{name}.whole"
     with (shared / f"{name}.lock").open("w") as lock:

@@ -1,4 +1,4 @@
-"""Small folders of saved maps: right ones, to be spoilt."""
+"""Small valid folders of saved maps, for tests that damage them."""
 
 import json
 from collections.abc import Callable
@@ -33,13 +33,13 @@ def tokens() -> Tokens:
 
 
 def weights(kind: str, rows: int) -> np.ndarray:
-    """Right maps: two layers of two heads that look at every key they see alike."""
+    """Return valid maps: two layers of two heads that attend uniformly to all visible keys."""
     seen = np.tril(np.ones((rows, rows))) if kind == "decoder" else np.ones((rows, rows))
     return np.broadcast_to(seen / seen.sum(-1, keepdims=True), (2, 2, rows, rows)).copy()
 
 
 def window(rows: int) -> np.ndarray:
-    """A mask that is no default: neighbors only."""
+    """Return a mask that is not a default: neighbors only."""
     at = np.arange(rows)
     return np.broadcast_to(abs(at[:, None] - at) <= 1, (2, rows, rows))
 
@@ -52,7 +52,7 @@ def whole(
     change: Callable[[np.ndarray], None] = lambda maps: None,
     masked: bool = False,
 ) -> Path:
-    """Write a right folder of two segments of a treebank; `change` may spoil the last kind's maps of the second."""
+    """Write a valid folder of two treebank segments; `change` may spoil the last kind's maps of the second."""
     kinds = FORMS[form]
     rows = 4 if form == "words" else 5
     index = MapsIndex(
@@ -87,7 +87,7 @@ def whole(
 
 
 def copied(folder: Path, *, masked: bool = False) -> Path:
-    """Write a right folder of an encoder, made once."""
+    """Write a valid folder of an encoder's maps, from cached content."""
     folder.mkdir()
     for name, content in _files(masked).items():
         (folder / name).write_bytes(content)
@@ -101,7 +101,7 @@ def _files(masked: bool) -> dict[str, bytes]:
 
 
 def edited(change: Callable[[dict[str, Any]], Any], folder: Path, *, masked: bool = False) -> Path:
-    """Write a right folder and change what its index says."""
+    """Write a valid folder and change its index."""
     place = copied(folder / "maps", masked=masked)
     path = place / "index.json"
     content = json.loads(path.read_text())

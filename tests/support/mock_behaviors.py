@@ -1,4 +1,4 @@
-"""Made-up behaviors of a made-up run, in text and by experiment: of each, one head shows it and all others do not."""
+"""Made-up behaviors of a made-up run, in text and in experiments: exactly one head shows each behavior."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ UNIFORM = 0.03
 
 
 def place_of(behavior, layers, heads):
-    """The head that shows a behavior, 1-based."""
+    """Return the 1-based layer and head that show a behavior."""
     number = list(BEHAVIORS).index(behavior) * 5 % (layers * heads)
     return number // heads + 1, number % heads + 1
 
@@ -20,9 +20,13 @@ def place_of(behavior, layers, heads):
 def with_behaviors(inputs, *, never=("blank",), shown=True, interval=True, unwritten=("first",)):
     """Return the run with its tables of behaviors and experiments.
 
-    Those in `never` cannot occur; where nothing is `shown` no head passes the rule, and without `interval` none is
-    tested. Of the keys of those `unwritten` the heads that show them write next to nothing; where that is None it is
-    not known what heads write.
+    Args:
+        inputs: the run.
+        never: behaviors that cannot occur.
+        shown: False if no head passes the rule.
+        interval: False if no head is tested.
+        unwritten: behaviors whose heads have almost no output from the attended keys; None if output norms are
+    unknown.
     """
     tables = {"behaviors": [], "behaviors_best": [], "experiments": [], "experiments_best": []}
     for part in inputs.manifest["kinds"]:
@@ -49,7 +53,7 @@ def with_behaviors(inputs, *, never=("blank",), shown=True, interval=True, unwri
 
 
 def copy_example(kind, layer, head):
-    """A sentence of which the second "cat sat" is looked at from what stood before it the first time."""
+    """Return a sentence whose second "cat sat" attends to the context of the first one."""
     tokens = ["a", "cat", "sat", "where", "no", "cat", "sat"]
     weights = 0.1 * np.eye(len(tokens)) + 0.9 * np.eye(len(tokens), k=-3)
     weights[:3] = np.eye(len(tokens))[:3]
@@ -61,7 +65,7 @@ def copy_example(kind, layer, head):
 
 
 def _written(row, *, little):
-    """The row by what is written: the same, but of a head that shows it and writes little of it a tenth."""
+    """Return the norm-weighted row: equal to the row, or a tenth of it if a head shows the behavior but writes little."""
     if not little or row.get("shows") is not True:
         return row
     return {**row, **{name: row[name] / 10 for name in ("value", "ci_low", "ci_high")}, "shows": False}

@@ -8,7 +8,7 @@ from support.stand_ins import table_of
 
 
 def with_comparison(inputs, *, verdicts=("changed", "same", "undecided"), match=None, intervals=True):
-    """Return the run with a comparison, in which heads get the verdicts in turn.
+    """Return the run with a comparison in which heads get the verdicts in turn.
 
     Args:
         inputs: the run.

@@ -1,4 +1,4 @@
-"""Made-up tables of differences: what other made-up tables say, with intervals half as wide as unpaired ones."""
+"""Made-up tables of differences of other made-up tables, with intervals half as wide as unpaired ones."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ PAIRED = 0.5
 
 
 def gap(one, other, *, paired=PAIRED):
-    """One row's value less another's; null bounds where either has none."""
+    """Return one row's value minus another's, with null bounds where either row has none."""
     wide = [(row["ci_high"] - row["ci_low"]) / 2 for row in (one, other)]
     value = one["value"] - other["value"]
     reach = paired * float(np.hypot(*wide))
@@ -21,7 +21,7 @@ def gap(one, other, *, paired=PAIRED):
 
 
 def stats_differences(stats):
-    """`stats_differences.parquet` of a table of statistics."""
+    """Return the table `stats_differences` for a table of statistics."""
     rows = []
     for kind, own in stats.groupby("kind", sort=False):
         means = own[own["head"].isna()].set_index(["layer", "statistic"])
@@ -47,7 +47,7 @@ def stats_differences(stats):
 
 
 def coref_differences(table):
-    """`coref_differences.parquet` of a table 2."""
+    """Return the table `coref_differences` for the table `coref`."""
     rows = []
     own = table.rename(columns={"accuracy": "value"})
     heads = own[(own["model"] == "trained") & (own["selection"] == "held-out")].set_index("mention_type")
@@ -67,7 +67,7 @@ def coref_differences(table):
 
 
 def syntax_differences(best):
-    """`syntax_differences.parquet` of a table of best heads."""
+    """Return the table `syntax_differences` for a table of best heads."""
     own = best.assign(value=best["held_out"])
     held = own[(own["model"] == "trained") & (own["selection"] == "held-out")].set_index("relation")
     rows = [
@@ -79,7 +79,7 @@ def syntax_differences(best):
 
 
 def probe_differences(probes):
-    """`probe_differences.parquet` of a table of probes."""
+    """Return the table `probe_differences` for a table of probes."""
     means = probes[probes["seed"].isna() & (probes["measure"] == "UAS")].to_dict("records")
     rows = [
         {"probe": one["probe"], "model": one["model"], "than_probe": other["probe"], "than_model": other["model"],

@@ -1,4 +1,4 @@
-"""Made-up distances between heads: points that are planted, with documents that scatter around them."""
+"""Made-up distances between heads at planted points, with noise between documents."""
 
 import numpy as np
 
@@ -12,16 +12,17 @@ MOST = 0.65
 
 
 def divergences(layers, heads, *, groups=12, layered=0.0, noise=0.02, seed=0, kind="encoder", points=None):
-    """A result whose heads are points in the plane; heads of a layer share a part of their place.
+    """Return a result whose heads are points in the plane; heads of a layer lie near the layer's own point.
 
-    `layered` is how far apart layers lie; each group of documents has distances of its own around the planted ones.
+    `layered` is the spread of the layers' points; each group of documents has noisy distances around the planted
+    ones.
     """
     rng = np.random.default_rng(seed)
     if points is None:
         middle = layered * np.repeat(rng.normal(size=(layers, 2)), heads, axis=0)
         points = 0.1 * rng.normal(size=(layers * heads, 2)) + middle
     apart = np.linalg.norm(points[:, None] - points[None], axis=-1)
-    # No two distributions are further apart than ln 2 nats.
+    # The divergence of two distributions is at most ln 2 nats.
     apart *= MOST / max(float(apart.max()), MOST)
     sums = np.empty((groups, len(apart), len(apart)))
     for group in range(groups):

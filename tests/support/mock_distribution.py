@@ -1,4 +1,4 @@
-"""Made-up rows of heads: their deciles, and a few rows of every decile with words."""
+"""Made-up rows of heads: deciles, and a few rows of every decile with words."""
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,15 @@ WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept")
 
 
 def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, joined=(), sink=False):
-    """Add the deciles of every head's rows to a run, and rows of every decile; of their words those at `joined` go on.
+    """Add the deciles of every head's rows to a run, and examples of every decile.
 
-    `known` names the measures that there are; of others all is missing. With `sink` the first row of each decile looks
-    at a learned sink.
+    Args:
+        inputs: the run.
+        known: measures with values; the others are missing.
+        shown: number of example rows of each decile.
+        words: words of the examples.
+        joined: positions of words that continue the previous word.
+        sink: whether the first example of each decile attends to a learned sink.
     """
     rng = np.random.default_rng(4)
     rows, examples = [], []

@@ -1,4 +1,4 @@
-"""Made-up effects that explanations keep of the heads of a made-up run."""
+"""Made-up effects that explanations keep, for the heads of a made-up run."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ INPUTS = 48
 
 
 def kept_rows(kind, layer, head, *, uniform, kept, width=0.1, intervals=True):
-    """The rows of heads whose explanation keeps a share of what uniform attention costs; positions cost half."""
+    """Return the rows of heads whose explanation keeps a share of the cost of uniform attention; positions cost half."""
     explained, positions = (1 - kept) * uniform, uniform / 2
     known = intervals and uniform > 0.001
     numbers = {
@@ -28,13 +28,13 @@ def kept_rows(kind, layer, head, *, uniform, kept, width=0.1, intervals=True):
 
 
 def with_effect_kept(inputs, *, kept=None, intervals=True, loss="mlm"):
-    """Return the run with its table of effects kept.
+    """Return the run with its table of kept effects.
 
     Args:
         inputs: the run.
-        kept: the shares that some heads keep, by layer and head; the others keep what is explained of them.
-        intervals: whether documents are enough for intervals.
-        loss: its name.
+        kept: kept share of some heads, by layer and head; the others keep their explained share.
+        intervals: whether there are enough documents for intervals.
+        loss: name of the loss.
     """
     rows = []
     for part in inputs.manifest["kinds"]:

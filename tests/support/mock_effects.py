@@ -11,21 +11,21 @@ INPUTS = 96
 
 
 def added_loss(layer, head, heads):
-    """The first head costs 0.2 nats, each after it half of the one before; the last of each second layer gains."""
+    """Return a head's effect: 0.2 nats for the first, half of the previous for each next, negative for some last heads."""
     number = (layer - 1) * heads + head - 1
     return -0.04 if head == heads and layer % 2 == 0 else 0.2 * 0.5**number
 
 
 def estimate(value, head):
-    """To first order every third head is thought to be of the other sign and a fifth, the others of four fifths."""
+    """Return the first-order estimate: wrong sign and a fifth for every third head, four fifths for the others."""
     return -value / 5 if head % 3 == 0 else 0.8 * value
 
 
 def with_effects(inputs, *, intervention="mean", intervals=True, width=0.002, loss="mlm", direct=False, gradient=True):
-    """Return the run with its table of effects; an effect is found where its interval leaves out 0.
+    """Return the run with its table of effects; an effect is found if its interval excludes 0.
 
-    With `direct` it has effects on logits: a head's direct effect is 3 times its loss, of which a third is made up for,
-    and the heads of odd numbers copy.
+    With `direct` it has effects on logits: a head's direct effect is 3 times its loss, of which later layers
+    compensate a third, and heads of odd numbers copy.
     """
     rows = []
     for part in inputs.manifest["kinds"]:

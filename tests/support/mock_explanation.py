@@ -1,4 +1,4 @@
-"""Made-up explanations of heads: the farther a head, the less of it is explained; and rows of each head."""
+"""Made-up explanations of heads, whose explained share falls with layer and head, and example rows of each head."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ ATTENTION, PREDICTED = (0.1, 0.05, 0.6, 0.2, 0.0), (0.55, 0.05, 0.2, 0.1, 0.0)
 
 
 def example_rows(of, words):
-    """A row predicted best and two predicted worst; `ished` goes on, and attends but in the last row."""
+    """Yield the best-predicted row and the two worst; in the last row `ished` gets attention only in the prediction."""
     for prediction, rank, explained in (("best", 1, 0.97), ("worst", 1, -0.5), ("worst", 2, 0.1)):
         predicted = ATTENTION if prediction == "best" else PREDICTED
         yield {
@@ -30,13 +30,13 @@ def explained_share(layer, head):
 
 
 def with_explanation(inputs, *, words=WORDS, annotated=(), sentences=None):
-    """Add the explanation of every head to a run, with one group each, and three rows of these words.
+    """Add the explanation of every head to a run, with one group and three rows of these words each.
 
     Args:
         inputs: the run.
-        words: of the rows.
-        annotated: corpora in which heads are explained too, in the other sentence.
-        sentences: what is said of some heads in the text in place of that, by layer and head.
+        words: words of the rows.
+        annotated: further corpora in which heads are explained, with the other sentence.
+        sentences: sentences of some heads on the text, by layer and head, in place of the default.
     """
     rows, groups, examples = [], [], []
     for entry in inputs.manifest["kinds"]:

@@ -1,4 +1,4 @@
-"""Made-up gradient importance of a made-up run: deep layers matter less; its two measures agree or not, as asked."""
+"""Made-up gradient importance of a made-up run: deep layers matter less, and the two measures may disagree."""
 
 import numpy as np
 
@@ -13,8 +13,9 @@ CLASSES = tuple(FACTOR)
 def with_importance(inputs, *, seed=0, absent=(), factor=FACTOR, weighted=None, intervals=True, segments=200, even=()):
     """Return the run with its tables of importance; a head's gate is half of its first gradient.
 
-    Classes in `absent` cannot occur; `factor` says how large each is beside other tokens, by weight x gradient
-    `weighted` where that is another. `even` names (measure, class) whose interval of the difference holds 0.
+    Classes in `absent` cannot occur. `factor` is each class's size relative to other tokens, and `weighted` the same
+    for weight x gradient, if different. `even` lists pairs of measure and class whose interval of the difference
+    contains 0.
     """
     rng = np.random.default_rng(seed)
     rows = []
@@ -58,7 +59,7 @@ def _gate(gradient, intervals):
 
 
 def _differences(table, intervals, even):
-    """Each class less other tokens in the layers' means."""
+    """Return each class's value minus that of other tokens, in the layers' means."""
     means = table[table["head"].isna() & (table["measure"] != "gate")]
     keys = ["kind", "layer", "measure"]
     other = means[means["key_class"] == "other"].set_index(keys)["value"]

@@ -1,4 +1,4 @@
-"""Made-up runs in the shape of real ones: attention maps are built from a recipe a head, and the tables follow."""
+"""Made-up runs in the shape of real ones: a recipe gives each head's attention maps, and the tables follow from them."""
 
 from zlib import crc32
 
@@ -26,7 +26,7 @@ SPECIAL = {"cls": ("[CLS]", "<s>"), "sep": ("[SEP]", "</s>")}
 
 
 def key_classes(keys):
-    """Masks over keys of cls, sep and punctuation."""
+    """Return masks over keys of cls, sep and punctuation."""
     keys = np.array([key.strip("▁Ġ") for key in keys])
     return {
         "cls": np.isin(keys, SPECIAL["cls"]),
@@ -36,7 +36,7 @@ def key_classes(keys):
 
 
 def head_map(recipe, queries, keys, *, causal, rng):
-    """Attention [query, key] from shares for positions and classes; what a share cannot reach goes to a soft noise."""
+    """Return attention [query, key] with the recipe's shares on positions and classes; noise gets the remaining weight."""
     n, m = len(queries), len(keys)
     visible = np.tril(np.ones((n, m))) if causal else np.ones((n, m))
     noise = np.exp(recipe.get("noise", 1.0) * rng.standard_normal((n, m))) * visible
@@ -55,7 +55,7 @@ def head_map(recipe, queries, keys, *, causal, rng):
 
 
 def measure(weights, queries, keys, *, causal, cross):
-    """{statistic: (value, uniform)} of one map, the slow and plain way; what cannot occur is left out."""
+    """Compute {statistic: (value, uniform)} of one map, the slow and plain way, without statistics that cannot occur."""
     n, m = weights.shape
     visible = np.tril(np.ones((n, m))) if causal else np.ones((n, m))
     uniform = visible / visible.sum(1, keepdims=True)
@@ -63,7 +63,7 @@ def measure(weights, queries, keys, *, causal, cross):
     for name, one in STATISTICS.items():
         rows = rows_of(one.rows, queries)
         pair = [quantity_of(each, one.quantity, keys) for each in (weights, uniform)]
-        # A decoder's first row sees itself alone, whatever the head.
+        # A decoder's first row sees only itself, whatever the head.
         alone = one.rows is Rows.CLS and (causal or cross)
         if rows.any() and pair[1][rows].sum() > 0 and not alone and not (cross and one.quantity in OFFSETS):
             out[name] = tuple(float(each[rows].mean()) for each in pair)
@@ -71,7 +71,7 @@ def measure(weights, queries, keys, *, causal, cross):
 
 
 def rows_of(rows, queries):
-    """The rows that a mean runs over, as a mask."""
+    """Return a mask of the rows of a mean."""
     if rows.key_class is None:
         return np.ones(len(queries), dtype=bool)
     of_class = key_classes(queries)[rows.key_class.name.lower()]
@@ -79,31 +79,31 @@ def rows_of(rows, queries):
 
 
 def quantity_of(weights, quantity, keys):
-    """A row quantity of every row of one map, from its definition."""
+    """Compute a row quantity of every row of one map, from its definition."""
     if quantity in OFFSETS:
         queries, places = np.indices(weights.shape)
         return np.where(np.isin(places - queries, OFFSETS[quantity]), weights, 0).sum(1)
     if quantity in CLASSES:
         classes = key_classes(keys)
-        none = np.zeros(len(keys), dtype=bool)  # its sentences have no other marks
+        none = np.zeros(len(keys), dtype=bool)  # the made-up sentences have no other marks
         own = [classes.get(each.name.lower(), none) for each in CLASSES[quantity]]
         return weights[:, np.any(own, axis=0)].sum(1)
     if quantity is RowQuantity.ENTROPY:
         return -(weights * np.log(np.where(weights > 0, weights, 1))).sum(1)
     if quantity is RowQuantity.SINK_LOGIT:
-        return np.zeros(len(weights))  # these models have none
+        return np.zeros(len(weights))  # these models have no learned sink
     assert quantity is RowQuantity.MAX_WEIGHT
     return weights.max(1)
 
 
 def long_text(sentence, times):
-    """A segment as long as real ones: the sentence's inside repeated between its ends."""
+    """Return a segment as long as real ones: the sentence's inside repeated between its ends."""
     head, *inside, last = sentence
     return [head, *(inside * times), last]
 
 
 def encoder_recipe(layer, head, layers, rng):
-    """BERT-like: positions and broad heads early, then rest on [CLS], then on the separator."""
+    """Return a BERT-like recipe: positions and broad heads early, then [CLS], then the separator."""
     depth = layer / max(layers - 1, 1)
     if layer == 0 and head % 2 == 0:
         return {"noise": 0.35}
@@ -124,24 +124,24 @@ def encoder_recipe(layer, head, layers, rng):
 
 
 def causal_recipe(layer, head, layers, rng):
-    """A decoder: some look back, most rest on the first position or spread."""
+    """Return a decoder's recipe: some heads look back, most attend to the first position or spread."""
     if head % 4 == 1:
         return {"previous": rng.uniform(0.55, 0.85), "noise": 1.0}
     return {"current": rng.uniform(0.05, 0.3), "noise": rng.uniform(0.5, 1.6)}
 
 
 def random_recipe(layer, head, layers, rng):
-    """Random weights: next to uniform."""
+    """Return a nearly uniform recipe, as of random weights."""
     return {"noise": 0.08}
 
 
 def cross_recipe(layer, head, layers, rng):
-    """Cross attention: the separator of the source, or spread."""
+    """Return a recipe of cross attention: the separator of the source, or spread."""
     return {"sep": rng.uniform(0.1, 0.7), "noise": 1.2}
 
 
 def role_of_head(values):
-    """The role of a head with these statistics and their uniform values."""
+    """Return the role of a head with these statistics and their uniform values."""
     value, uniform = ({name: pair[place] for name, pair in values.items()} for place in range(2))
     return role_of(value, uniform=uniform)
 
@@ -186,9 +186,9 @@ def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None
 
 
 def row(kind, layer, head, name, pair, documents, segments):
-    """One row of the table of statistics.
+    """Return one row of the table of statistics.
 
-    The width of its interval is drawn by what the row is of: a statistic more in the catalog changes no other row.
+    The seed of its interval's width depends on the row alone, so that a new statistic changes no other row.
     """
     at = {"kind": kind, "layer": layer + 1, "head": None if head is None else head + 1}
     out = at | {"measure": "weight", "statistic": name}
@@ -207,7 +207,7 @@ def row(kind, layer, head, name, pair, documents, segments):
 
 
 def example(kind, layer, head, behavior, value, tokens, keys, weights):
-    """One row of the examples table."""
+    """Return one row of the examples table."""
     return {
         "kind": kind, "layer": layer + 1, "head": head + 1, "behavior": behavior, "value": value,
         "document": "d41d8cd9", "segment": 7, "tokens": list(tokens), "keys": list(keys),
@@ -217,7 +217,7 @@ def example(kind, layer, head, behavior, value, tokens, keys, weights):
 
 
 def manifest(kinds, *, name="minilm-mlm", documents=40, segments=200, special=None, truncated=3):
-    """A run's manifest."""
+    """Return a run's manifest."""
     model = {
         "name": name, "revision": None, "weights": "9f0c4f1e6f0a4b1f", "family": "bert",
         "config": {"hidden_size": 384, "num_hidden_layers": 6},
@@ -253,7 +253,7 @@ def manifest(kinds, *, name="minilm-mlm", documents=40, segments=200, special=No
 
 
 def build(kinds, *, documents=40, segments=200, name="minilm-mlm", special=None, is_bert_base=False, **sentence):
-    """Inputs of a run with these kinds of attention."""
+    """Return a run with these kinds of attention."""
     stats, roles, examples = tables(kinds, documents=documents, segments=segments, **sentence)
     told = manifest(kinds, name=name, documents=documents, segments=segments, special=special)
     return study_in_memory(
@@ -265,25 +265,25 @@ def build(kinds, *, documents=40, segments=200, name="minilm-mlm", special=None,
 
 
 def encoder(layers=6, heads=12, **options):
-    """A BERT-like encoder."""
+    """Return a BERT-like encoder."""
     return build([("encoder", layers, heads, encoder_recipe)], **options)
 
 
 def decoder(layers=2, heads=2, **options):
-    """A decoder without a separator: several statistics are null."""
+    """Return a decoder without a separator, for which several statistics are null."""
     tokens = ["Once", "Ġupon", "Ġa", "Ġtime", "Ġthere", "Ġlived", "Ġa", "Ġking", ",", "Ġand", "Ġhe", "Ġslept", "Ġ."]
     kinds = [("decoder", layers, heads, causal_recipe)]
     return build(kinds, name="tiny-gpt2", special={"cls": None, "sep": None}, queries=tokens, **options)
 
 
 def t5():
-    """An encoder-decoder: three kinds."""
+    """Return an encoder-decoder, which has three kinds of attention."""
     kinds = [("encoder", 3, 4, encoder_recipe), ("decoder", 3, 4, causal_recipe), ("cross", 3, 4, cross_recipe)]
     return build(kinds, name="t5-tiny", special={"cls": None, "sep": "</s>"})
 
 
 def random_weights(layers=4, heads=8, **options):
-    """A model that was never trained."""
+    """Return a model that was never trained."""
     return build([("encoder", layers, heads, random_recipe)], name="random-bert", **options)
 
 
@@ -296,7 +296,7 @@ HOSTILE = [
 
 
 def hostile():
-    """Tokens and names that try to break out of the page."""
+    """Return a run whose tokens and names try to break out of the page."""
     name = "</title><script>alert(3)</script>"
     inputs = build([("encoder", 2, 3, encoder_recipe)], name=name, queries=HOSTILE)
     told = dict(inputs.manifest)
@@ -306,13 +306,13 @@ def hostile():
 
 
 def section_4(layers=6, heads=12, *, documents=40, **options):
-    """A BERT-like encoder evaluated on a treebank and on coreference."""
+    """Return a BERT-like encoder evaluated on a treebank and on coreference."""
     inputs = encoder(layers, heads, documents=documents, **options)
     return with_coreference(with_treebank(inputs, documents=documents), documents=documents)
 
 
 def two_kinds():
-    """An encoder and a decoder, both evaluated; the model has no first token of its own."""
+    """Return an encoder and a decoder without [CLS], both evaluated."""
     kinds = [("encoder", 2, 3, encoder_recipe), ("decoder", 3, 4, causal_recipe)]
     inputs = build(kinds, name="t5-tiny", special={"cls": None, "sep": "</s>"})
     special = (None, "</s>")
@@ -320,7 +320,7 @@ def two_kinds():
 
 
 def hostile_section_4():
-    """Relations, words and names that try to break out of the page."""
+    """Return a run whose relations, words and names try to break out of the page."""
     attack = "</script><script>alert(6)</script>"
     inputs = section_4(2, 3)
     rename = {"obj": attack, "det": '"><img src=x onerror=alert(7)>', "case": "x" * 300}

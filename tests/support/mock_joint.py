@@ -1,4 +1,4 @@
-"""Made-up losses of heads removed together: less than at random by effect, more by the weight off the sink."""
+"""Made-up losses of heads removed together: in the order of effects less than at random, by non-sink weight more."""
 
 from headscope.analyses.effects.joint_sums import DRAWS, SETS, removed_numbers
 from headscope.analyses.effects.tables import AREA, JOINT_AREAS, JOINT_CURVES, JOINT_SUMS, LESS_RANDOM, ORDERS, RANDOM
@@ -23,11 +23,11 @@ def with_joint_effects(inputs, *, orders=ORDERS, intervals=True, total=0.4, r2=(
 
     Args:
         inputs: the run.
-        orders: of which it has curves.
-        intervals: whether documents are enough for intervals.
-        total: what single effects sum to, in nats, where sets cost 1.
-        r2: what this sum tells, with its ends.
-        loss: its name.
+        orders: orders of removal that have curves.
+        intervals: whether there are enough documents for intervals.
+        total: sum of single effects in nats, where removing all heads costs 1.
+        r2: R² of this sum, with the ends of its interval.
+        loss: name of the loss.
     """
     heads = sum(part["layers"] * part["heads"] for part in inputs.manifest["kinds"])
     every = [(order, None) for order in orders] + [(RANDOM, draw) for draw in range(1, DRAWS + 1)]

@@ -1,4 +1,4 @@
-"""Made-up lengths of what heads write of a made-up run: the first head of every layer rests, the second writes most."""
+"""Made-up output norms of a made-up run: the first head of every layer is inactive, the second has the largest norm."""
 
 import numpy as np
 
@@ -8,9 +8,10 @@ from support.stand_ins import table_of
 
 
 def with_norms(inputs, *, resting=0.1, intervals=True, absent=()):
-    """Return the run with its table of what heads write.
+    """Return the run with its table of output norms.
 
-    The first head of every layer writes `resting` of what its layer's mean head does; kinds in `absent` have no number.
+    The first head of every layer has `resting` times the output norm of its layer's mean; kinds in `absent` have no
+    values.
     """
     rows = []
     for part in inputs.manifest["kinds"]:

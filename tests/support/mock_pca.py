@@ -1,4 +1,4 @@
-"""Made-up directions of heads: shares along the first two, and tokens on the maps."""
+"""Made-up principal directions of heads: shares of the first two, and positions of tokens on the maps."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ CLASS_OF = {",": "period_comma", "!": "other_punctuation"}
 
 
 def with_pca(inputs, *, tokens=12, words=WORDS, layers=None, seed=5):
-    """Add the directions of every head of a run and maps of some tokens; of some layers alone where these are given."""
+    """Add the directions of every head to a run, and maps of some tokens; `layers` restricts them to some layers."""
     rng = np.random.default_rng(seed)
     shares, places, drawn = [], [], []
     for entry in inputs.manifest["kinds"]:

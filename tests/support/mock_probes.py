@@ -26,7 +26,7 @@ RELATIONS = ("nsubj", "obj", "det", "root")
 
 
 def score_rows(*, seeds=3, documents=40, scores=SCORES, n=20_137):
-    """`probes.parquet`: each seed and the mean; without intervals where there are few documents."""
+    """Return the table `probes`: each seed and the mean, without intervals for few documents."""
     rows = []
     for probe, model, vectors, measures in scores:
         for measure, value in measures.items():
@@ -44,7 +44,7 @@ def score_rows(*, seeds=3, documents=40, scores=SCORES, n=20_137):
 
 
 def class_rows(column, names, *, documents=40, scores=SCORES):
-    """`probe_relations.parquet` or `probe_by_distance.parquet`: less is found further away."""
+    """Return the table `probe_relations` or `probe_by_distance`, in which accuracy falls with the class's index."""
     half = 0.02 if documents >= 10 else np.nan
     rows = []
     for probe, model, vectors, measures in scores:
@@ -60,7 +60,7 @@ def class_rows(column, names, *, documents=40, scores=SCORES):
 
 
 def weight_rows(kinds, *, seed=0):
-    """`probe_weights.parquet`: at random, some below zero."""
+    """Return the table `probe_weights` with random weights of both signs."""
     rng = np.random.default_rng(seed)
     rows = [
         {"probe": probe, "kind": part["kind"], "layer": layer, "head": head, "direction": direction,
@@ -76,7 +76,7 @@ def weight_rows(kinds, *, seed=0):
 
 
 def layer_rows(layers=6, *, documents=40, chosen=3):
-    """`probe_layers.parquet`: best in the middle."""
+    """Return the table `probe_layers`, best at the chosen layer."""
     half = 0.01 if documents >= 10 else np.nan
     rows = []
     for layer in range(layers + 1):
@@ -90,7 +90,7 @@ def layer_rows(layers=6, *, documents=40, chosen=3):
 
 
 def probe_facts():
-    """What the manifest says of the probes."""
+    """Return the manifest's entry on the probes."""
     train = {"name": "train.conllu", "documents": 500, "sentences": 12_539, "words": 204_000, "left_out": 5}
     dev = {"name": "dev.conllu", "documents": 300, "sentences": 2001, "words": 25_149, "left_out": 0}
     return {"vectors": VECTORS, "seeds": 3, "train": train, "dev": dev, "structural": {"layer": 3}}

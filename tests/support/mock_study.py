@@ -1,4 +1,4 @@
-"""Made-up runs as directories: what `mock_inputs` builds, written as a run writes it."""
+"""Made-up runs of `mock_inputs` as directories in the format of real runs."""
 
 from headscope.present.manifest import write_manifest
 from headscope.present.study import open_study
@@ -8,7 +8,7 @@ from support.stand_ins import table_of
 
 
 def top_examples_of(inputs, *, most=2):
-    """A table of the clearest sentences: each head's map on the first shared one, as often as wanted."""
+    """Return a table of top examples: each head's map on its first shared sentence, repeated `most` times."""
     shared = inputs.examples[inputs.examples["behavior"] == "shared"]
     first = shared.drop_duplicates(["kind", "layer", "head"])
     named = first.drop(columns="behavior").merge(inputs.roles, on=["kind", "layer", "head"])
@@ -32,7 +32,7 @@ def write_study(inputs, folder, *, top_examples=True):
     tables = dict(inputs.tables)
     tables["top_examples"] = top_examples_of(inputs) if top_examples else None
     if inputs.tables.get("coref") is not None:
-        # Made-up runs name what is found with the roles; on disk it follows from this.
+        # In memory the roles carry the finding; on disk it follows from this q-value.
         tables["coref"] = inputs.tables.get("coref").assign(q_value=0.001)
     there = {name: table for name, table in tables.items() if table is not None}
     files = {

@@ -1,4 +1,4 @@
-"""Made-up dependency tables in the shape of real ones: numbers of a loop on UD English EWT, trees by hand."""
+"""Made-up dependency tables in the shape of real ones: numbers measured on UD English EWT, and hand-written trees."""
 
 import numpy as np
 
@@ -48,7 +48,7 @@ SENTENCES = [
 
 
 def trees():
-    """Each sentence as words, heads (from 1) and relations."""
+    """Yield each sentence as words, heads (from 1) and relations."""
     for line in SENTENCES:
         parts = [word.rsplit(":", 2) for word in line.split()]
         yield [p[0] for p in parts], [int(p[1]) for p in parts], [p[2] for p in parts]
@@ -59,7 +59,7 @@ def half_width(accuracy, n):
 
 
 def ends(value, n, documents):
-    """Both ends of the interval of a share; none of few documents."""
+    """Return the ends of the interval of a share, NaN for few documents."""
     if documents < 10 or value != value:
         return np.nan, np.nan
     wide = half_width(value, n)
@@ -67,7 +67,7 @@ def ends(value, n, documents):
 
 
 def with_treebank(inputs, *, measured=None, documents=40, controls=3, shuffled=False, special=("[CLS]", "[SEP]")):
-    """Add a treebank's tables to a run; heads beyond the model's are folded into it."""
+    """Add a treebank's tables to a run; heads beyond the model's are wrapped around."""
     measured = MEASURED if measured is None else measured
     rng = np.random.default_rng(5)
     kinds = inputs.manifest["kinds"]
@@ -212,7 +212,7 @@ def _noop(places, kind, rng, documents, special):
 
 
 def arc_examples(places, kind, special, rng, *, causal=False):
-    """Up to two right examples and a wrong one of each relation that the sentences have."""
+    """Return up to two right examples and a wrong one of each relation in the sentences."""
     rows = []
     for name, _, layer, head, direction, *_ in places:
         having = [tree for tree in trees() if name in tree[2]]
@@ -228,7 +228,7 @@ def arc_examples(places, kind, special, rng, *, causal=False):
 
 
 def arc_row(kind, layer, head, direction, relation, words, arcs, right, special, rng, place=0, *, causal=False):
-    """One example: gold arcs get most of their query's weight where `right`, a neighbor does where not."""
+    """Return one example: if `right`, gold arcs get most of their query's weight, otherwise a neighbor does."""
     cls, sep = special
     tokens = [*([cls] if cls else []), *words, *([sep] if sep else [])]
     shift, n = int(bool(cls)), len(words) + int(bool(cls)) + int(bool(sep))

@@ -1,4 +1,4 @@
-"""A made-up account of what draws each head: in every layer but the first, heads are drawn by the first two below."""
+"""Made-up sources of each head's scores: from layer 2 on, the first two heads below draw each head's attention."""
 
 import numpy as np
 
@@ -10,20 +10,21 @@ HEAD_SHARE, MLP_SHARE = 0.6, 0.2
 
 
 def source_of(part, kind=None, layer=None, head=None, *, prefix="source_"):
-    """The columns that name a source."""
+    """Return the columns that name a source."""
     return {f"{prefix}part": part, f"{prefix}kind": kind, f"{prefix}layer": layer, f"{prefix}head": head}
 
 
 def with_why(inputs, *, established=True, intervals=True, moved=0.3, heads=True, share=HEAD_SHARE):
-    """Return the run with tables of what draws each head.
+    """Return the run with tables of the sources of each head's scores.
 
     Args:
         inputs: the run.
-        established: verdict on every source that is no sum; None for a run without controls.
+        established: verdict on every single source; None for a run without controls.
         intervals: whether shares have intervals.
-        moved: attention moved by replacing the first source of a side; a tenth of it by the second; None for none.
+        moved: attention moved by replacing the first source of a side, ten times that of the second; None without
+    replacements.
         heads: whether earlier heads are sources.
-        share: share of the first head in the first head that it draws; it falls from head to head.
+        share: share of the first source head in the first head; it falls from head to head.
     """
     pulls, sources, pairs = [], [], []
     for part in inputs.manifest["kinds"]:
@@ -61,6 +62,6 @@ def with_why(inputs, *, established=True, intervals=True, moved=0.3, heads=True,
 
 
 def ends(name, value, known, *, prefix=""):
-    """A number with its interval, a tenth to each side."""
+    """Return a number with an interval of a tenth to each side."""
     low, high = (0.9 * value, 1.1 * value) if known else (np.nan, np.nan)
     return {name: value, f"{prefix}ci_low": low, f"{prefix}ci_high": high}
