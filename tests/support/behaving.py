@@ -42,7 +42,7 @@ def few_words(number, *, seed=0, documents=None):
 
 
 def keys_of(name, ids, row, visible, *, special=(CLS, SEP)):
-    """Return the keys of a behavior in one row, by its definition; None where the behavior is not a share of keys."""
+    """Return the keys of a behavior in one row, by its definition."""
     if name == "first":
         found = [0]
     elif name == "local":
@@ -59,7 +59,7 @@ def keys_of(name, ids, row, visible, *, special=(CLS, SEP)):
 
 
 def masks(kind, window=None):
-    """Return a function of the length that gives the keys visible to each row."""
+    """Return a function that maps a length to the mask of the keys that each row sees."""
 
     def visible(length):
         at = np.arange(length)

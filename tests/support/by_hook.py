@@ -13,7 +13,7 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import model_inputs
 from support.inputs import CLS, SEP, vocabulary
 
-# What transformers calls the module that takes a layer's attention: by kind of attention, the end of its name.
+# For each kind of attention, the endings of transformers' names for the output projection of a layer.
 _PROJECTIONS = {
     "cross": ("EncDecAttention.o", "encoder_attn.out_proj"),
     "encoder": ("attention.output.dense", "attention.out_lin", "attention.dense", "attn.Wo", "SelfAttention.o",

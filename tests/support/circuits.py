@@ -57,7 +57,7 @@ def circuit(channels, *, layer=1, back=(1, 0)):
 
     Args:
         channels: directions that the head's query and key read, and the score where a token has both. A query may
-    read `CONSTANT`.
+            read `CONSTANT`.
         layer: 0-based layer of the head.
         back: offset of each head of the first layer: how many positions back is the token that it writes.
     """

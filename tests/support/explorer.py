@@ -47,7 +47,7 @@ def running(models, *, limits=None, load=None, study=None, wait=True, example="T
 
 
 class Client:
-    """Send requests byte by byte, with the token and the right host unless a test gives others."""
+    """Send requests with the token and the right host unless a test gives others."""
 
     def __init__(self, port, explorer=None, token=TOKEN):
         self.port = port

@@ -32,7 +32,7 @@ class HandMadeSource:
         weights: returns the map of a segment, `[layer, head, n, n]`.
         batch_size, height, side: how to cut and pad, which must not change any result.
         sink: returns the share of each row that a learned sink takes, `[layer, head, n]`; the rows of `weights` sum
-    to the rest.
+            to the rest.
     """
 
     def __init__(

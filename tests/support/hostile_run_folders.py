@@ -66,7 +66,7 @@ _VALUES: dict[str, Any] = {
     "dict": {},
     "deep": {"a": [[[[{"b": {}}]]]]},
 }
-# A dict's parts that a run's pages read; a dot goes one deeper, a number into a list.
+# Keys of the manifest that a run's pages read; a dot enters a nested dict, a number a list.
 PARTS = (
     *("signature", "signature.model", "signature.model.name", "signature.corpus", "signature.versions"),
     *("kinds", "kinds.0", "kinds.0.kind", "kinds.0.layers", "kinds.0.heads", "counts", "counts.segments"),

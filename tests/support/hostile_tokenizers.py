@@ -131,7 +131,7 @@ def tiktoken(*pieces: bytes) -> bytes:
 
 
 def vocabularies() -> Iterator[Case]:
-    """Yield vocabularies with very long pieces, of which every split is tried, and with tokens generated from a number."""
+    """Yield vocabularies with very long pieces, whose splits are all tried, and with tokens generated from a number."""
     long, says = [bytes([65 + number % 26]) * (60_000 + number) for number in range(20)], "has pieces of up to 60,0"
     grows = struct.pack("<I", 4) + bytes(4) + b"x" * 5000 + b"\0"
     only = without("tokenizer.json", "vocab.txt")

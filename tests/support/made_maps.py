@@ -66,7 +66,7 @@ def word_ids(tokens):
 
 
 def sentence_pair(*, layers=3, heads=4, seed=0, neuron=True):
-    """Return a sentence pair whose heads have known roles (previous, next, [SEP], broad) and matching queries and keys."""
+    """Return a sentence pair with heads of known roles (previous, next, [SEP], broad) and matching queries and keys."""
     rng = np.random.default_rng(seed)
     tokens = FIRST + SECOND
     words, texts = word_ids(tokens)

@@ -26,7 +26,7 @@ def with_behaviors(inputs, *, never=("blank",), shown=True, interval=True, unwri
         shown: False if no head passes the rule.
         interval: False if no head is tested.
         unwritten: behaviors whose heads have almost no output from the attended keys; None if output norms are
-    unknown.
+            unknown.
     """
     tables = {"behaviors": [], "behaviors_best": [], "experiments": [], "experiments_best": []}
     for part in inputs.manifest["kinds"]:
@@ -65,7 +65,7 @@ def copy_example(kind, layer, head):
 
 
 def _written(row, *, little):
-    """Return the norm-weighted row: equal to the row, or a tenth of it if a head shows the behavior but writes little."""
+    """Return the norm-weighted row: the row itself, or a tenth of it for a head that writes little."""
     if not little or row.get("shows") is not True:
         return row
     return {**row, **{name: row[name] / 10 for name in ("value", "ci_low", "ci_high")}, "shows": False}

@@ -11,7 +11,7 @@ INPUTS = 48
 
 
 def kept_rows(kind, layer, head, *, uniform, kept, width=0.1, intervals=True):
-    """Return the rows of heads whose explanation keeps a share of the cost of uniform attention; positions cost half."""
+    """Yield the rows of heads whose explanation keeps a share of the cost of uniform attention; positions cost half."""
     explained, positions = (1 - kept) * uniform, uniform / 2
     known = intervals and uniform > 0.001
     numbers = {

@@ -11,7 +11,7 @@ INPUTS = 96
 
 
 def added_loss(layer, head, heads):
-    """Return a head's effect: 0.2 nats for the first, half of the previous for each next, negative for some last heads."""
+    """Return a head's effect, which halves from head to head and is negative for the last head of even layers."""
     number = (layer - 1) * heads + head - 1
     return -0.04 if head == heads and layer % 2 == 0 else 0.2 * 0.5**number
 

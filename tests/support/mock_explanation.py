@@ -13,7 +13,7 @@ ATTENTION, PREDICTED = (0.1, 0.05, 0.6, 0.2, 0.0), (0.55, 0.05, 0.2, 0.1, 0.0)
 
 
 def example_rows(of, words):
-    """Yield the best-predicted row and the two worst; in the last row `ished` gets attention only in the prediction."""
+    """Yield the best-predicted row and the two worst; the last row's attending token is not among the shown tokens."""
     for prediction, rank, explained in (("best", 1, 0.97), ("worst", 1, -0.5), ("worst", 2, 0.1)):
         predicted = ATTENTION if prediction == "best" else PREDICTED
         yield {

@@ -1,4 +1,4 @@
-"""Made-up runs in the shape of real ones: a recipe gives each head's attention maps, and the tables follow from them."""
+"""Made-up runs in the shape of real ones: a recipe gives each head's attention maps, from which tables follow."""
 
 from zlib import crc32
 
@@ -36,7 +36,7 @@ def key_classes(keys):
 
 
 def head_map(recipe, queries, keys, *, causal, rng):
-    """Return attention [query, key] with the recipe's shares on positions and classes; noise gets the remaining weight."""
+    """Return attention [query, key] with a recipe's shares on positions and classes; noise gets the rest."""
     n, m = len(queries), len(keys)
     visible = np.tril(np.ones((n, m))) if causal else np.ones((n, m))
     noise = np.exp(recipe.get("noise", 1.0) * rng.standard_normal((n, m))) * visible
@@ -55,7 +55,7 @@ def head_map(recipe, queries, keys, *, causal, rng):
 
 
 def measure(weights, queries, keys, *, causal, cross):
-    """Compute {statistic: (value, uniform)} of one map, the slow and plain way, without statistics that cannot occur."""
+    """Compute {statistic: (value, uniform)} of one map by plain code, without statistics that cannot occur."""
     n, m = weights.shape
     visible = np.tril(np.ones((n, m))) if causal else np.ones((n, m))
     uniform = visible / visible.sum(1, keepdims=True)

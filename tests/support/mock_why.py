@@ -22,7 +22,7 @@ def with_why(inputs, *, established=True, intervals=True, moved=0.3, heads=True,
         established: verdict on every single source; None for a run without controls.
         intervals: whether shares have intervals.
         moved: attention moved by replacing the first source of a side, ten times that of the second; None without
-    replacements.
+            replacements.
         heads: whether earlier heads are sources.
         share: share of the first source head in the first head; it falls from head to head.
     """

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-WHOLE = 30522  # pieces of the embedded model, which take longer to read than a tiny model
-FEWER = 6000  # the first of them: all letters, and the most frequent words
+WHOLE = 30522  # vocabulary size of the embedded model, whose tokenizer loads more slowly than a tiny model
+FEWER = 6000  # size of a shorter vocabulary: all letters and the most frequent words
 
 
 def save_tiny_bert(folder: Path, *, heads: int = 2, layers: int = 2, pieces: int = FEWER) -> Path:
-    """Write a whole model folder as save_pretrained does; it has no head for a task."""
+    """Write a whole model folder as save_pretrained does, without a task head."""
     from transformers import BertModel
 
     make = partial(BertModel, add_pooling_layer=False)
@@ -22,7 +22,7 @@ def save_tiny_bert(folder: Path, *, heads: int = 2, layers: int = 2, pieces: int
 
 
 def save_tiny_masked_lm(folder: Path, *, heads: int = 2, layers: int = 2, pieces: int = FEWER) -> Path:
-    """Write the same with a masked-LM head."""
+    """Write a whole model folder with a masked-LM head."""
     from transformers import BertForMaskedLM
 
     return _save_bert(BertForMaskedLM, folder, heads=heads, layers=layers, pieces=pieces)
@@ -51,7 +51,7 @@ def _save_bert(make: Callable[[Any], Any], folder: Path, *, heads: int, layers: 
 
 
 def save_few_heads(folder: Path, model: Path, *, layers: int) -> Path:
-    """Write a narrow random decoder with the configuration, heads and tokenizer of a larger one, and fewer layers."""
+    """Write a narrow random decoder with the configuration, heads and tokenizer of a larger one, but fewer layers."""
     import transformers as tf
 
     config = tf.AutoConfig.from_pretrained(
@@ -64,7 +64,7 @@ def save_few_heads(folder: Path, model: Path, *, layers: int) -> Path:
 
 
 def save_classifier(folder: Path, bare: Path, classes: Sequence[str], **settings: Any) -> Path:
-    """Write a model of a folder's configuration with a random head for classes, and its tokenizer."""
+    """Write a model with a folder's configuration and a random classification head, and its tokenizer."""
     import transformers as tf
 
     config = tf.AutoConfig.from_pretrained(bare, num_labels=len(classes))
@@ -77,14 +77,14 @@ def save_classifier(folder: Path, bare: Path, classes: Sequence[str], **settings
     model = tf.AutoModelForSequenceClassification.from_config(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.mul_(6)  # sharp attention, classes far apart
+            parameter.mul_(6)  # sharp attention, and classes far apart
     model.save_pretrained(folder)
     tf.AutoTokenizer.from_pretrained(bare).save_pretrained(folder)
     return folder
 
 
 def save_tiny_gpt2(folder: Path, sentences: Sequence[str]) -> Path:
-    """Write a tiny random GPT-2 with a byte-level BPE of its own: no token is put around a text."""
+    """Write a tiny random GPT-2 with its own byte-level BPE, which adds no token to a text."""
     from transformers import GPT2Config, GPT2Model
 
     size = _save_bpe(folder, sentences)
@@ -106,14 +106,14 @@ def save_tiny_llama(folder: Path, sentences: Sequence[str]) -> Path:
         num_key_value_heads=2,
         vocab_size=size,
         max_position_embeddings=128,
-        initializer_range=0.5,  # so that its heads look here and there
+        initializer_range=0.5,  # large weights make its heads attend to different tokens
     )
     LlamaModel(config).save_pretrained(folder)
     return folder
 
 
 def save_tiny_bloom(folder: Path, sentences: Sequence[str]) -> Path:
-    """Write a tiny random BLOOM, whose attention cannot be taken at the interface, with the same tokenizer."""
+    """Write a tiny random BLOOM, whose attention bypasses the attention interface, with the same tokenizer."""
     from transformers import BloomConfig, BloomModel
 
     size = _save_bpe(folder, sentences)
@@ -122,7 +122,7 @@ def save_tiny_bloom(folder: Path, sentences: Sequence[str]) -> Path:
 
 
 def _save_bpe(folder: Path, sentences: Sequence[str]) -> int:
-    """Write a byte-level BPE trained on the sentences, and return how many tokens it knows."""
+    """Write a byte-level BPE trained on the sentences, and return its vocabulary size."""
     from tokenizers import ByteLevelBPETokenizer
     from transformers import GPT2TokenizerFast
 
@@ -138,7 +138,7 @@ def _save_bpe(folder: Path, sentences: Sequence[str]) -> int:
 
 
 def save_tiny_t5(folder: Path, sentences: Sequence[str]) -> Path:
-    """Write a tiny random T5 with a unigram tokenizer of its own, which ends a text with `</s>`."""
+    """Write a tiny random T5 with its own unigram tokenizer, which ends a text with `</s>`."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast, T5Config, T5Model
 

@@ -1,4 +1,4 @@
-"""Tiny random models whose loss depends on where their heads look."""
+"""Tiny random models whose loss depends on their attention."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ DOCUMENTS = 24
 
 
 def write_documents(path: Path) -> tuple[str]:
-    """Write `DOCUMENTS` documents of 2 or 3 of the lines, below a day of their own."""
+    """Write `DOCUMENTS` documents of 2 or 3 of the lines, each under its own heading."""
     documents = [[LINES[(place + at) % 5] for at in range(2 + place % 2)] for place in range(DOCUMENTS)]
     path.write_text("\n\n".join(f"Day {n}.\n" + "\n".join(lines) for n, lines in enumerate(documents)) + "\n")
     return (str(path),)
@@ -36,13 +36,13 @@ def sharper_gpt2(folder: Path) -> str:
 
 
 def sharper(folder, auto, names):
-    """Write a tiny model whose heads look somewhere and whose loss depends on it."""
+    """Write a tiny model with sharp attention, on which its loss depends."""
     model = auto.from_pretrained(folder)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith(names) and parameter.ndim > 1:
                 parameter.mul_(SHARPER)
             if name.endswith("transform.dense.weight"):
-                parameter.neg_()  # by chance uniform attention would lower the loss of this random model
+                parameter.neg_()  # without this, uniform attention would happen to lower the loss of this random model
     model.save_pretrained(folder)
     return str(folder)

@@ -1,4 +1,4 @@
-"""Which files below a folder are opened and which folders are listed, by whom ever: the kernel says so (inotify)."""
+"""A watch on the files that any process opens below a folder and the folders that it lists, by inotify."""
 
 import ctypes
 import os
@@ -11,12 +11,12 @@ _HEADER = struct.Struct("iIII")
 
 
 class OpenedFiles:
-    """Watches a folder and those below it, also those that are made meanwhile; Linux alone can.
+    """Watch a folder and its subfolders, also new ones; this works on Linux only.
 
-    What native libraries and other processes open is seen, too, which Python's audit hooks do not see.
+    Unlike Python's audit hooks, it sees files that native libraries and other processes open.
 
     Args:
-        folder: below which is watched.
+        folder: the folder to watch.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,11 +36,13 @@ class OpenedFiles:
 
     def _watch(self, path: Path) -> None:
         number = self._libc.inotify_add_watch(self._queue, os.fsencode(path), _OPENED | _CREATED | _MOVED_HERE)
-        if number >= 0:  # else it is gone already
+        if number >= 0:  # a negative number means that the folder is gone already
             self._watched[number] = path
 
     def so_far(self) -> set[str]:
-        """Return the paths that were opened or listed since the last call, from the folder, which is `.` itself."""
+        """Return the paths, relative to the folder, that were opened or listed since the last call; `.` is the folder
+        itself.
+        """
         found = set()
         while True:
             try:
@@ -52,7 +54,7 @@ class OpenedFiles:
                 number, kind, _, length = _HEADER.unpack_from(events, at)
                 name = events[at + _HEADER.size : at + _HEADER.size + length].rstrip(b"\0")
                 at += _HEADER.size + length
-                assert number in self._watched, "more happened than the kernel keeps"
+                assert number in self._watched, "the kernel's event queue overflowed"
                 path = self._watched[number] / os.fsdecode(name)
                 if kind & _OPENED:
                     found.add(str(path.relative_to(self.folder)))

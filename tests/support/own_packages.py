@@ -1,4 +1,4 @@
-"""Packages that add an analysis to headscope, in a folder for the path of a process: of the example, of the page."""
+"""Packages that add an analysis to headscope, in a folder for `sys.path`: the example, and the one of the docs."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ _NAMED = re.compile(r"(?:# |{# )(\w+\.(?:py|j2))(?: #})?\n")
 
 
 def install_example(target: Path) -> Path:
-    """Install the example; return its modules' folder."""
+    """Install the example; return the folder of its modules."""
     subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation",
          "--disable-pip-version-check", "--target", target, EXAMPLE],
@@ -23,7 +23,7 @@ def install_example(target: Path) -> Path:
 
 
 def write_documented(target: Path) -> Path:
-    """Write the package whose files `docs/extending.md` shows, with its entry point; return its modules' folder."""
+    """Write the package of `docs/extending.md` with its entry point; return the folder of its modules."""
     page = DOCS / "extending.md"
     folder = target / "headscope_reach"
     folder.mkdir(parents=True)

@@ -1,10 +1,10 @@
-"""A page read back: its tables as text, and what a reader sees."""
+"""A parser of a page's tables and visible text."""
 
 from html.parser import HTMLParser
 
 
 class Tables(HTMLParser):
-    """Reads {table id: rows of cell texts} from a page, and the page's visible text."""
+    """Read {table id: rows of cell texts} and the visible text of a page."""
 
     def __init__(self, markup):
         super().__init__(convert_charrefs=True)

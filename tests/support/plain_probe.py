@@ -1,4 +1,4 @@
-"""The parsers of section 5 as the original's notebook trains them: a sentence at a time, pairs laid out, Adam 0.002."""
+"""The parsers of section 5 as trained in the paper's notebook: one sentence at a time, all pairs, Adam 0.002."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from headscope.analyses.probes.tree_sentences import TreeSentence
 
 
 class PlainProbe(torch.nn.Module):
-    """The attention-and-words parser on one sentence, or attention alone without vectors.
+    """Score one sentence with the attention-and-words parser, or with attention alone without vectors.
 
     Args:
         heads: number of heads.
-        width: of a vector; 0 for attention alone.
+        width: width of a vector; 0 for attention alone.
     """
 
     def __init__(self, heads: int, width: int) -> None:
@@ -29,9 +29,9 @@ class PlainProbe(torch.nn.Module):
         self.root = torch.nn.Parameter(torch.zeros(width))
 
     def forward(self, table: Tensor, vectors: Tensor) -> Tensor:
-        """Score the heads of a sentence, `[dependent, 1 + word]`; the table's first two places are special tokens."""
+        """Score the heads of a sentence, `[dependent, 1 + word]`; the table's first two tokens are special."""
         words = table[2:]
-        of_root = self.first * table[0] + self.last * table[1]  # from the root to all
+        of_root = self.first * table[0] + self.last * table[1]  # from the root to every token
         to_root = self.first * words[:, 0] + self.last * words[:, 1]
         down = torch.cat([of_root[None, 2:], words[:, 2:]])  # [candidate, dependent, head]
         up = torch.cat([to_root[:, None], words[:, 2:]], dim=1).transpose(0, 1)
@@ -56,7 +56,7 @@ def train_plainly(
     *,
     order: Sequence[int],
 ) -> None:
-    """One step of Adam a sentence, in the given order."""
+    """Train with one step of Adam per sentence, in the given order."""
     optimizer = torch.optim.Adam(probe.parameters(), lr=0.002)
     for number in order:
         scores = probe(tables[number].float(), vectors[number])
@@ -67,6 +67,6 @@ def train_plainly(
 
 
 def plain_heads(probe: PlainProbe, table: Tensor, vectors: Tensor) -> np.ndarray:
-    """The best head of every word."""
+    """Return the best head of every word."""
     with torch.no_grad():
         return probe(table.float(), vectors).argmax(1).numpy()

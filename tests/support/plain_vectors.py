@@ -1,4 +1,4 @@
-"""Queries, keys and outputs from transformers' own modules in float64, one segment at a time, and nothing of ours."""
+"""Queries, keys and outputs of transformers' own modules in float64, one segment at a time, without headscope."""
 
 from copy import deepcopy
 
@@ -11,7 +11,7 @@ SIDES = ("query", "key", "output")
 
 
 def plain_vectors(model, known, segments):
-    """Return of each segment and layer the `query`, `key` and `output`, `[head, token, width]` (keys by group).
+    """Return the `query`, `key` and `output` of each segment and layer, `[head, token, width]` (keys by group).
 
     Args:
         model: a Bert or a Llama.

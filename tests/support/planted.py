@@ -1,4 +1,4 @@
-"""A folder in which someone left what programs would import or read if they looked where they are called."""
+"""A folder with planted modules and settings files, which programs must not import or read when run from it."""
 
 import json
 import pickle
@@ -22,7 +22,7 @@ _SETTINGS = (
 
 
 def plant(folder: Path) -> None:
-    """Leave settings files, and a module for everything that could be imported, which marks that it ran."""
+    """Write settings files, and a module for every importable name that records when it runs."""
     code = f"open({str(folder / MARK)!r}, 'a').write(__name__)\n"
     names = {*sys.stdlib_module_names, *packages_distributions(), "sitecustomize", "usercustomize"}
     for name in names:
@@ -35,7 +35,7 @@ def plant(folder: Path) -> None:
 
 
 def write_inputs(folder: Path) -> None:
-    """Write what commands are given: a model, text, treebanks, and maps as the original pickles them."""
+    """Write the inputs of commands: a model, text, treebanks, and maps pickled as by the paper's code."""
     save_tiny_masked_lm(folder / "tiny", pieces=WHOLE)
     (folder / "dev.conllu").write_text(demo_conllu(1, 2), encoding="utf-8")
     (folder / "train.conllu").write_text(demo_conllu(101, 102), encoding="utf-8")
@@ -47,7 +47,7 @@ def write_inputs(folder: Path) -> None:
 
 
 def beyond(opened: set[str], given: list[str]) -> list[str]:
-    """Return what was opened and is neither what the command was given, nor beside its output, to replace it."""
+    """Return the opened paths that are neither an input of the command nor a temporary file of its output."""
     outputs = [each for each in given if each.startswith("made/")]
     return sorted(
         path
@@ -58,7 +58,7 @@ def beyond(opened: set[str], given: list[str]) -> list[str]:
     )
 
 
-# Runs one command after another as `headscope` does, and says of each which files it opened.
+# Runs commands in turn as `headscope` does, and reports the files that each of them opened.
 SEVERAL = """
 import json, sys
 from pathlib import Path
@@ -82,6 +82,6 @@ for name, given in commands.items():
 
 
 def command_line(commands: dict[str, list[str]], told: Path) -> list[str]:
-    """Return the command line that runs commands in one process, from whichever folder."""
+    """Return the command line that runs commands in one process, from any folder."""
     tests = str(Path(__file__).parents[1])
     return [sys.executable, "-P", "-c", SEVERAL, tests, json.dumps(commands), str(told)]

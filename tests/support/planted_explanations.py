@@ -1,4 +1,4 @@
-"""Heads made by hand of features, in inputs of random words, and what their explanation should say."""
+"""Hand-made heads composed of features, in inputs of random words, with their expected explanation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ CLASSES = {"[CLS]": KeyClass.CLS, "[SEP]": KeyClass.SEP, ".": KeyClass.PERIOD_CO
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """A text of random words, with the tree of its verbs and their objects."""
+    """Hold a text of random words, with a tree of verbs and their objects."""
 
     tokens: Tokens
     rows: np.ndarray
@@ -40,7 +40,7 @@ class Input:
 
 @cache
 def inputs() -> tuple[Input, ...]:
-    """Return the inputs, the same every time."""
+    """Return the inputs, which are always the same."""
     return tuple(_input(np.random.default_rng((7, number))) for number in range(DOCUMENTS))
 
 
@@ -76,7 +76,7 @@ def _input(rng: np.random.Generator) -> Input:
 
 @cache
 def counts() -> np.ndarray:
-    """Return how often each token occurs."""
+    """Return the frequency of each token."""
     return np.bincount(np.concatenate([each.tokens.ids for each in inputs()]), minlength=len(NAMES))
 
 
@@ -109,7 +109,8 @@ def context(each: Input, visible: np.ndarray, *, trees: bool, facts: VocabularyF
 def planted(scores: Mapping[str, float], each: Input) -> np.ndarray:
     """Return attention that is the softmax of features with these coefficients, `[row, key]`.
 
-    `favors` are three words, `sep_from_marks` separators from punctuation and the previous token from all else.
+    `favors` raises three words, `sep_from_marks` the separators if the attending token is punctuation, and otherwise
+    the previous token.
     """
     shape = (len(each.rows), len(each.tokens))
     rows = context(each, np.ones(shape, dtype=bool), trees=True)
@@ -134,7 +135,7 @@ def sample_of(
     facts: VocabularyFacts | None = None,
     catalog: Catalog = CATALOG,
 ) -> RowSample:
-    """Return the rows of heads with their columns; the arguments are those of `explained`."""
+    """Return the rows of heads with their columns; `explained` documents the arguments."""
     samples, contexts = [], {}
     for number, each in enumerate(inputs()[:documents]):
         heads = np.stack([head[number] for head in attention])
@@ -159,13 +160,13 @@ def explained(
     facts: VocabularyFacts | None = None,
     catalog: Catalog = CATALOG,
 ) -> list[tuple[dict, dict[str, float]]]:
-    """Return the row of the table of each head, and the share of each of its groups.
+    """Return each head's row of the table, and the share of each of its groups.
 
     Args:
         attention: `[head][input]` of `[row, key]`.
         trees: whether the trees are known.
-        documents: number of inputs that are taken.
-        facts: facts on the tokens; those of `vocabulary` if not given.
+        documents: number of inputs to use.
+        facts: facts on the tokens; by default those of `vocabulary`.
         catalog: features and groups.
     """
     sample = sample_of(attention, trees=trees, documents=documents, facts=facts, catalog=catalog)
@@ -182,11 +183,11 @@ def explained(
 
 
 def shares(attention: Sequence[np.ndarray], groups: Sequence[Sequence[np.ndarray]]) -> list[float]:
-    """Return what each group adds to the explained share, one after the other, fitted by scipy on all rows.
+    """Return the share that each group adds to the explained share in turn, fitted by scipy on all rows.
 
     Args:
-        attention: of each input, `[row, key]`.
-        groups: the features of each group in order, `[group][feature]` of all inputs' `[row, key]` arrays in a list.
+        attention: attention of each input, `[row, key]`.
+        groups: features of each group in order, `[group][feature]`, a list of all inputs' `[row, key]` arrays.
     """
     entropy = sum(float((a * np.log(np.maximum(a, 1e-300))).sum()) for a in attention)
     uniform = entropy + sum(len(a) * np.log(a.shape[1]) for a in attention)

@@ -1,4 +1,4 @@
-"""Made-up trees with made-up attention on disk, as probes read them."""
+"""Made-up trees with made-up attention on disk, in the format that probes read."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ WORDS = ("cat", "dog", "sat", "ran", "the", "a", "red", "on", "mat", "it")
 
 
 def made_up_trees(number: int, *, seed: int = 0, longest: int = 9, documents: int = 6) -> list[TreeSentence]:
-    """Random trees over random words, in a few documents."""
+    """Return random trees over random words, in a few documents."""
     rng = np.random.default_rng(seed)
     sentences = []
     for place in range(number):
@@ -35,7 +35,9 @@ def made_up_trees(number: int, *, seed: int = 0, longest: int = 9, documents: in
 def made_up_tables(
     sentences: Sequence[TreeSentence], *, heads: int = 3, seed: int = 0, planted: float = 0.0
 ) -> list[np.ndarray]:
-    """Random rows that sum to 1; head 1 puts a share `planted` on the gold head, the root's on the first special."""
+    """Return random rows that sum to 1; head 1 puts the share `planted` on the gold head, for the root on the first
+    special token.
+    """
     rng = np.random.default_rng(seed)
     tables = []
     for sentence in sentences:
@@ -60,7 +62,7 @@ def on_disk(folder: Path, tables: Sequence[np.ndarray]) -> WordMaps:
 
 
 def probe_data(sentences: Sequence[TreeSentence], maps: WordMaps | None, *, control: bool = True) -> ProbeData:
-    """The sentences as a probe takes them; the control task is to point at the first word."""
+    """Return the sentences in a probe's format; the control task is to point at the first word."""
     tasks = [[sentence.heads for sentence in sentences]]
     if control:
         tasks.append([np.ones(len(sentence), dtype=np.int64) for sentence in sentences])

@@ -1,4 +1,4 @@
-"""Tiny random models for the sources of scores: every part of a model has weights and biases that matter."""
+"""Tiny random models for the sources of scores, in which every weight and bias of the model matters."""
 
 import functools
 
@@ -26,7 +26,7 @@ EXTRA = {
 CONFIGS = {**tiny_models.CONFIGS, **causal_models.CONFIGS, **EXTRA}
 REFUSED = sorted(family for family, path in tiny_models.PATHS.items() if path == "fallback")
 FAMILIES = sorted(set(CONFIGS) - set(REFUSED))
-# Their layers are built as those of another family.
+# Families whose layers have the same structure as another family's.
 ALIKE = (
     "camembert",
     "distilbert",
@@ -43,7 +43,7 @@ ALIKE = (
 
 @functools.cache
 def pull_model(family):
-    """A model of a family without a head for a task: large weights, biases that are not 0, norms that are not 1."""
+    """Return a model without a task head, with large weights, nonzero biases and norms that are not 1."""
     config = CONFIGS[family]()
     config.pad_token_id, config.bos_token_id, config.eos_token_id = PAD, None, None
     if hasattr(config, "query_pre_attn_scalar"):
@@ -63,5 +63,5 @@ def pull_model(family):
 
 @functools.cache
 def pull_anatomy(family):
-    """What is found by looking at that model."""
+    """Return the anatomy of that model."""
     return examine(pull_model(family), vocabulary())

@@ -1,16 +1,16 @@
-"""Pulls of heads and what each source has in them, by plain loops from the definition; nothing of headscope is used."""
+"""Pulls of heads and the part of each source, by plain loops from the definition, without headscope."""
 
 import numpy as np
 
 
 def tilts_by_loop(weights, visible, left_out, *, by_mass):
-    """Return the factor of each score in a head's pull, `[head, row, key]`, and the number of rows that count.
+    """Return the factor of each score in a head's pull, `[head, row, key]`, and the number of counted rows.
 
     Args:
         weights: attention of each head, `[head, row, key]`.
         visible: mask of the keys that each row sees, `[row, key]`.
-        left_out: mask of the keys that do not count, `[key]`.
-        by_mass: True if a row counts as much as it attends to the keys that count, False if all rows count alike.
+        left_out: mask of the excluded keys, `[key]`.
+        by_mass: True to weight a row by its attention to the counted keys, False to weight all rows equally.
     """
     heads, rows, keys = weights.shape
     factors, number = np.zeros(weights.shape), 0
@@ -32,7 +32,7 @@ def tilts_by_loop(weights, visible, left_out, *, by_mass):
 
 
 def both_tilts(weights, visible, sinks):
-    """Return the factors over all keys and off the sink, `[2, head, row, key]`, and whether any row counts in each."""
+    """Return the factors over all and non-sink keys, `[2, head, row, key]`, and True for each if any row counts."""
     none = np.zeros(len(sinks), dtype=bool)
     over_all, rows = tilts_by_loop(weights, visible, none, by_mass=False)
     off, off_rows = tilts_by_loop(weights, visible, np.asarray(sinks), by_mass=True)
@@ -40,7 +40,7 @@ def both_tilts(weights, visible, sinks):
 
 
 def pulls_by_loop(weights, scores, visible, sinks):
-    """Return the pull of each head over all keys and off the sink, `[head, 2]`, from scores `[head, row, key]`."""
+    """Return the pull of each head over all keys and non-sink keys, `[head, 2]`, from scores `[head, row, key]`."""
     factors, _ = both_tilts(weights, visible, sinks)
     heads, rows, keys = weights.shape
     pulls = np.zeros((heads, 2))
@@ -51,7 +51,7 @@ def pulls_by_loop(weights, scores, visible, sinks):
 
 
 def accounts_by_loop(weights, visible, sinks, queries, keys, scaling, bias=None):
-    """Return what each source has in each head's pull: by side, source and then `[head, 2]`.
+    """Return the part of each source in each head's pull: a dict by side, then source, of `[head, 2]`.
 
     Args:
         weights: attention of each head, `[head, row, key]`.
@@ -60,7 +60,7 @@ def accounts_by_loop(weights, visible, sinks, queries, keys, scaling, bias=None)
         queries: parts of each head's queries by source, `[head, row, width]`.
         keys: parts of each head's keys by source, `[head, key, width]`.
         scaling: factor of the products.
-        bias: what is added to scores, `[head, row, key]`, or None.
+        bias: bias that is added to scores, `[head, row, key]`, or None.
     """
     factors, _ = both_tilts(weights, visible, sinks)
     accounts = {"query": {}, "key": {}}

@@ -1,11 +1,11 @@
 """Selections of the tests by rule: `--quick` for every few minutes, `--sample SEED` for every change.
 
-A quick test is not marked `slow` or `browser`, and only the first case of its function runs; tests that take long all
-the same are named at the end of the run, so that the marks follow measurements.
+A quick test is not marked `slow` or `browser`, and only the first case of its function runs. Quick tests that still
+take long are listed at the end of the run, so that they can be marked.
 
-A sample contains the tests that planted defects name (`mutants/defects`): all cases of a function, or the named case.
-Other functions have at most `MOST_CASES` cases in it, drawn by the seed. So are functions with a mark: `ONE_IN` says
-how many functions with that mark one is drawn from. None of those marked `long` is in it.
+A sample contains the tests that planted defects name (`mutants/defects`): all cases of a function, or the named
+case. Of every other function it has at most `MOST_CASES` cases, drawn by the seed. Functions with a mark are drawn
+too, one in `ONE_IN` for each mark. Tests marked `long` are never drawn.
 """
 
 import ast
@@ -23,9 +23,9 @@ from mutants.defects import DEFECTS
 
 TESTS = Path(__file__).parents[1]
 SOURCES = (TESTS.parent / "src", TESTS.parent / "packages" / "headscope-train" / "src")
-SECONDS = 2.0  # of processor time, a fixture's counted with the test that first asks for it
-MOST_CASES = 2  # of one function in a sample
-ONE_IN = {"slow": 8, "browser": 4}  # the first mark that a function has decides
+SECONDS = 2.0  # processor time; a fixture counts toward the first test that uses it
+MOST_CASES = 2  # per function in a sample
+ONE_IN = {"slow": 8, "browser": 4}  # a function belongs to the first of its marks
 LONG = "long"
 _LEFT_OUT = (*ONE_IN, LONG)
 _TIME = "processor seconds"
@@ -77,7 +77,7 @@ class Quick:
 
 
 def quick_tests(items: list[Any]) -> list[Any]:
-    """Return those of the collected tests that are quick."""
+    """Return the quick tests among the collected ones."""
     cases: dict[tuple[Path, str], list[Any]] = defaultdict(list)
     for item in items:
         if not any(item.get_closest_marker(name) for name in _LEFT_OUT):
@@ -86,7 +86,7 @@ def quick_tests(items: list[Any]) -> list[Any]:
 
 
 def sampled_tests(items: list[Any], *, seed: int) -> list[Any]:
-    """Return a sample of the collected tests, in their order, with the tests that find planted defects."""
+    """Return a sample of the collected tests, in their order, including the tests that find planted defects."""
     named = {test for defect in DEFECTS for test in defect.tests}
     cases: dict[tuple[Path, str], list[Any]] = defaultdict(list)
     kept: set[Any] = set()
@@ -104,7 +104,7 @@ def sampled_tests(items: list[Any], *, seed: int) -> list[Any]:
 
 
 def _name_below_tests(item: Any) -> str:
-    """Return a test's name as defects name it: the path below tests, the function and the case."""
+    """Return a test's name in the form that defects use: the path below tests, the function and the case."""
     path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else item.path.as_posix()
     return f"{path}::{item.nodeid.partition('::')[2]}"
 
@@ -114,12 +114,12 @@ def files_of_tests() -> set[Path]:
 
 
 def source_folders() -> set[str]:
-    """Name every package of the source."""
+    """Return the names of every package of the source."""
     return {".".join(path.parent.relative_to(root).parts) for root in SOURCES for path in root.rglob("*.py")}
 
 
 def folders_used(path: Path) -> set[str]:
-    """Name the packages from which a file of the tests imports something, itself or by a helper in `support`."""
+    """Return the packages from which a test file imports, directly or through a helper in `support`."""
     return {folder for name in _imports(path) for folder in [_folder_of(name)] if folder}
 
 
@@ -136,7 +136,9 @@ def _imports(path: Path) -> frozenset[str]:
 
 
 def _folder_of(name: str) -> str:
-    """The package that a module is of, or that it is: empty where it is none of ours."""
+    """Return the package that contains a module, or the name itself if it is a package; empty if it is not in the
+    source.
+    """
     for root in SOURCES:
         path = root.joinpath(*name.split("."))
         if path.is_dir():

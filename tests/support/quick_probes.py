@@ -1,4 +1,4 @@
-"""Probes that are trained just long enough to have numbers: training has tests of its own."""
+"""Probes with little training, for tests that need numbers; training has its own tests."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +19,9 @@ OPTIONS = StructuralOptions(rounds=3, least_steps=1, falling=Falling(least_gain=
 
 @contextmanager
 def quick_probes(*, passes: int | None = None) -> Iterator[pytest.MonkeyPatch]:
-    """Three rounds of the structural probe, epochs of one pass each, two starts for attention alone and so many passes.
+    """Patch training: short options for the structural probe, few steps per epoch, two starts for attention alone.
 
-    Which of several starts is best is tested with the fit.
+    `passes` limits the passes of the trained parsers. Tests of the fit check the choice among several starts.
     """
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(compute, "measure_structural", partial(measure_structural, options=OPTIONS))

@@ -15,8 +15,8 @@ from headscope.models.load_model import load_tokenizer
 LAYERS, HEADS, LENGTH = 2, 4, 64
 DOCUMENTS = 40
 _SHAPE = {"hidden_size": 32, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "intermediate_size": 32}
-_LINES = 2  # of each document
-_STEP = 7  # one token in so many is hidden, or predicted
+_LINES = 2  # lines of each document
+_STEP = 7  # one token in `_STEP` is masked, or predicted
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class RandomWorld:
     """A model with random weights.
 
     Attributes:
-        folder: for its files.
+        folder: folder for its files.
         family: `bert` or `llama`.
-        seed: of the weights.
-        spread: their standard deviation: heads of small weights attend uniformly, those of large ones do not.
+        seed: seed of the weights.
+        spread: standard deviation of the weights: small weights give nearly uniform attention, large ones do not.
     """
 
     folder: Path
@@ -50,7 +50,7 @@ class RandomWorld:
         return make(config).eval()
 
     def lines(self, half: int) -> list[list[str]]:
-        """Return the lines of each document: its first lines, or in the other half those that follow."""
+        """Return the lines of each document: its first lines, or for the other half the lines after them."""
         documents = [text.split("\n") for text in demo_text().read_text(encoding="utf-8").strip().split("\n\n")]
         long = [document for document in documents if len(document) >= 2 * _LINES][:DOCUMENTS]
         return [document[half * _LINES : (half + 1) * _LINES] for document in long]
@@ -79,7 +79,7 @@ class RandomWorld:
 
     @cached_property
     def again(self):
-        """The study of the other half: what is true of the weights is found there, too."""
+        """Return the study of the other half: a finding on the weights must hold there, too."""
         return self.report(1)
 
     def inputs(self, half: int) -> list[torch.Tensor]:
@@ -97,9 +97,9 @@ class RandomWorld:
             ]
 
     def shares(self, half: int) -> dict[str, np.ndarray]:
-        """Return the mean over rows, then inputs, of what the report speaks of, `[layer, head]` each.
+        """Return the reported measures, averaged over rows and then inputs, `[layer, head]` each.
 
-        `entropy_ratio` is of the entropies of uniform attention; a share that cannot occur is left out.
+        `entropy_ratio` is relative to the entropy of uniform attention; shares that cannot occur are missing.
         """
         sums: dict[str, list[np.ndarray]] = {}
         marks = [self.tokenizer.convert_tokens_to_ids(mark) for mark in (".", ",", "Ġ.", "Ġ,")]
@@ -132,7 +132,7 @@ class RandomWorld:
         return found | {"entropy_ratio": found["entropy"] / found["uniform"]}
 
     def distances(self, half: int) -> np.ndarray:
-        """Return the Jensen-Shannon divergence of every two heads, layer by layer, over all rows, `[head, head]`."""
+        """Return the Jensen-Shannon divergence of each pair of heads over all rows, `[head, head]`, in layer order."""
         total, rows = np.zeros((LAYERS * HEADS,) * 2), 0
         for _, weights in self.attention(half):
             n = weights.shape[-1]
@@ -148,7 +148,7 @@ class RandomWorld:
         return total / rows
 
     def loss(self, half: int, without: tuple[tuple[int, int], ...] = ()) -> float:
-        """Return the model's loss, in nats a token, with some heads, (layer, head) from 0, writing nothing."""
+        """Return the model's loss in nats per token with some heads, 0-based (layer, head), set to zero."""
         width = 32 // HEADS
 
         def silence(layer: int):

@@ -1,4 +1,4 @@
-"""The stages that declare scans, and shards so small that little text has many."""
+"""The stages that declare scans, and shards so small that a short text has many."""
 
 from collections.abc import Callable, Iterator
 
@@ -20,7 +20,7 @@ def scanning_stages() -> list[Stage]:
 
 
 def shards_of(tokens: int) -> Callable[[], Iterator[None]]:
-    """Return a fixture, for all tests of a module, under which a shard ends with so many tokens."""
+    """Return a fixture, for all tests of a module, that ends each shard after `tokens` tokens."""
 
     @pytest.fixture(autouse=True, scope="module")
     def small_shards() -> Iterator[None]:

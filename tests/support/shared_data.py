@@ -1,4 +1,4 @@
-"""Real corpora, where they lie beside the checkout or where HEADSCOPE_DATA says; tests skip without them."""
+"""Real corpora, next to the checkout or in the folder HEADSCOPE_DATA; tests skip without them."""
 
 import os
 from pathlib import Path

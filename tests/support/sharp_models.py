@@ -1,4 +1,4 @@
-"""Tiny models whose heads look somewhere: fresh random weights attend almost evenly, and all heads are alike."""
+"""Tiny models with sharp attention: heads with fresh random weights attend almost uniformly and all alike."""
 
 from pathlib import Path
 

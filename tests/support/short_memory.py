@@ -1,10 +1,10 @@
-"""A model that has memory for few inputs."""
+"""A model that runs out of memory for large batches."""
 
 import torch
 
 
 class Short:
-    """A model that has memory for few inputs: it refuses in its last layer, when much was summed up already."""
+    """Raise an out-of-memory error in the model's last layer for more than `room` inputs."""
 
     def __init__(self, model, monkeypatch, *, room, error=None):
         self.tried, self.room = [], room

@@ -1,4 +1,4 @@
-"""Tokenizers in Python, which do not say what their pieces cover: of letters, of bytes, SentencePiece, WordPiece."""
+"""Tokenizers in Python, which return no offsets: letters, bytes, SentencePiece and WordPiece."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,14 +10,14 @@ TEXTS = ("The cat sat on the mat, and it slept there.", "A dog ran away from the
 
 
 def byt5():
-    """Bytes, which needs no file."""
+    """Return a tokenizer of bytes, which needs no file."""
     from transformers import ByT5Tokenizer
 
     return ByT5Tokenizer()
 
 
 def esm(folder: Path):
-    """Amino acids, a piece a letter."""
+    """Return a tokenizer of amino acids, one token per letter."""
     from transformers import EsmTokenizer
 
     (folder / "vocab.txt").write_text("\n".join(ESM), encoding="utf-8")
@@ -40,14 +40,14 @@ def sentence_piece_model(folder: Path, texts: Sequence[str] = TEXTS, *, size: in
 
 
 def sentence_piece(folder: Path, texts: Sequence[str] = TEXTS):
-    """SentencePiece as transformers reads it in Python."""
+    """Return transformers' Python tokenizer of a trained SentencePiece model."""
     from transformers import BertGenerationTokenizer
 
     return BertGenerationTokenizer(str(sentence_piece_model(folder, texts)))
 
 
 def word_piece(folder: Path, vocabulary: Sequence[str]):
-    """WordPiece in Python, of a vocabulary in the order of its ids."""
+    """Return a WordPiece tokenizer in Python, for a vocabulary in the order of its ids."""
     from transformers.models.bert.tokenization_bert_legacy import BertTokenizerLegacy
 
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Small runs: one of three quick stages, measured once and remembered; options of runs that are cut into shards."""
+"""Small runs: a run of quick stages that is measured once and reused, and options of runs that are cut into shards."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def small_run(base):
 
 
 def measured_once(run, out):
-    """Write a run, and return what each stage found."""
+    """Write a run, and return the result of each stage."""
     kept, measure = {}, writing.measure_stage
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "measure_stage", lambda stage, *rest: kept.setdefault(stage.name, measure(stage, *rest)))
@@ -34,7 +34,7 @@ def measured_once(run, out):
 
 
 def remember(found, patch):
-    """Let stages be measured by looking up what they found; return the list that their names go to."""
+    """Replace the measurement of stages by a lookup of their results; return the list of the requested names."""
     names = []
 
     def again(stage, *_):
@@ -46,13 +46,13 @@ def remember(found, patch):
 
 
 def sharded_options(folder, *, repeats, documents=0, **options):
-    """Write a text, and a treebank with mentions where it has documents; return options of a run over them.
+    """Write a text, and if `documents` is not 0 a treebank with mentions; return options of a run over them.
 
     Args:
-        folder: of the files and of a tiny random model.
-        repeats: how often the text says the same two documents.
-        documents: number of those of the treebank, which is read for mentions, too.
-        **options: of the run.
+        folder: folder of the files and of a tiny random model.
+        repeats: number of repetitions of the text's two documents.
+        documents: number of documents of the treebank, which is also read for mentions.
+        **options: further options of the run.
     """
     text = "The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left, and it was seen no more.\n\n"
     (folder / "text.txt").write_text(text * repeats)
@@ -61,5 +61,8 @@ def sharded_options(folder, *, repeats, documents=0, **options):
         (folder / "dev.conllu").write_text(demo_conllu(1, documents), encoding="utf-8")
     of_corpora = {"text": (str(folder / "text.txt"),), "treebank": annotated, "coref": annotated}
     shaping = {"loss": "mlm", "max_length": 64, "batch_size": 4, "shard_minutes": 0}
-    shaping |= {"effect_inputs": 16, "joint_inputs": 4}  # a pass for each head, and for each set of heads
+    shaping |= {
+        "effect_inputs": 16,
+        "joint_inputs": 4,
+    }  # these analyses need a pass for each head, and for each set of heads
     return RunOptions(model=str(save_tiny_masked_lm(folder / "tiny")), **{**of_corpora, **shaping, **options})

@@ -1,7 +1,7 @@
-"""The parts of queries and keys by source, from a model's own modules by name; nothing of headscope is used.
+"""The parts of queries and keys by source, from a model's own modules by name, without headscope.
 
-Norms are frozen: each part is divided by the spread that the norm's input had. A source is named as headscope names it:
-part, kind, layer and head.
+Norms are frozen: each part is divided by the deviation of the norm's actual input. Sources are named as in
+headscope: part, kind, layer and head.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ TOKEN, POSITION, SEGMENT, BIAS, OUTPUT_BIAS, ENCODER = (
 
 @dataclass
 class LayerByHand:
-    """The parts of queries and keys of a layer by source, `[head, token, width]`, and what else makes its scores."""
+    """The parts of a layer's queries and keys by source, `[head, token, width]`, and the other terms of its scores."""
 
     kind: str
     layer: int
@@ -30,21 +30,21 @@ class LayerByHand:
 
 @dataclass
 class Seen:
-    """What each module of a model read and returned, by its name."""
+    """The inputs and outputs of each module of a model, by its name."""
 
     read: dict = field(default_factory=dict)
     made: dict = field(default_factory=dict)
 
 
 def first_tensor(values):
-    """Return the first tensor of some arguments, without the batch, as float64."""
+    """Return the first tensor among some arguments, without the batch axis, as float64."""
     found = next((each for each in values if isinstance(each, torch.Tensor)), None)
     return None if found is None else found.detach().double()[0]
 
 
 @contextmanager
 def looked_at(model):
-    """Keep what each module reads and returns inside the `with` block."""
+    """Record each module's inputs and outputs inside the `with` block."""
     seen, hooks = Seen(), []
     for name, part in model.named_modules():
 
@@ -63,12 +63,12 @@ def looked_at(model):
 
 
 def plus(stream, source, value):
-    """Return a stream with something more from a source."""
+    """Return a stream with a value added to the part of a source."""
     return {**stream, source: stream.get(source, 0) + value}
 
 
 def layer_normed(stream, read, norm):
-    """Return the parts behind a LayerNorm: each centered, all divided by the same deviation."""
+    """Return the parts after a LayerNorm: each is centered, all are divided by the same deviation."""
     deviation = torch.sqrt(((read - read.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True) + norm.eps)
     weight, bias = norm.weight.detach().double(), norm.bias.detach().double()
     parts = {source: (part - part.mean(-1, keepdim=True)) / deviation * weight for source, part in stream.items()}
@@ -76,7 +76,7 @@ def layer_normed(stream, read, norm):
 
 
 def rms_normed(stream, read, norm):
-    """Return the parts behind an RMSNorm: all divided by the same root mean square."""
+    """Return the parts after an RMSNorm: all are divided by the same root mean square."""
     size = torch.sqrt((read**2).mean(-1, keepdim=True) + norm.variance_epsilon)
     return {source: part / size * norm.weight.detach().double() for source, part in stream.items()}
 
@@ -93,7 +93,7 @@ def projected(stream, weight, bias, heads, *, change=lambda part: part):
 
 
 def with_heads(stream, read, weight, bias, kind, layer, heads):
-    """Return the stream with what each head writes and with the bias of the output projection."""
+    """Return the stream with each head's output and the bias of the output projection added."""
     weight, width = weight.detach().double(), read.shape[-1] // heads
     for head in range(heads):
         rows = slice(head * width, (head + 1) * width)
@@ -102,7 +102,7 @@ def with_heads(stream, read, weight, bias, kind, layer, heads):
 
 
 def bert_by_hand(model, seen):
-    """Yield the layers of a BERT: norms behind attention and behind each MLP."""
+    """Yield the layers of a BERT, with norms after attention and after each MLP."""
     heads = model.config.num_attention_heads
     stream = {
         TOKEN: seen.made["embeddings.word_embeddings"],
@@ -123,7 +123,7 @@ def bert_by_hand(model, seen):
 
 
 def gpt2_by_hand(model, seen):
-    """Yield the layers of a GPT-2: norms before attention, one projection for queries, keys and values."""
+    """Yield the layers of a GPT-2, with norms before attention and one projection for queries, keys and values."""
     heads, width = model.config.n_head, model.config.n_embd
     stream = {TOKEN: seen.made["wte"], POSITION: seen.made["wpe"].expand_as(seen.made["wte"])}
     for layer, block in enumerate(model.h):
@@ -140,7 +140,7 @@ def gpt2_by_hand(model, seen):
 
 
 def turned(seen) -> Callable:
-    """Return the rotation of queries and keys by position, halves of the width against each other."""
+    """Return the rotary embedding of queries and keys, which rotates the halves of the width against each other."""
     cosine, sine = seen.made["rotary_emb"]
 
     def turn(part):
@@ -151,7 +151,7 @@ def turned(seen) -> Callable:
 
 
 def llama_by_hand(model, seen):
-    """Yield the layers of a Llama or Qwen 3: RMSNorm, rotation, shared keys, norms of queries and keys if there are."""
+    """Yield the layers of a Llama or Qwen 3: RMSNorm, rotary embeddings, shared keys, optional query-key norms."""
     heads, turn = model.config.num_attention_heads, turned(seen)
     groups = model.config.num_key_value_heads
     stream = {TOKEN: seen.made["embed_tokens"]}
@@ -179,7 +179,7 @@ def llama_by_hand(model, seen):
 
 
 def t5_by_hand(model, seen):
-    """Yield the layers of a T5: a position bias, and cross attention that reads the encoder's final states."""
+    """Yield the layers of a T5, with a position bias, and cross attention to the encoder's final states."""
     heads = model.config.num_heads
     final = {ENCODER: seen.made["encoder.final_layer_norm"]}
     for stack, blocks in (("encoder", model.encoder.block), ("decoder", model.decoder.block)):

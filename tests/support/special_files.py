@@ -1,4 +1,4 @@
-"""What may stand where a file should: devices, FIFOs, sockets, links to them; and a guard against waiting for one."""
+"""Special files in the place of regular ones (devices, FIFOs, sockets, links), and a guard against hanging on one."""
 
 import os
 import resource
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def _socket(path: Path) -> None:
-    # A socket's own path may have 107 bytes: it is made beside, by a relative name.
+    # A socket's path is limited to 107 bytes, so it is created by a relative name.
     before = Path.cwd()
     os.chdir(path.parent)
     try:
@@ -24,7 +24,7 @@ def _link_to_fifo(path: Path) -> None:
     path.symlink_to(other)
 
 
-# What messages call each, and what makes it.
+# The name of each in messages, and the function that creates it.
 KINDS = {
     "a device": lambda path: path.symlink_to("/dev/zero"),
     "a FIFO": os.mkfifo,
@@ -34,7 +34,7 @@ KINDS = {
 
 
 def put_in_place(path: Path, kind: str) -> str:
-    """Put something in the place of a file; return what messages call it."""
+    """Replace a file by a special one; return its name in messages."""
     path.unlink(missing_ok=True)
     KINDS[kind](path)
     return kind.removesuffix(" (by a link)")
@@ -42,10 +42,10 @@ def put_in_place(path: Path, kind: str) -> str:
 
 @contextmanager
 def guarded(*, seconds: int = 60, gigabytes: int = 4):
-    """Raise where the block waits for ever, or takes memory without end; neither is measured."""
+    """Raise an error if the block takes longer than `seconds` or more than `gigabytes` of memory."""
 
     def give_up(*_):
-        raise TimeoutError(f"nothing came of it within {seconds} seconds")
+        raise TimeoutError(f"the block did not end within {seconds} seconds")
 
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)

@@ -1,4 +1,4 @@
-"""Tables that tests make up, from the schemas of those that a run writes: they cannot drift from them."""
+"""Made-up tables built from the schemas of a run's tables, so that they always match them."""
 
 import numpy as np
 import pandas as pd
@@ -8,16 +8,17 @@ from headscope.statistics.tables.frames import check_table
 
 
 def schemas():
-    """Every table of every stage, by name, in the order of the report."""
+    """Return the schemas of every table of every stage, by name, in the order of the report."""
     return {
         schema.name: schema for analysis in ANALYSES for stage in analysis.stages for schema in analysis.tables(stage)
     }
 
 
 def table_of(schema, rows):
-    """Make a table of rows, each a dict or the values in the schema's order; what a dict leaves out is missing.
+    """Build a table from rows, each a dict or the values in the schema's order; keys absent from a dict are missing
+    values.
 
-    A column that may not be missing must be in every row. The table is checked as one that a run writes.
+    Every row must have the columns that cannot be missing. The table is checked like one that a run writes.
     """
     named = [row if isinstance(row, dict) else dict(zip(schema.names, row, strict=True)) for row in rows]
     unknown = {name for row in named for name in row} - set(schema.names)
@@ -29,10 +30,10 @@ def table_of(schema, rows):
 
 
 def stand_in(schema, *rows, **columns):
-    """Make a table of some of its columns: of rows, each a dict, or of columns, each a list or one value for all rows.
+    """Build a table from some of its columns: from rows, each a dict, or from columns, each a list or a constant.
 
-    The others hold something that fits: what may be missing is missing, counts and places are 1, shares 0, words the
-    first that is known or the column's name.
+    The other columns are filled with plausible values: a missing value where allowed, 1 for counts and positions, 0
+    for shares, and for text the first known choice or the column's name.
     """
     lengths = {len(values) for values in columns.values() if isinstance(values, list)} | {len(rows) or 1}
     number = max(lengths)
@@ -47,7 +48,7 @@ def stand_in(schema, *rows, **columns):
 
 
 def _plain(column):
-    """A value that fits a column."""
+    """Return a plausible value for a column."""
     if column.missing:
         return None
     if column.dtype.startswith("list"):

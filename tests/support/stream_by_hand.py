@@ -1,7 +1,7 @@
-"""What each layer adds to the residual stream, worked out with hooks on a model's own modules in float64.
+"""Each layer's addition to the residual stream, computed in float64 with hooks on a model's own modules.
 
-A head's part of row i is the sum over keys of `a_ij f_ij`, with `f_ij = ((before_i * v_j) W_O) * after_i`: what stands
-between the attention and the projection (a gate, a norm) multiplies each channel, and so does a norm behind it.
+A head's part of row i is the sum over keys of `a_ij f_ij`, with `f_ij = ((before_i * v_j) W_O) * after_i`: a gate or
+norm between the attention and the projection multiplies each channel, and so does a norm after it.
 """
 
 from dataclasses import dataclass, field
@@ -12,25 +12,25 @@ from transformers.pytorch_utils import Conv1D
 
 from headscope.attention.model.tap import AttentionCall, Tap
 
-_VALUES = 80  # so many before and behind the attention are looked at
-# What transformers calls an output projection.
+_VALUES = 80  # number of values kept before and after the attention
+# Transformers' names for an output projection.
 _PROJECTIONS = {"o_proj", "out_proj", "dense", "c_proj", "o", "Wo", "out_lin"}
 
 
 @dataclass(eq=False)
 class Addition:
-    """What one layer adds, of one input.
+    """Hold one layer's addition to the stream for one input.
 
     Attributes:
         weights: `[head, row, key]`.
         values: `v_j` of each head, `[head, key, channel]`.
-        output: of the attention, `[row, head, channel]`.
-        before: what modules were given and gave before the attention, `[row, width]` each, the latest first.
+        output: output of the attention, `[row, head, channel]`.
+        before: inputs and outputs of modules before the attention, `[row, width]` each, the latest first.
         behind: the same from the attention on.
-        vectors: `f_ij`, `[head, row, key, width]`; None where no projection was called.
-        unnormed: the same, without what a norm behind the projection does.
-        bias: what is added whatever is attended to, `[row, width]`.
-        projected: what the projection gave, until the next norm.
+        vectors: `f_ij`, `[head, row, key, width]`; None if no projection was called.
+        unnormed: the same, without the norm after the projection.
+        bias: the part that does not depend on attention, `[row, width]`.
+        projected: the projection's output, until the next norm.
     """
 
     weights: Tensor
@@ -44,7 +44,7 @@ class Addition:
     projected: Tensor | None = None
 
     def project(self, part: nn.Module, given: Tensor, answer: Tensor) -> None:
-        """Take the module that the attention's output goes into, whatever it is multiplied by first."""
+        """Apply the projection of the attention's output, and any scaling before it."""
         heads, size = self.output.shape[1:]
         matrix = part.weight.T if isinstance(part, nn.Linear) else part.weight
         times = (given.reshape(self.output.shape) / self.output).transpose(0, 1)
@@ -55,26 +55,26 @@ class Addition:
         self.projected = answer.reshape(1, *self.bias.shape)
 
     def norm(self, answer: Tensor) -> None:
-        """Take the norm that the projection's output goes through: each row's scale and each channel's weight."""
+        """Apply the norm of the projection's output: each row's scale and each channel's weight."""
         times = (answer / self.projected)[0]
         self.vectors, self.bias, self.projected = self.vectors * times[:, None], self.bias * times, None
 
     def total(self) -> Tensor:
-        """The sum over heads and keys, and the bias, `[row, width]`."""
+        """Return the sum over heads and keys, plus the bias, `[row, width]`."""
         return torch.einsum("hik,hikw->iw", self.weights, self.vectors) + self.bias
 
     def streams(self) -> list[tuple[Tensor, float]]:
-        """Values that the model has before the attention to which it adds the total, times a number: with the number.
+        """Find the streams to which the model adds the total; return each with its scale.
 
-        The sum is a value that the model has behind the attention. Where a layer computes its attention and something
-        else side by side, that is the sum of three.
+        The stream is a value from before the attention, and the sum is a value from after it. If a layer computes
+        its attention and another module in parallel, the sum has three terms.
         """
         total = self.total().flatten()
         total_norm = total.norm()
         before, behind = (self._others(values) for values in (self.before, self.behind))
         found = []
         for stream in before:
-            # What a model keeps of the stream may be scaled, too: it is what is left of both.
+            # The model's stored stream may be scaled, so parts along its direction are removed from both values.
             direction = stream / stream.norm()
             rest, own = (behind - (behind @ direction)[:, None] * direction, total - (total @ direction) * direction)
             times = rest @ own / (own @ own)
@@ -90,7 +90,7 @@ class Addition:
         return found
 
     def _others(self, values: list[Tensor]) -> Tensor:
-        """Stack values, `[value, row * width]`, without the total itself and what is in proportion to it."""
+        """Stack values, `[value, row * width]`, without multiples of the total itself."""
         total = self.total().flatten()
         known = torch.stack([each.flatten() for each in values if each.shape == self.bias.shape])
         cosine = (known @ total / known.norm(dim=1) / total.norm()).abs()
@@ -98,11 +98,11 @@ class Addition:
 
 
 def additions(model: nn.Module, calls, inputs: dict[str, Tensor]) -> dict[tuple[str, int], Addition]:
-    """Run a model on one input and return what every layer of its attention adds.
+    """Run a model on one input and return the addition of every attention layer.
 
     Args:
         model: a transformers model in float64.
-        calls: whose attention each call is.
+        calls: the layer and kind of each attention call.
         inputs: the model's arguments.
     """
     found: dict[tuple[str, int], Addition] = {}
@@ -114,7 +114,7 @@ def additions(model: nn.Module, calls, inputs: dict[str, Tensor]) -> dict[tuple[
         site = calls[call.order]
         if site is not None:
             values = call.value[0].repeat_interleave(weights.shape[1] // call.value.shape[1], dim=0)
-            # Where a row's output is scaled for a learned sink, the weights are, too.
+            # If a learned sink scales a row's output, it scales the weights as well.
             product = (weights[0] @ values).transpose(0, 1)
             scale = (product * output[0]).sum(-1) / product.square().sum(-1)
             own = Addition(weights[0] * scale.T[..., None], values, output[0], before=recent[: -_VALUES - 1 : -1])

@@ -1,4 +1,4 @@
-"""Made-up words' vectors for the structural probe: at random, or with a tree planted in them."""
+"""Made-up word vectors for the structural probe, random or with a planted tree."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from support.trees import random_tree
 def made_up_states(
     number: int, *, seed: int = 0, layers: int = 2, width: int = 8, documents: int | None = None, longest: int = 9
 ) -> list[WordStates]:
-    """Sentences with trees, their vectors at random; some words have none."""
+    """Return sentences with trees and random vectors; some words have none."""
     rng = np.random.default_rng(seed)
     made = []
     for place in range(number):
@@ -28,10 +28,11 @@ def made_up_states(
 def planted_states(
     number: int, *, seed: int = 0, width: int = 12, noise: float = 0.02, documents: int = 40, longest: int = 7
 ) -> list[WordStates]:
-    """Vectors of three layers: nothing but noise, then a tree in a corner of them, then the tree under more noise.
+    """Return vectors of three layers: noise, then a tree in some dimensions, then the tree under more noise.
 
-    A word's own arc has a direction of its own by the word's position; a word's vector is the sum over its path from
-    the root, so that squared distances are distances in the tree. All of it is turned and stretched.
+    The arc to each word has its own direction, given by the word's position. A word's vector is the sum over its
+    path from the root, so that squared distances between words are distances in the tree. Finally all vectors are
+    rotated and stretched.
     """
     rng = np.random.default_rng(seed)
     turn = np.random.default_rng(99).normal(size=(longest + 2, width))
@@ -45,7 +46,7 @@ def planted_states(
             while segment.fields["heads"][at]:
                 path[word, at] = 1
                 at = segment.fields["heads"][at] - 1
-        path[:, longest:] = 3 * rng.normal(size=(words, 2))  # two directions that have nothing to do with it
+        path[:, longest:] = 3 * rng.normal(size=(words, 2))  # two directions that are unrelated to the tree
         planted = path @ turn
         layers = [
             rng.normal(size=(words, width)),
@@ -58,7 +59,7 @@ def planted_states(
 
 
 def tree_segment(words: int, rng: np.random.Generator, place: int, documents: int) -> Segment:
-    """A segment of so many words with a random tree; what the tokens are does not matter."""
+    """Return a segment with this number of words and a random tree; its tokens are arbitrary."""
     heads, relations = random_tree(words, rng)
     return Segment(
         document=f"d{place % documents}",
@@ -80,7 +81,7 @@ def stored_sentence(
     unknown: Sequence[int] = (),
     start: int = 0,
 ) -> StoredSentence:
-    """A sentence of the store by hand; `punctuation` and `unknown` name words from 0."""
+    """Return a hand-made sentence of the store; `punctuation` and `unknown` list word indices from 0."""
     marks, known = np.zeros(len(heads), dtype=bool), np.ones(len(heads), dtype=bool)
     marks[list(punctuation)] = True
     known[list(unknown)] = False

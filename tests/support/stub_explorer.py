@@ -1,4 +1,4 @@
-"""An explorer whose model is none: for tests of what stands around it."""
+"""An explorer without a model, for tests of the server around it."""
 
 from types import SimpleNamespace
 
@@ -11,12 +11,12 @@ LAYER = bytes(range(8))
 
 
 def stub_reader(*_, **__):
-    """What a model is to the shelf: an anatomy."""
+    """Return a stand-in for a loaded model: its anatomy."""
     return SimpleNamespace(anatomy=SimpleNamespace(encoder_decoder=False, layout=[SimpleNamespace(kind="encoder")]))
 
 
 def without_a_model(monkeypatch, *, look=None, neuron=None):
-    """Let looks be made up; every look has layer 1 of an encoder."""
+    """Replace looks by made-up ones, each with layer 1 of an encoder."""
     monkeypatch.setattr(app, "take_look", look or _look)
     monkeypatch.setattr(app, "take_neuron", neuron or _neuron)
 

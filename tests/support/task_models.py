@@ -1,4 +1,4 @@
-"""Tiny random models with a head on top, and what stands in for their tokenizer."""
+"""Tiny random models with a task head, and a stand-in for their tokenizer."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def loss_of_family(family: str) -> str:
 
 
 def tiny_task_model(family: str, *, dtype: torch.dtype = torch.float64) -> torch.nn.Module:
-    """The tiny model of a family with a head; sharp attention, and double precision unless told otherwise."""
+    """Return a family's tiny model with a task head and sharp attention, in double precision by default."""
     torch.manual_seed(1 + sum(map(ord, family)))
     auto = {"mlm": tf.AutoModelForMaskedLM, "clm": tf.AutoModelForCausalLM, "denoise": tf.AutoModelForSeq2SeqLM}[
         loss_of_family(family)
@@ -35,7 +35,7 @@ def tiny_task_model(family: str, *, dtype: torch.dtype = torch.float64) -> torch
 
 
 def linear_gpt2(favorite: int) -> torch.nn.Module:
-    """Layers without MLPs, no norm behind them, always sure of a favorite token: no softmax bends the loss."""
+    """Return a GPT-2 without MLPs and final norm, sure of a favorite token, so that no softmax bends the loss."""
     model = tiny_task_model("gpt2")
     model.transformer.ln_f = torch.nn.Identity()
     with torch.no_grad():
@@ -50,7 +50,7 @@ def linear_gpt2(favorite: int) -> torch.nn.Module:
 
 
 class MadeUpTokenizer:
-    """As much of a tokenizer as the questions ask for, over the made-up vocabulary."""
+    """The part of a tokenizer that the questions need, over the made-up vocabulary."""
 
     is_fast = True
     eos_token_id = SEP
@@ -67,12 +67,12 @@ class MadeUpTokenizer:
 
 
 def tokenizer_of(family: str) -> MadeUpTokenizer:
-    """T5 has sentinels, BART and the encoders a mask token."""
+    """Return a tokenizer with sentinels for T5, with a mask token for BART and encoders."""
     return MadeUpTokenizer(mask=family != "t5", sentinels=family == "t5")
 
 
 def save_with_head(folder: Path, bare: Path, auto: type, *, sentinels: int = 0) -> Path:
-    """Write a model of a folder's configuration with a random head, and its tokenizer with sentinels of T5's kind."""
+    """Write a model of a folder's configuration with a random head, and its tokenizer with T5's sentinels."""
     tokenizer = tf.AutoTokenizer.from_pretrained(bare)
     tokenizer.add_tokens([f"<extra_id_{n}>" for n in range(sentinels)], special_tokens=True)
     config = tf.AutoConfig.from_pretrained(bare)

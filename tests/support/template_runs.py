@@ -28,7 +28,7 @@ SYNTAX_TABLES = ("syntax", "syntax_best", "syntax_baselines", "syntax_by_distanc
 
 
 def changed(table, *, where="", **columns):
-    """A run with a treebank of which some columns of a table are changed, in the rows of a query."""
+    """Return a run with a treebank in which some columns of a table are changed, in the rows of a query."""
     run = mock_inputs.section_4(2, 3)
     rows = run.tables[table].copy()
     chosen = rows.query(where).index if where else rows.index
@@ -38,7 +38,7 @@ def changed(table, *, where="", **columns):
 
 
 def opposite_noop(**columns):
-    """A run in which the words that attend give special tokens more than others do."""
+    """Return a run in which attending words give special tokens more weight than other words do."""
     turned = {"difference": lambda row: 0.2, "ci_low": lambda row: 0.19, "ci_high": lambda row: 0.21}
     return changed("syntax_noop", **turned, **columns)
 
@@ -56,14 +56,14 @@ def with_manifest(*, corpus="treebank", **values):
 
 
 def only_baseline(name):
-    """A run with one of the two branching baselines."""
+    """Return a run with one of the two branching baselines."""
     run = mock_inputs.section_4(2, 3)
     rows = run.tables["syntax_baselines"]
     return with_parts(run, syntax_baselines=rows[rows["baseline"].isin(["offset", name])])
 
 
 def one_relation(**values):
-    """A run with a single relation."""
+    """Return a run with a single relation."""
     run = changed("syntax_best", **values)
     return with_parts(run, **{name: run.tables[name].query("relation == 'obj'") for name in SYNTAX_TABLES})
 
@@ -74,7 +74,7 @@ def empty():
 
 
 def of_clusters(number=3, *, stability=0.9, roles=("sep", "previous", "mixed"), kinds=None, silhouette=0.5, **effect):
-    """A run with clusters of equal sizes, of these stabilities and roles, and changed numbers on the layer effect."""
+    """Return a run with equal-sized clusters of these stabilities and roles, and changed layer effects."""
     run = with_distances(mock_inputs.encoder(4, 6) if kinds is None else kinds)
     clusters, heads = (run.tables[name] for name in ("head_clusters", "head_map"))
     several = []
@@ -91,7 +91,7 @@ def of_clusters(number=3, *, stability=0.9, roles=("sep", "previous", "mixed"), 
 
 
 def nearest(run, *, width=0.01, **ends):
-    """The same run, in which two heads are half as far apart as any others."""
+    """Return the run with one pair of heads at most half as far apart as any other."""
     pairs = run.tables["head_distances"].sort_values("divergence").reset_index(drop=True)
     pairs.loc[0, "divergence"] /= 2
     pairs = pairs.assign(ci_low=pairs["divergence"] * (1 - width), ci_high=pairs["divergence"] * (1 + width))
@@ -105,14 +105,14 @@ SIX_ROLES = ("sep", "cls", "period_comma", "broad", "previous", "next")
 
 
 def probed(*, run=None, without=(), manifest=None, **options):
-    """A run with probes but without some of them."""
+    """Return a run without some of the probes."""
     scores = [each for each in options.pop("scores", SCORES) if each[:2] not in without]
     run = with_probes(run or mock_inputs.encoder(2, 3), scores=scores, **options)
     return run if manifest is None else with_parts(run, manifest={**run.manifest, "probes": manifest})
 
 
 def with_selectivity(value):
-    """A run in which the probes have this selectivity, and the two parsers over attention nearly the same score."""
+    """Return a run whose probes have this selectivity, and whose two attention-based parsers score nearly the same."""
     changed = {"selectivity": value, "UAS": 0.59}
     return probed(
         scores=[(*each[:3], {**each[3], **{k: changed.get(k, v) for k, v in each[3].items()}}) for each in SCORES]
@@ -120,7 +120,9 @@ def with_selectivity(value):
 
 
 def with_norm_weighted(run, *, factor=1.0, head=None):
-    """A run with norm-weighted attention: that by weights, but for a factor on the shares of one head or of all."""
+    """Return a run with norm-weighted attention equal to the weights, but for a factor on the shares of one head or
+    all.
+    """
     weight = run.tables["stats"]
     norm = weight.assign(measure="norm")
     changed = (norm["statistic"] != "entropy") & (norm["head"] == head if head else True)
@@ -129,7 +131,7 @@ def with_norm_weighted(run, *, factor=1.0, head=None):
 
 
 def without_roles():
-    """A run in which no head has a role."""
+    """Return a run in which no head has a role."""
     run = mock_inputs.encoder(2, 2)
     return with_parts(run, roles=run.roles.assign(role="mixed"))
 
@@ -140,7 +142,7 @@ def control_of_one_seed():
 
 
 def differing(value, *, where=""):
-    """A run in which the differences of accuracies of antecedents have this value and a narrow interval."""
+    """Return a run in which all differences of antecedent accuracy have this value and a narrow interval."""
     return changed("coref_differences", where=where, difference=value, ci_low=value - 0.01, ci_high=value + 0.01)
 
 
@@ -150,7 +152,7 @@ def all_effects():
 
 
 def effects(shape=(2, 4), *, factor=1.0, width=0.002, **estimates):
-    """A run with effects times a factor; estimates are functions of their values."""
+    """Return a run with effects times a factor; estimates are functions of their values."""
     run = with_norms(with_effects(mock_inputs.decoder(*shape), width=width))
     rows = run.tables["effects"].copy()
     rows[["value", "ci_low", "ci_high"]] *= factor
@@ -161,7 +163,7 @@ def effects(shape=(2, 4), *, factor=1.0, width=0.002, **estimates):
 
 
 def some_heads_changed(most):
-    """A run in which some heads were changed, those with the largest estimates and a few others."""
+    """Return a run in which only some heads were changed: the first `most` heads of layer 1."""
     run = effects((4, 8))
     rows = run.tables["effects"]
     changed = (rows["layer"] == 1) & (rows["head"] <= most)
@@ -170,7 +172,7 @@ def some_heads_changed(most):
 
 
 def joint(factor=1.0, *, areas=1.0, **options):
-    """A run with heads removed together, and losses times a factor."""
+    """Return a run with heads removed together, and losses times a factor."""
     run = with_joint_effects(mock_inputs.decoder(4, 8), **options)
     tables = {name: run.tables[name].copy() for name in ("joint_curves", "joint_areas")}
     for rows, times in zip(tables.values(), (factor, areas), strict=True):
@@ -179,7 +181,7 @@ def joint(factor=1.0, *, areas=1.0, **options):
 
 
 def kept_of_the_model(measure, low, high):
-    """A run in which a number of the whole model has another interval."""
+    """Return a run in which a number of the whole model has another interval."""
     run = with_effect_kept(mock_inputs.encoder(2, 4))
     rows = run.tables["effect_kept"].copy()
     rows.loc[rows["layer"].isna() & (rows["measure"] == measure), ["ci_low", "ci_high"]] = low, high
@@ -187,7 +189,7 @@ def kept_of_the_model(measure, low, high):
 
 
 def explained(where="", **values):
-    """A run with explained heads in three corpora, some rows of which have other values."""
+    """Return a run with explained heads in three corpora, in which some rows have other values."""
     run = with_explanation(mock_inputs.section_4(2, 3), annotated=("treebank", "coreference"))
     table = run.tables["explanation"].copy()
     table.loc[table.query(where).index if where else table.index, list(values)] = list(values.values())
@@ -195,7 +197,7 @@ def explained(where="", **values):
 
 
 def of_sources(where, **values):
-    """A run in which some sources of heads have other values."""
+    """Return a run in which some sources of heads have other values."""
     run = with_why(mock_inputs.encoder(2, 3))
     table = run.tables["sources"].copy()
     table.loc[table.query(where).index, list(values)] = list(values.values())

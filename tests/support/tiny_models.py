@@ -1,4 +1,4 @@
-"""Tiny random models of every family, made here: no download, no trained weights."""
+"""Tiny random models of every family, created without downloads or trained weights."""
 
 import functools
 
@@ -76,7 +76,7 @@ CONFIGS = {
         hidden_size=32, num_hidden_layers=3, num_attention_heads=4, vocab_size=VOCABULARY, alibi=False
     ),
 }
-# Which path each takes; the issue's families and a few more.
+# The path by which attention is read in each family.
 PATHS = {
     **dict.fromkeys(CONFIGS, "fused"),
     "gemma2": "eager",
@@ -85,7 +85,7 @@ PATHS = {
 
 
 def tiny_model(family: str, *, sharp: float = 8.0) -> torch.nn.Module:
-    """A model of a family; query and key weights are scaled up so that heads differ from uniform."""
+    """Return a model of a family; query and key weights are scaled up so that attention is not uniform."""
     torch.manual_seed(sum(map(ord, family)))
     config = CONFIGS[family]()
     config.pad_token_id = 1
@@ -104,5 +104,5 @@ def tiny_model(family: str, *, sharp: float = 8.0) -> torch.nn.Module:
 
 @functools.cache
 def shared_tiny_model(family: str) -> torch.nn.Module:
-    """One model a family for tests that leave it as it is."""
+    """Return a family's model, shared by tests that do not change it."""
     return tiny_model(family)

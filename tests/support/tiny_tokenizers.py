@@ -1,4 +1,4 @@
-"""Tokenizers of at most 99 pieces, for the tiny models: letters, and a few whole words, cut as WordPiece does."""
+"""Tokenizers of at most 99 tokens for the tiny models: letters and a few whole words, split as by WordPiece."""
 
 import string
 
@@ -11,7 +11,7 @@ WORDS = ("the", "cat", "sat", "on", "mat", "play", "##ing", "dog", "##s", "and",
 
 
 def tiny_tokenizer(family: str = "bert"):
-    """[CLS] A [SEP] B [SEP] for an encoder, A [SEP] for an encoder-decoder, the text alone for a decoder."""
+    """Return a tokenizer: [CLS] A [SEP] B [SEP] for encoders, A [SEP] for encoder-decoders, plain text for decoders."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -36,7 +36,7 @@ def tiny_tokenizer(family: str = "bert"):
 
 
 def tiny_loaded(family: str, model=None):
-    """A tiny model with a tokenizer that fits it."""
+    """Return a tiny model with a matching tokenizer."""
     from headscope.models.load_model import LoadedModel
 
     return LoadedModel(

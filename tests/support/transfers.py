@@ -1,4 +1,4 @@
-"""A stand-in for an accelerator: it counts, on the CPU, what would wait for one, or be copied to it or from it."""
+"""A stand-in for an accelerator on the CPU: it counts the operations that would wait for the device or copy data."""
 
 import collections
 import traceback
@@ -15,7 +15,7 @@ from headscope.attention.host_copy import HostCopy
 
 _PACKAGE = Path(headscope.__file__).parent
 _MODELS = Path(transformers.__file__).parent
-# How many numbers come out of these is known when the device has answered.
+# The sizes of their outputs are known only after the device has computed them.
 _WAIT = {
     "aten::_local_scalar_dense",
     "aten::item",
@@ -33,7 +33,7 @@ _INDEXED = {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_
 
 
 class Transfers(TorchDispatchMode):
-    """Count by the place in the package that asks.
+    """Count transfers by the line of the package that causes them.
 
     Attributes:
         counts: number of calls by name and line in the package: `item attention/scan.py:12`.
@@ -48,7 +48,7 @@ class Transfers(TorchDispatchMode):
         return sum(self.counts.values())
 
     def tell(self, what):
-        """Count something, if the package asked for it and no model of transformers."""
+        """Count one operation, if the package caused it rather than a model of transformers."""
         for frame in reversed(traceback.extract_stack()):
             path = Path(frame.filename)
             if path.is_relative_to(_MODELS):
@@ -70,7 +70,7 @@ class Transfers(TorchDispatchMode):
 
 @contextmanager
 def counted_transfers():
-    """Count within the block; yields the `Transfers`."""
+    """Count transfers inside the block; yield the `Transfers`."""
     counted = Transfers()
 
     def told(name, own):
@@ -91,7 +91,7 @@ def counted_transfers():
     def made(name, own):
         def call(*args, **kwargs):
             if kwargs.get("device") is not None:
-                counted.tell(name)  # numbers of the host, copied while it waits
+                counted.tell(name)  # the host waits while its numbers are copied
             return own(*args, **kwargs)
 
         return call
@@ -103,7 +103,7 @@ def counted_transfers():
         patches.enter_context(mock.patch.object(torch.Tensor, "to", to))
         for name in ("tensor", "as_tensor"):
             patches.enter_context(mock.patch.object(torch, name, made(name, getattr(torch, name))))
-        # On the CPU it has nothing to copy.
+        # On the CPU this has nothing to copy.
         patches.enter_context(mock.patch.object(HostCopy, "fetch", told("fetch", HostCopy.fetch)))
         patches.enter_context(counted)
         yield counted

@@ -1,4 +1,4 @@
-"""Tiny random translation models whose tokenizers cut source and target apart, in memory."""
+"""Tiny random translation models, in memory, whose tokenizers split source and target differently."""
 
 import json
 from pathlib import Path

@@ -16,7 +16,7 @@ DIRECTIONS = ("dependent->head", "head->dependent", "both")
 
 
 def random_tree(number: int, rng: np.random.Generator) -> tuple[list[int], list[str]]:
-    """Heads from 1, 0 for the root, and relations."""
+    """Return heads, from 1 with 0 for the root, and relations."""
     heads, order = [0] * number, rng.permutation(number)
     for place in range(1, number):
         heads[order[place]] = int(order[rng.integers(place)]) + 1
@@ -25,14 +25,14 @@ def random_tree(number: int, rng: np.random.Generator) -> tuple[list[int], list[
 
 
 def with_tree(segment: Segment, rng: np.random.Generator) -> Segment:
-    """Give a segment's words a random tree, and names where it has none; other fields stay."""
+    """Give a segment's words a random tree, and words where it has none; other fields stay."""
     words = segment.words or tuple(rng.choice(WORDS, size=int(segment.word_ids.max()) + 1).tolist())
     heads, relations = random_tree(len(words), rng)
     return replace(segment, words=words, fields={**segment.fields, "heads": heads, "relns": relations})
 
 
 def tree_segments(number: int, *, seed: int = 0, longest: int = 9, documents: int | None = None) -> list[Segment]:
-    """Sentences with trees; some words are cut (into 2 or 4), some have no piece, some have a [SEP] inside."""
+    """Return sentences with trees; some words have 2 or 4 tokens, some have none, some sentences contain a [SEP]."""
     rng = np.random.default_rng(seed)
     made = []
     for place in range(number):
@@ -58,7 +58,7 @@ def tree_segments(number: int, *, seed: int = 0, longest: int = 9, documents: in
 
 
 def tied_map(segment: Segment, *, layers: int = 2, heads: int = 3, causal: bool = False) -> np.ndarray:
-    """A map of few different weights, so that many words tie, exactly: sums of sixteenths have no rounding."""
+    """Return a map of few different weights, so that many words tie exactly: sums of sixteenths are not rounded."""
     rng = np.random.default_rng([len(segment), segment.index, *segment.ids[:4].tolist()])
     n = len(segment)
     weights = rng.integers(1, 4, size=(layers, heads, n, n)) / 16
@@ -66,7 +66,7 @@ def tied_map(segment: Segment, *, layers: int = 2, heads: int = 3, causal: bool 
 
 
 def between(weights: np.ndarray, word_ids: Sequence[int], pooling: str) -> tuple[list[list[int]], np.ndarray]:
-    """The tokens of each word or special token in order, and one head's attention between them."""
+    """Return the tokens of each word or special token in order, and one head's attention between them."""
     places: list[list[int]] = []
     for token, word in enumerate(word_ids):
         own = next((group for group in places if word != NO_WORD and word_ids[group[0]] == word), None)
@@ -83,13 +83,13 @@ def between(weights: np.ndarray, word_ids: Sequence[int], pooling: str) -> tuple
             table[row] = [sum(column) / len(tokens) for column in zip(*each)]
         else:
             most = [max(column) for column in zip(*each)]
-            whole = sum(map(sum, each)) / len(tokens)  # 1 but in maps made by hand, and beside a learned sink
+            whole = sum(map(sum, each)) / len(tokens)  # 1, except in hand-made maps and with a learned sink
             table[row] = [value * whole / sum(most) for value in most]
     return places, table
 
 
 def distance_name(distance: int) -> str:
-    """The name of the class that a distance is counted in."""
+    """Return the name of a distance's class."""
     return str(distance) if distance <= 5 else "6-10" if distance <= 10 else "over 10"
 
 
@@ -102,13 +102,13 @@ def plain_loop(
     causal: bool = False,
     row_of: Callable[[str], str] = str,
 ) -> dict[str, Counter]:
-    """Count what section 4.2 counts, word by word; keys say what is counted.
+    """Count the quantities of section 4.2 word by word.
 
-    Keys are of `hits` (document, relation, distance, layer, head, direction), `counts` (document, relation,
-    distance), `offsets` (document, relation, distance, offset), `reachable` (relation, layer, direction), `attending`
-    (document, relation, direction), `noop` (document, relation, direction, layer, head, class), both without a
-    segment's first and last word. The root has distance
-    None. `row_of` names the row that a label is counted in, for sets of words that several labels share.
+    The keys are `hits` (document, relation, distance, layer, head, direction), `counts` (document, relation,
+    distance), `offsets` (document, relation, distance, offset), `reachable` (relation, layer, direction),
+    `attending` (document, relation, direction) and `noop` (document, relation, direction, layer, head, class); the
+    last two exclude a segment's first and last word. The root has distance None. `row_of` maps a label to its row,
+    for sets of words that several labels share.
     """
     found: dict[str, Counter] = {
         name: Counter() for name in ("hits", "counts", "offsets", "reachable", "attending", "noop")

@@ -1,4 +1,4 @@
-"""Reports whose drawing is left out, which takes most of their time and has tests of its own."""
+"""Reports without drawing, which takes most of their time and has its own tests."""
 
 import pytest
 
@@ -9,6 +9,6 @@ def leave_drawing_out(patch: pytest.MonkeyPatch) -> None:
     """Let a report write a page that has nothing but a title.
 
     Args:
-        patch: which puts back what draws.
+        patch: fixture that restores drawing.
     """
     patch.setattr("headscope.reporting.report_page.render_report", lambda *_, **__: PAGE)

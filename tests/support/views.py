@@ -1,4 +1,4 @@
-"""Small attention views made by hand, and a reader of payloads written from their description alone."""
+"""Small hand-made attention views, and a reader of payloads written from the format's description."""
 
 import base64
 import zlib
@@ -10,7 +10,7 @@ from headscope.views.kept_layers import NeuronLayer
 
 
 def rows(rng, *shape, causal=False):
-    """Random rows of weights that sum to 1."""
+    """Return random rows of weights that sum to 1."""
     scores = 3 * rng.normal(size=shape)
     if causal:
         scores = np.where(np.tril(np.ones(shape[-2:], dtype=bool)), scores, -np.inf)
@@ -19,9 +19,9 @@ def rows(rng, *shape, causal=False):
 
 
 def hand_made() -> np.ndarray:
-    """One layer, two heads, three tokens: each head looks at one place of its own, [layer, head, query, key].
+    """Return one layer, two heads, three tokens with fixed targets, [layer, head, query, key].
 
-    Head 1: every token at the one before it, the first at itself. Head 2: 0.75 at token 3, 0.25 at token 1.
+    Head 1: every token attends to the one before it, the first to itself. Head 2: 0.75 at token 3, 0.25 at token 1.
     """
     maps = np.zeros((1, 2, 3, 3), dtype=np.float32)
     maps[0, 0, [0, 1, 2], [0, 0, 1]] = 1
@@ -36,7 +36,7 @@ def hand_made_view() -> AttentionSnapshot:
 
 
 def pair_view(*, layers=(2, 4), heads=3, seed=0) -> AttentionSnapshot:
-    """A pair of sentences, two layers of a deeper model, with queries and keys, one of them hostile."""
+    """Return a pair of sentences with hostile tokens, and two layers of a deeper model with queries and keys."""
     rng = np.random.default_rng(seed)
     tokens = ("[CLS]", "the", "cat", "</script><script>alert(1)", "[SEP]", "a\u202eb", "play", "##ing", "[SEP]")
     axis = Axis(
@@ -53,7 +53,7 @@ def pair_view(*, layers=(2, 4), heads=3, seed=0) -> AttentionSnapshot:
 
 
 def neuron_layer(rng, *, heads, queries, keys, width=4, groups=None, scaling=1.0, bias=0, softcap=None, causal=False):
-    """Queries and keys by chance; `bias` is how many heads have one of their own (0: none)."""
+    """Return random queries and keys; `bias` is the number of heads with their own bias (0: none)."""
     groups = groups or heads
     return NeuronLayer(
         queries=rng.normal(size=(heads, queries, width)).astype(np.float32),
@@ -67,7 +67,7 @@ def neuron_layer(rng, *, heads, queries, keys, width=4, groups=None, scaling=1.0
 
 
 def three_kinds_view(*, seed=1) -> AttentionSnapshot:
-    """Encoder, decoder (with generated tokens, grouped keys, bias, soft-cap, mask) and cross attention."""
+    """Return an encoder, a decoder (generated tokens, grouped keys, bias, soft-cap, mask) and cross attention."""
     rng = np.random.default_rng(seed)
     source = Axis(tokens=("The", "house", "is", "small", "</s>"), special=(4,))
     target = Axis(tokens=("<pad>", "Das", "Haus", "ist"), special=(0,), generated=1)
@@ -99,7 +99,7 @@ def read_bytes(packed):
 
 
 def read_layer(content, heads, queries, keys):
-    """Read one layer's bytes back, number by number: [head, query, key]."""
+    """Read one layer's bytes value by value: [head, query, key]."""
     size = heads * queries * keys
     padded = size + (4 - size % 4) % 4
     codes = np.frombuffer(content, np.uint8, count=size).reshape(heads, queries, keys)
@@ -108,14 +108,14 @@ def read_layer(content, heads, queries, keys):
 
 
 def read_maps(told):
-    """Every layer's weights of one kind of a payload, [layer, head, query, key]."""
+    """Return every layer's weights of one kind of a payload, [layer, head, query, key]."""
     queries = len(told["queries"]["tokens"])
     keys = len((told["keys"] or told["queries"])["tokens"])
     return np.stack([read_layer(read_bytes(layer), told["heads"], queries, keys) for layer in told["maps"]])
 
 
 def read_neuron(told, layer):
-    """Queries, keys, bias and mask of one layer of a kind's neuron part."""
+    """Return queries, keys, bias and mask of one layer of a kind's neuron part."""
     queries = len(told["queries"]["tokens"])
     keys = len((told["keys"] or told["queries"])["tokens"])
     part = told["neuron"]["layers"][layer]

@@ -1,11 +1,11 @@
-"""What heads write of every key, worked out from a model's own modules and nothing of headscope."""
+"""Norms of each key's part of a head's output, computed from a model's own modules without headscope."""
 
 import numpy as np
 import torch
 
 from support.inputs import eager_maps
 
-# Where the values and the output projection of a layer are.
+# The value and output projections of each layer.
 PARTS = {
     "bert": lambda model: [(layer.attention.self.value, layer.attention.output.dense) for layer in model.encoder.layer],
     "llama": lambda model: [(layer.self_attn.v_proj, layer.self_attn.o_proj) for layer in model.layers],
@@ -13,15 +13,15 @@ PARTS = {
 
 
 def lengths_by_hand(model, family, segment):
-    """Attention and `|f_j|` of one segment, from transformers' own modules: each value times its head's rows of W_O.
+    """Return attention and `|f_j|` of one segment: each value times its head's rows of W_O, by transformers' modules.
 
     Args:
-        model: without a head for a task; in float64 for exact numbers.
-        family: of `PARTS`.
-        segment: the input; its tokens alone are read.
+        model: model without a task head; in float64 for exact numbers.
+        family: family in `PARTS`.
+        segment: the input; only its tokens are read.
 
     Returns:
-        The weights of each layer, `[head, row, key]`, and the lengths, `[layer, head, key]`.
+        The weights of each layer, `[head, row, key]`, and the norms, `[layer, head, key]`.
     """
     values = {}
     hooks = [
