@@ -1,4 +1,4 @@
-"""The law of accumulators: how a corpus is split, ordered, batched, tiled and padded changes no answer."""
+"""Contract of accumulators: splitting, order, batching, tiling and padding of a corpus do not change results."""
 
 import functools
 import re
@@ -52,7 +52,7 @@ ARCS = ArcTable(("nsubj", "poss", "obj", "root", "punct", "other"))
 
 
 def arcs_frame(results) -> pd.DataFrame:
-    """Every count of the trees, over all documents, as one table."""
+    """Return every count of the trees, over all documents, as one table."""
     rows = []
     for sums in results:
         summed = {name: getattr(sums, name).sum(0) for name in ("hits", "noop", "attending", "counts", "offsets")}
@@ -62,7 +62,7 @@ def arcs_frame(results) -> pd.DataFrame:
 
 
 def divergence_frame(results) -> pd.DataFrame:
-    """Every distance between heads, and how often each group of documents was seen."""
+    """Return every distance between heads, and the number of rows of each group of documents."""
     rows = []
     for result in results:
         by_group = result.group_sums / result.group_rows[:, None, None]
@@ -78,7 +78,7 @@ def divergence_frame(results) -> pd.DataFrame:
 
 
 def top_examples_frame(results) -> pd.DataFrame:
-    """Every kept segment of every head, in order."""
+    """Return every kept segment of every head, in order."""
     rows = [
         (kind, str(place), rank, document, segment, score)
         for kind, kept in results.items()
@@ -89,7 +89,7 @@ def top_examples_frame(results) -> pd.DataFrame:
 
 
 def counts_frame(results) -> pd.DataFrame:
-    """Every count of rows by group of documents."""
+    """Return every count of rows by group of documents."""
     rows = [
         (result.kind, str(at), int(count))
         for result in results
@@ -99,7 +99,7 @@ def counts_frame(results) -> pd.DataFrame:
 
 
 def examples_frame(results) -> pd.DataFrame:
-    """Every row that is kept as an example, in order, with all that is kept of it."""
+    """Return every example row with all its stored fields, in order."""
     rows = [
         (
             result.kind,
@@ -117,7 +117,7 @@ def examples_frame(results) -> pd.DataFrame:
 
 
 def pca_frame(results) -> pd.DataFrame:
-    """Every direction's share, and every drawn token with where it lies."""
+    """Return every direction's share, and every drawn token with its position on the map."""
     drawn = [
         (result.kind, axis, str((*segment, *token["ids"].tolist(), int(token["position"]))))
         for result in results
@@ -131,7 +131,7 @@ def pca_frame(results) -> pd.DataFrame:
 
 
 def importance_frame(results) -> pd.DataFrame:
-    """Every value of every class of key, and its difference to other tokens."""
+    """Return the importance of every class of keys, and its difference from other tokens."""
     return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
 
 
@@ -148,7 +148,7 @@ def kept_frame(effects) -> pd.DataFrame:
 
 
 def joint_frame(losses) -> pd.DataFrame:
-    """What every set of heads adds, by document, and the numbers of inputs."""
+    """Return the loss that every set of heads adds, by document, and the numbers of inputs."""
     added, inputs = losses
     rows = [(f"set {at}", float(value)) for at, value in np.ndenumerate(added)]
     rows += [(f"inputs {at}", float(value)) for at, value in np.ndenumerate(inputs)]
@@ -156,7 +156,7 @@ def joint_frame(losses) -> pd.DataFrame:
 
 
 def sums_frame(results) -> pd.DataFrame:
-    """Every sum over documents of each kind, by name."""
+    """Return every sum over documents of each kind, by name."""
     rows = [
         (kind, each.name, str(at), float(value))
         for kind, sums in results.items()
@@ -167,14 +167,14 @@ def sums_frame(results) -> pd.DataFrame:
 
 
 def effects_frame(results) -> pd.DataFrame:
-    """Every effect with its interval, and the spread over documents."""
+    """Return every effect with its interval, and the spread over documents."""
     rows = [(result.kind, str(at), value) for result in results for at, value in np.ndenumerate(result.spread)]
     spread = pd.DataFrame(rows, columns=["kind", "place", "spread"])
     return pd.concat([effects_table(results, "mean"), spread], ignore_index=True)
 
 
 def row_sample_frame(samples) -> pd.DataFrame:
-    """What every head attends to in every sampled row, by key, and the tokens of both axes."""
+    """Return every head's attention in every sampled row, by key, and the tokens of both axes."""
     rows: list[tuple[str, str, str, float]] = []
     for kind, of_kind in samples.items():
         for sample in of_kind:
@@ -186,18 +186,18 @@ def row_sample_frame(samples) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "input", "place", "value"])
 
 
-DELIMITERS = np.zeros(90, dtype=np.uint8)  # the vocabulary has more ids, as models do
+DELIMITERS = np.zeros(90, dtype=np.uint8)  # longer than the tokenizer's ids, as in real models
 DELIMITERS[10:16] = list(Delimiter)
 
 
 def behaviors_frame(results) -> pd.DataFrame:
-    """Every behavior of every head, and which head is chosen for each."""
+    """Return every behavior of every head, and the best head of each behavior."""
     heads, best = heads_table(results, NAMES), best_table(results, NAMES, seed=0)
     return pd.concat([heads, best[["kind", "behavior", "value", "uniform", "held_out", "n_rows"]]])
 
 
 class Largest(Accumulator):
-    """The largest weight of each head, and how many rows there were in all: what is kept of the whole corpus."""
+    """The largest weight of each head and the number of rows, both over the whole corpus."""
 
     needs = frozenset({"weights"})
 
@@ -215,19 +215,19 @@ class Largest(Accumulator):
 
 
 def totals_frame(totals) -> pd.DataFrame:
-    """Every number that is kept of the whole corpus."""
+    """Return every total over the whole corpus."""
     rows = [(name, str(at), float(value)) for name, array in totals.items() for at, value in np.ndenumerate(array)]
     return pd.DataFrame(rows, columns=["name", "place", "value"])
 
 
 def values_frame(intervals) -> pd.DataFrame:
-    """Values by kind; intervals of shares are tested where they are made."""
+    """Return values by kind; intervals of shares have their own tests."""
     rows = [(kind, str(at), v) for kind, each in intervals.items() for at, v in np.ndenumerate(each.value)]
     return pd.DataFrame(rows, columns=["kind", "place", "value"])
 
 
-# Every accumulator of the package, that of the docs, and one of totals alone: name -> (factory over a layout, result as
-# one table of numbers).
+# Every accumulator of the package, the one of the docs, and one with totals only: name -> (factory over a layout,
+# function that returns the result as one table of numbers).
 FAMILY = {
     "stats": (StatsAccumulator, stats_table),
     "stats_norms": (NormStatsAccumulator, stats_table),
@@ -247,27 +247,27 @@ FAMILY = {
     "distribution": (lambda layout: DistributionAccumulator(layout, groups=GROUPS), counts_frame),
     "pca": (lambda layout: PcaAccumulator(layout, most=9), pca_frame),
     "row_examples": (ExampleAccumulator, examples_frame),
-    # So few, and of so few bytes, that most are let go.
+    # These bounds are so small that most rows are discarded.
     "row_sample": (lambda layout: RowSampleAccumulator(layout, most=9), row_sample_frame),
     "row_sample_bytes": (lambda layout: RowSampleAccumulator(layout, bound=3000), row_sample_frame),
     "divergence": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS), divergence_frame),
-    # So little may be held that of most segments some rows are drawn.
+    # The limit is so small that rows are sampled from most segments.
     "divergence_sampled": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS, limit=1000), divergence_frame),
     "pulls": (PullAccumulator, sums_frame),
     "patches": (lambda layout: PatchAccumulator(layout, most=2), sums_frame),
-    # Made without a layout: the scan tells it.
+    # The docs' accumulator takes no layout; the scan sets it.
     "docs": (lambda layout: accumulator_of_the_docs()(), values_frame),
     "largest": (lambda layout: Largest(), totals_frame),
 }
 
 
 def dressed(number: int, *, seed: int, **how: int) -> list[Segment]:
-    """Made-up segments with all that any accumulator asks about: trees, tags, mentions, names and a pronoun."""
+    """Return made-up segments with everything that accumulators need: trees, tags, mentions, names and a pronoun."""
     rng = np.random.default_rng(seed)
     made = []
     for plain in made_up_segments(number, seed=seed, **how):
         segment = with_tree(with_mentions(plain, rng), rng)
-        if len(segment) > 7:  # two stretches that are alike, as experiments have them
+        if len(segment) > 7:  # two identical stretches, as in experiments
             half = (len(segment) - 2) // 2
             ids = segment.ids.copy()
             ids[1 + half : 1 + 2 * half] = ids[1 : 1 + half]
@@ -341,7 +341,7 @@ def test_any_split_order_batch_tile_and_padding_gives_the_same(
         own = all_of(HandMadeSource(SEGMENTS, random_map).layout)
         if share:
             source = HandMadeSource(share, random_map, batch_size=batch_size, height=height, side=side)
-            scan(source, list(own.values()))  # together: some take rows, some whole layers
+            scan(source, list(own.values()))  # in one scan, since some accumulators need rows and others whole layers
         parts.append(own)
     for name, whole in references.items():
         first, second = (part[name] for part in (parts[::-1] if backwards else parts))
@@ -405,7 +405,7 @@ def test_another_class_is_not_merged(reference):
 
 
 def test_what_saw_nothing_changes_nothing(reference):
-    """A sum that begins with one that no scan has told the model's sizes is the sum."""
+    """Merging into an accumulator that no scan has initialized returns the other sum."""
     name, whole = reference
     made = FAMILY[name][0](whole.layout)
     made.merge(whole)
@@ -416,7 +416,7 @@ def test_what_saw_nothing_changes_nothing(reference):
 
 
 def test_other_arrays_than_the_declared_are_refused(reference):
-    """A declaration that was changed without another version."""
+    """States whose arrays differ from the declaration are refused, as after a change without a new version."""
     _, whole = reference
     kind, state = type(whole), whole.state()
     arrays = list(whole.totals) + [f"sums.{name}" for name in whole.sums.shapes]
@@ -434,7 +434,7 @@ def test_other_arrays_than_the_declared_are_refused(reference):
 
 
 class Declares(Accumulator):
-    """Adds given values to what is declared."""
+    """Add given values to the declared arrays."""
 
     def __init__(self, declared, values):
         self.declared, self.values = declared, values
@@ -495,12 +495,12 @@ def test_more_documents_than_groups_are_folded_whatever_the_order():
 
     there, back, half, rest = map(of, (segments, segments[::-1], segments[:200], segments[200:]))
     for name in FAMILY:
-        if not there[name].sums.shapes:  # it keeps nothing by document, and as much whatever the corpus
+        if not there[name].sums.shapes:  # an accumulator without sums by document, of constant size
             half[name].merge(rest[name])
-            for other in (back, half):  # sums are rounded in another order
+            for other in (back, half):  # the sums are rounded in another order
                 assert_same(answer(name, there[name]), answer(name, other[name]), atol=1e-12)
             continue
-        # Documents in which nothing is asked about are not counted: few have mentions.
+        # Documents without cases are not counted, and few have mentions.
         assert there[name].sums.folded or name in ("coreference", "gap")
         assert len(there[name].sums) <= GROUPS
         assert not half[name].sums.folded
@@ -511,12 +511,12 @@ def test_more_documents_than_groups_are_folded_whatever_the_order():
 
 @functools.cache
 def by_model(family: str, side: str, size: int) -> dict[str, pd.DataFrame]:
-    """Everything that can be counted of pairs and singles of mixed length, through a family's own code."""
+    """Return all results on pairs and singles of mixed length, computed through a family's own model."""
     model, vocab = shared_tiny_model(family), vocabulary()
     anatomy = shared_anatomy(family)
     segments = dressed(7, seed=9, longest=15)
     groups = [segments[i : i + size] for i in range(0, len(segments), size)]
-    # Gradients, effects, pulls and patches have sources, and such tests, of their own.
+    # Gradients, effects, pulls and patches have other sources, with their own tests of this.
     every = all_of(anatomy.layout).items()
     accumulators = {name: one for name, one in every if not one.needs & {"gradient", "effects", "pulls", "patches"}}
     source = ModelSource(model, anatomy, vocab, groups, padding_side=side)
@@ -524,14 +524,15 @@ def by_model(family: str, side: str, size: int) -> dict[str, pd.DataFrame]:
     return {name: answer(name, accumulator) for name, accumulator in accumulators.items()}
 
 
-# Sums of attention over documents lose a digit more than means do; drawn vectors are kept in float16, to 1 in 2,048.
+# Sums of attention over documents lose a digit more than means do; drawn vectors are stored in float16, to 1 in
+# 2,048.
 LOOSER = {"arcs": 1e-4, "pca": 5e-3}
 
 
 @pytest.mark.parametrize("family", sorted(CONFIGS))
 @pytest.mark.parametrize(("side", "size"), [("right", 3), ("left", 16)])
 def test_end_to_end_padding_and_batch_size_do_not_matter(family, side, size):
-    """Against each input by itself, in float32, where another batch shape changes the last digits."""
+    """Compare with each input alone, in float32, where another batch shape changes the last digits."""
     if side == "left" and not padded_left(family):
         pytest.skip(f"{family} is wrong when padded on the left: that is refused, which is tested with the families")
     for name, found in by_model(family, side, size).items():

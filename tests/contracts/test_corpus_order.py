@@ -1,8 +1,8 @@
-"""No number depends on the order of documents, or on the files that they stand in: every table, to the byte.
+"""No table depends on the order of documents or their division into files, to the byte.
 
 Documents are read in the order of their ids, which are hashes of their content, so that inputs, batches and sums are
-the same to the last digit. Of a corpus that is too large to be held draws and groups are the same, and numbers to
-1e-5: a batch of another shape changes the last digits of float32.
+the same to the last digit. For a corpus too large for memory, draws and groups are the same, and numbers to 1e-5: a
+batch of another shape changes the last digits of float32.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ DOCUMENTS = 11
 
 @dataclass(frozen=True)
 class Corpora:
-    """Documents of each corpus as they are written, one of them twice."""
+    """The written documents of each corpus, one of them twice."""
 
     text: list[str]
     treebank: list[str]
@@ -52,7 +52,7 @@ def model(tmp_path_factory):
 
 
 def write(folder, corpora, orders, cuts):
-    """Write each corpus in an order of its documents, into as many files as it is cut."""
+    """Write each corpus in an order of its documents, cut into files."""
     options = {}
     for part in PARTS:
         documents = getattr(corpora, part)
@@ -85,7 +85,7 @@ def as_written(tmp_path_factory, corpora, model):
 
 
 def places():
-    """Where documents stand in each corpus."""
+    """Return the indices of the documents of each corpus."""
     return {part: list(range((2 if part == "text" else 1) * DOCUMENTS + 1)) for part in PARTS}
 
 
@@ -93,7 +93,7 @@ REVERSED = {part: each[::-1] for part, each in places().items()}
 
 
 def shuffled():
-    """Each corpus in an order of its own, in another number of files."""
+    """Return a random order and a different number of files for each corpus."""
     generator = Random(1)
     orders = {part: generator.sample(each, len(each)) for part, each in places().items()}
     return orders, {part: set(generator.sample(range(1, DOCUMENTS + 1), files)) for files, part in enumerate(PARTS)}

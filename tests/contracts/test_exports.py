@@ -1,4 +1,4 @@
-"""Every export works on a run of every command, which has the tables of some stages alone."""
+"""Every export works on the run of every command, which has the tables of some stages only."""
 
 import pytest
 
@@ -14,13 +14,13 @@ from support.mock_study import write_study
 from support.mock_whole import whole
 
 WITH_A_COMMAND = [analysis for analysis in ANALYSES if analysis.command is not None]
-COMPARED = {"figure-measures-compared"}  # drawn from several analyses
+COMPARED = {"figure-measures-compared"}  # this figure combines several analyses
 FIGURES = [figure for parts in every_part() for figure in parts.figures]
 
 
 @pytest.fixture(scope="module")
 def run_of():
-    """Make up a run, in memory, of the command of an analysis."""
+    """Return a function that makes up a run, in memory, of an analysis's command."""
     every = whole(mock_inputs.section_4(2, 3))
 
     def run(analysis):

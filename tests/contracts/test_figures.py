@@ -1,4 +1,4 @@
-"""What holds for every figure that an analysis declares, at every width: its labels can be read."""
+"""Contracts of every figure that an analysis declares, at every width: its labels are readable."""
 
 from functools import cache
 from pathlib import Path
@@ -37,7 +37,7 @@ CASES = [
     ("two kinds", "plain", "one"), ("three kinds", "plain", "two"), ("hostile", "plain", "one"),
     ("encoder", "acl", "one"), ("deep", "neurips", "one"),
 ]  # fmt: skip
-"""Every width, and what differs between runs at the width where it has the least room."""
+"""Runs, page templates and widths: every width, and for each kind of run the width with the least room."""
 
 
 @cache
@@ -46,7 +46,7 @@ def about(run):
 
 
 def written_figures(about):
-    """Every file of every figure, drawn: the names are those of the declarations, each once."""
+    """Yield every file of every figure, drawn; names must be unique and equal those of the declarations."""
     for parts in every_part():
         for figure in parts.figures:
             for name, draw in figure.drawings(about).items():
@@ -54,7 +54,7 @@ def written_figures(about):
 
 
 def drawn_texts(figure):
-    """Every text that leaves ink, by drawing the figure and listening: no list of kinds of text can forget one."""
+    """Return every visible text of a figure, recorded while drawing, so that no kind of text is missed."""
     drawn = []
     draw = Text.draw
 
@@ -71,7 +71,7 @@ def drawn_texts(figure):
 
 
 def troubles(figure, drawn):
-    """Pairs of texts that lie over one another, and texts that leave the figure."""
+    """Return pairs of overlapping texts, and texts that leave the figure."""
     slack = POINT * figure.dpi / 72
     names = [text.get_text() for text, _ in drawn]
     left, bottom, right, top = np.array([box.extents for _, box in drawn]).T

@@ -1,4 +1,4 @@
-"""What holds for every finding of every analysis: short, one claim, each number with its interval, never twice."""
+"""Contracts of every finding of every analysis: short, one claim, each number with its interval, never repeated."""
 
 import re
 from dataclasses import fields
@@ -30,7 +30,7 @@ INTERVAL = re.compile(r"\([^()]*\d to [−\d][^()]*\)")
 
 
 def everything(run, *, documents=40):
-    """The run with the tables of every analysis that has findings, or as it is on so few documents."""
+    """Return the run with the tables of every analysis that has findings, without intervals for few documents."""
     tested = documents >= 10
     run = with_probes(with_importance(run, intervals=tested), documents=documents)
     run = with_behaviors(with_norms(run, intervals=tested), interval=tested)
@@ -41,7 +41,9 @@ def everything(run, *, documents=40):
 
 
 def nothing_shown():
-    """No relation beats its offset, no head shows a behavior, no cluster is stable, the measures disagree."""
+    """Return a run without positive findings: no relation beats its offset, no behavior, no stable cluster, no
+    agreement.
+    """
     run = with_importance(mock_inputs.section_4(4, 8), weighted={**FACTOR, "cls": 5.0})
     run = with_distances(with_behaviors(run, shown=False))
     return with_parts(
@@ -54,7 +56,7 @@ def nothing_shown():
 
 
 def all_sinks():
-    """Every other layer rests on every special token: lists of layers are as long as they get."""
+    """Return a run in which every other layer attends to every special token, so that lists of layers are longest."""
     run = mock_inputs.two_kinds()
     stats = run.stats.copy()
     means = stats["head"].isna() & stats["statistic"].isin(["cls", "sep", "period_comma"])
@@ -77,7 +79,7 @@ RUNS = {
 
 @cache
 def of_run(name):
-    """The run with its findings."""
+    """Return the context of a run with its findings."""
     context = Context.of(RUNS[name]())
     return about(context.run, found=all_findings(context))
 
@@ -91,7 +93,7 @@ def test_a_finding_is_a_short_sentence_with_few_numbers(run):
         assert len(each.text.split()) <= MOST_WORDS, each.text
         assert len(INTERVAL.findall(each.text)) <= MOST_INTERVALS, each.text
         assert each.text.endswith("."), each.text
-        # One sentence: what is a condition, or more, stands in another that goes on from it.
+        # A finding is one sentence; conditions and additions go into a following finding.
         assert not re.search(r"[a-z)%]\. [A-Z]", each.text), each.text
         assert sum(isinstance(part, HeadRef) for part in each.parts) <= MOST_LISTED, each.text
 
@@ -108,7 +110,7 @@ def test_no_finding_stands_twice_and_none_that_goes_on_stands_first(run):
     assert not [each.text for each in (*first, *leads) if each.goes_on]
     before = set()
     for each in context.findings:
-        # It goes on from one on the same, of the same kind.
+        # A continuation follows a finding of the same topic and kind.
         assert not each.goes_on or (each.topic, each.kind) in before, each.text
         before.add((each.topic, each.kind))
 

@@ -1,4 +1,4 @@
-"""What holds for `study.heads`: a row a head, and every number that any analysis has of single heads is a column."""
+"""Contracts of `study.heads`: one row per head, and a column for every measure of single heads in any analysis."""
 
 from collections import defaultdict
 from itertools import product
@@ -22,9 +22,9 @@ SCHEMAS = schemas()
 OF_HEADS = {name: schema for name, schema in SCHEMAS.items() if set(PLACE) <= set(schema.key)}
 MEASURES_BY_ANALYSIS = [(analysis.name, measures) for analysis in ANALYSES for measures in analysis.head_measures]
 MEASURES = [measures for _, measures in MEASURES_BY_ANALYSIS]
-# Tables with rows of heads that hold no measure of a single head.
+# Tables with rows of heads that contain no measure of a single head.
 NO_MEASURE = {
-    "stats_differences": "a head less another",
+    "stats_differences": "difference of two heads",
     "importance_differences": "of layers alone",
     "examples": "sentences",
     "top_examples": "sentences",
@@ -39,9 +39,9 @@ NO_MEASURE = {
     "sources": "sources, which differ between heads",
     "source_pairs": "pairs of sources",
 }
-# Numbers that stand beside a measure.
+# Columns that accompany a measure.
 BESIDE = {"uniform", "random", "ci_low", "ci_high", "q_value", "reachable"}
-# What is measured beside the model itself.
+# Values that mark rows of other models than the main one.
 NOT_THE_MODEL = {"model": {"control", "shuffled"}}
 
 
@@ -52,7 +52,7 @@ def test_every_table_of_heads_is_in_it():
 
 @pytest.mark.parametrize("name", sorted({measures.table for measures in MEASURES}))
 def test_every_number_of_a_table_is_a_column(name):
-    """Whatever names a row tells one column from another, and every value that it can have is taken."""
+    """Each key column distinguishes columns of `study.heads`, and each of its values is covered."""
     schema, own = SCHEMAS[name], [measures for measures in MEASURES if measures.table == name]
     columns = {column.name: column for column in schema.columns}
     numbers = {
@@ -83,7 +83,7 @@ LISTED = [
 
 @pytest.mark.parametrize(("measures", "labels"), LISTED)
 def test_every_label_is_one_of_rows_that_the_table_can_have(measures, labels):
-    """The page lists no number that no table holds, under a heading, and none twice under one name."""
+    """The page lists only columns that a table can contain, each with a topic, and no name twice."""
     columns = {column.name: column for column in SCHEMAS[measures.table].columns}
     assert len(measures.values) == 1
     assert measures.topic
@@ -95,7 +95,7 @@ def test_every_label_is_one_of_rows_that_the_table_can_have(measures, labels):
 
 
 def values_of(column):
-    """Some values of a column that names a row, or all where it has few."""
+    """Return some values of a column that names a row, or all if it has few."""
     if column.choices:
         found = list(column.choices)
     elif column.bounds is not None:
@@ -107,7 +107,7 @@ def values_of(column):
 
 
 def made_up(name):
-    """A table of two heads and a layer's mean, with a row for all that its key can be, and another number in each."""
+    """Return a table of two heads and a layer mean, with a row for every key and a different number in each."""
     schema = SCHEMAS[name]
     columns = {column.name: column for column in schema.columns}
     over = [key for key in schema.key if key not in (*PLACE, "seed")]
@@ -158,7 +158,7 @@ def test_a_row_a_head_and_a_column_a_measure(tables):
         assert by_head[name].to_dict() == values, name
     further = {"norms.non_sink", "stats.role.norm", "syntax.best_relation", "syntax.best_relation_margin"}
     assert set(found) - set(expected) - set(PLACE) <= further
-    # One of each kind, as they are called.
+    # One column of each kind, by name.
     for name in (
         *("stats.previous", "stats.entropy.norm", "norms.output_norm", "norms.value_norm.cls"),
         *("behaviors.first", "behaviors.first.norm"),
@@ -220,7 +220,7 @@ def test_the_best_relation_is_the_one_farthest_above_the_best_offset():
             for model, head, relation, direction, accuracy in (
                 ("trained", 1, "nsubj", "dependent->head", 0.6),
                 ("trained", 1, "nsubj", "head->dependent", 0.5),
-                ("trained", 1, "det", "dependent->head", 0.8),  # an offset has more
+                ("trained", 1, "det", "dependent->head", 0.8),  # an offset has a higher accuracy
                 ("trained", 1, "all", "dependent->head", 0.99),
                 ("trained", 2, "nsubj", "dependent->head", 0.1),
                 ("trained", 2, "det", "head->dependent", 0.82),

@@ -1,4 +1,6 @@
-"""Every statistic and every role of the catalogs: measured as it says, and told wherever heads are told of."""
+"""Contracts of every statistic and role in the catalogs: correct values, and a description wherever heads are
+described.
+"""
 
 import importlib.util
 import math
@@ -37,7 +39,7 @@ EACH_ROLE = pytest.mark.parametrize("role", ROLES.values(), ids=list(ROLES))
 
 
 def quantity_of(weights, quantity, classes):
-    """A row quantity of every row, `[row]`, from `[row, key]`, the sink the last key, by the words that declare it."""
+    """Return a row quantity of every row, `[row]`, from `[row, key]` with the sink as last key, by its definition."""
     if quantity in OFFSETS:
         places = [(row, row + offset) for row in range(len(weights)) for offset in OFFSETS[quantity]]
         out = np.zeros(len(weights))
@@ -82,7 +84,7 @@ def test_it_is_the_mean_of_its_quantity_over_its_rows(one, segments, measured):
     np.testing.assert_allclose(found["uniform"], np.mean(even), atol=1e-12)
     assert found.attrs["n_inputs"] == len(means) > 0
     assert found.attrs["units"] == one.unit.value
-    # With 10 documents each has an interval, that of a share within [0, 1].
+    # With 10 documents each value has an interval; those of shares lie within [0, 1].
     low, high = found["ci_low"].to_numpy(), found["ci_high"].to_numpy()
     assert (low < found.to_numpy()).all()
     assert (found.to_numpy() < high).all()
@@ -101,7 +103,7 @@ def test_without_a_sink_it_is_null(segments):
 
 @pytest.fixture(scope="module")
 def run():
-    """A run of a model that has everything, a learned sink too."""
+    """Return a run of a model with every feature, including a learned sink."""
     made = mock_inputs.encoder(2, 3)
     stats = made.stats.set_index("statistic")
     columns = ["value", "ci_low", "ci_high", "uniform", "n_inputs"]
@@ -187,7 +189,7 @@ def test_a_topic_whose_figure_has_another_unit_is_refused(name, topic, got):
 def test_names_and_words_to_ask_with_are_told_apart():
     asked = [word for one in STATISTICS.values() for word in one.search_words]
     assert len(set(asked)) == len(asked)
-    # What people call a sink is a role of two: both are shown.
+    # Two roles are commonly called a sink; a search for it shows both.
     roles = [word for one in ROLES.values() for word in one.search_words if "sink" not in word]
     assert len({*asked, *roles}) == len(asked) + len(roles)
     headings = [one.heading or one.name for one in STATISTICS.values() if one.rows is Rows.ALL]
@@ -235,7 +237,7 @@ def test_a_role_has_its_words_and_its_color(role, run):
 
 
 def test_what_is_said_of_other_heads_is_of_roles_alone():
-    # The same card lists the behaviors that the head shows, which no role is told by.
+    # The card of a head without a role also lists its behaviors, which no role describes.
     (other,) = [each for each in data_block(mock_inputs.encoder(1, 2))["roles"] if each["name"] == OTHERWISE]
     assert other["says"] == "No role’s statistic passes its threshold"
 

@@ -1,4 +1,4 @@
-"""What holds for every table: a run writes what its schema says, and nothing that differs from it is let through."""
+"""Contracts of every table: a run writes tables that match their schemas, and mismatches are refused."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ PROBES = {schema.name for schema in tables_of("probes")}
 
 
 def made(name):
-    """A row of each table, as a run could write it."""
+    """Return a row of each table, as a run could write it."""
     return stand_in(SCHEMAS[name])
 
 
@@ -46,7 +46,7 @@ def base(tmp_path_factory):
 
 
 def prepared(base, *, documents):
-    """A run of every stage but the probes, which take long and have their tables checked beside their other tests."""
+    """Return a run of every stage except the probes, which are slow; their own tests check their tables."""
     trees = base / f"{documents}.conllu"
     trees.write_text(demo_conllu(1, documents), encoding="utf-8")
     (base / "gap.tsv").write_text(GAP)
@@ -88,7 +88,7 @@ def test_every_stage_makes_the_tables_that_it_declares(whole):
 @pytest.mark.parametrize("name", [name for name in SCHEMAS if name not in PROBES])
 def test_what_is_on_disk_is_as_its_schema_says(whole, name):
     table = whole.table(name)
-    assert len(table), "a table without rows shows nothing"
+    assert len(table), "a table without rows cannot be checked"
     check_table(SCHEMAS[name], table)
 
 
@@ -133,14 +133,14 @@ def test_a_value_that_cannot_be_is_refused(name, column):
     given = made(name)
     wrong = given.assign(**{column: pd.Series([value]).astype("str" if own.choices else own.dtype)})
     if own.unless:
-        # The row is one in which the bounds hold.
+        # In this row the bounds apply.
         assert not wrong[own.unless[0]].isin(own.unless[1]).any()
     with pytest.raises(ValueError, match=rf"^table {name}, column {column}: expected (one of|values from) "):
         check_table(schema, wrong)
 
 
 def result_of(stage, **changed):
-    """What a stage could find, a row a table, with tables changed or, where None is given, left out."""
+    """Return a possible result of a stage with one row per table; a table that is None is dropped."""
     names = [schema.name for schema in tables_of(stage)]
     tables = {name: made(name) for name in names} | changed
     return StageResult(name=stage, tables={name: one for name, one in tables.items() if one is not None})

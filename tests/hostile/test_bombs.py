@@ -1,4 +1,4 @@
-"""Small files that are made to grow: tokenizers that double a text, tables that unpack, rows without end."""
+"""Small files that expand: tokenizers that double a text, compressed tables, and endless rows."""
 
 import json
 import threading
@@ -36,7 +36,7 @@ NO_MORE = {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}
 
 
 def model_with(folder, **parts):
-    """A whole model folder with other parts of its tokenizer."""
+    """Return a whole model folder with other parts in its tokenizer."""
 
     def change(made):
         path = made / "tokenizer.json"
@@ -57,7 +57,7 @@ def refused(action, *given):
 
 
 def test_normalizers_that_double_a_text(tmp_path):
-    """The tokenizer loads, for nothing that it reads at once grows; the text that does is refused."""
+    """The tokenizer loads, since none of its files grows; the text that grows is refused."""
     made = model_with(tmp_path, normalizer=sequence("normalizers", [DOUBLES] * 40))
     (tmp_path / "text.txt").write_text("the cat sat .\nz\n\nit slept .\n" * 10)
     given = ("--text", tmp_path / "text.txt", "--model", made, "--packing", "single", "-q")
@@ -102,7 +102,7 @@ def test_other_parts_that_double_a_text(part, step, inner, says, tmp_path):
 
 @pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer"])
 def test_a_pattern_that_gives_up_on_a_text(part, tmp_path):
-    """Oniguruma's limit of retries is a panic in Rust, and was a traceback."""
+    """Oniguruma's retry limit causes a panic in Rust, which once ended in a traceback."""
     split = {"type": "Split", "pattern": NO_MORE["pattern"], "behavior": "Isolated", "invert": False}
     step = NO_MORE if part == "normalizer" else split
     made = model_with(tmp_path, **{part: step})
@@ -113,7 +113,7 @@ def test_a_pattern_that_gives_up_on_a_text(part, tmp_path):
 
 
 def test_a_template_whose_special_token_is_not_defined(tmp_path):
-    """A pair was read when the tokenizer was loaded, one text was not: it ended in a panic in Rust."""
+    """Loading tokenized a pair but no single text, which then ended in a panic in Rust."""
 
     def change(made):
         path = made / "tokenizer.json"
@@ -144,14 +144,14 @@ WORD_PIECES = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "a":
 
 
 def slow_over_long_words(folder):
-    """A tokenizer that cuts words of any length: it tries every end of every beginning."""
+    """Return a tokenizer without a word-length limit, which tries every substring of a word."""
     model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##"}
     return model_with(folder, model={**model, "max_input_chars_per_word": 1 << 30, "vocab": WORD_PIECES})
 
 
 @pytest.mark.parametrize("kind", ["fast", "in Python"])
 def test_a_long_word_that_takes_for_ever(kind, tmp_path, monkeypatch):
-    """No pattern is in its file: a letter less than a second, 3,000 letters seconds, a million a year."""
+    """The file has no pattern, but tokenizing 3,000 letters takes seconds, and a million a year."""
     if kind == "fast":
         tokenizer, _ = load_tokenizer(slow_over_long_words(tmp_path))
     else:
@@ -166,7 +166,7 @@ def test_a_long_word_that_takes_for_ever(kind, tmp_path, monkeypatch):
 
 
 def test_many_steps_over_a_short_text_are_watched():
-    """Without a pattern: each step is quick, and a million of them are not."""
+    """Each step is quick without a pattern, but a million of them are not."""
     split = {"type": "Split", "pattern": {"String": "z"}, "behavior": "Isolated", "invert": False}
     for number, slow in ((bounds.MOST_STEPS, False), (bounds.MOST_STEPS + 1, True)):
         assert bounds.may_be_slow({"pre_tokenizer": sequence("pretokenizers", [split] * number)}) is slow
@@ -178,7 +178,7 @@ def test_a_long_text_has_more_time():
     assert bounds._seconds(16 << 20) == (16 << 20) / bounds.LETTERS_A_SECOND > bounds.SECONDS
 
 
-# --- and what is honest is let through
+# --- valid inputs are accepted
 
 
 UMLAUTS = [{"type": "Replace", "pattern": {"String": letter}, "content": letter + "e"} for letter in "abcdefghijklmnop"]
@@ -196,13 +196,13 @@ UMLAUTS = [{"type": "Replace", "pattern": {"String": letter}, "content": letter 
     ],
 )
 def test_a_text_that_does_not_grow_is_not_refused(steps):
-    """Whatever could be made of another one; 65,536 times as long in the worst case, twice here."""
+    """The declared bound is 65,536 times the length in the worst case; this text at most doubles."""
     bounds.Normalizing({"normalizer": sequence("normalizers", steps)}).check("the cat sat , ﷺ \u00e9" * 100)
 
 
 @pytest.mark.slow
 def test_the_growth_of_a_step_is_never_more_than_is_said():
-    """Of every character there is, normalized by the step itself."""
+    """The step itself normalizes every Unicode character."""
     bert = dict.fromkeys(("clean_text", "handle_chinese_chars", "strip_accents", "lowercase"), True)
     for kind in bounds._GROWTH:
         step = {"type": kind, **(bert if kind == "BertNormalizer" else {})}
@@ -212,7 +212,7 @@ def test_the_growth_of_a_step_is_never_more_than_is_said():
 
 
 def test_the_growth_of_a_table_of_sentencepiece():
-    """A table by hand: a trie of 4 bytes, then two texts, the longer of 18 letters in more bytes."""
+    """A hand-made table: a trie of 4 bytes, then two texts, the longer with 18 letters in more bytes."""
     import base64
 
     table = (4).to_bytes(4, "little") + bytes(4) + "é".encode() * 18 + b"\0ab\0"
@@ -221,7 +221,7 @@ def test_the_growth_of_a_table_of_sentencepiece():
 
 
 def test_pieces_are_those_of_the_tokenizer_itself(tmp_path):
-    """With patterns another thread cuts: what it gives is what tokenizers gives."""
+    """Another thread tokenizes if there are patterns; its result equals that of tokenizers."""
     split = {"type": "Split", "pattern": {"Regex": r"\s+"}, "behavior": "Removed", "invert": False}
     tokenizer, _ = load_tokenizer(model_with(tmp_path, pre_tokenizer=split))
     texts = ["the cat sat", "it slept", ""]
@@ -263,7 +263,7 @@ def test_a_cell_longer_than_a_line_may_be(tmp_path):
 
 
 def test_one_long_cell_that_thousands_of_rows_name(tmp_path):
-    """10 MB each, 512 rows at once; the documents come one by one."""
+    """The column has 10 MB per row and 512 rows per batch; documents are still read one by one."""
     cells = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), pa.array(["a" * 10_000_000]))
     path = parquet(tmp_path / "my.parquet", cells, dictionary_pagesize_limit=1 << 30)
     with guarded(gigabytes=1):
@@ -284,11 +284,11 @@ def test_a_column_with_a_dot_in_its_name_is_looked_at_too(tmp_path):
         list(read_corpus(path, column="my.text"))
 
 
-# --- rows without end
+# --- endless rows
 
 
 def test_a_limit_reads_the_documents_that_it_needs(tmp_path, monkeypatch):
-    """Of a small file with millions of rows the first 100,000, for 4 inputs; here of 3,000 rows the first 1,000."""
+    """For 4 inputs a run reads the first 100,000 rows of millions; here, the first 1,000 of 3,000."""
     monkeypatch.setattr(max_inputs, "_READ_AT_LEAST", 1000)
     path = parquet(tmp_path / "my.parquet", pa.array(["a"]).take(pa.array([0] * 3000)))
     corpus = TextCorpus((str(path),), column="text", max_inputs=1)
@@ -307,7 +307,7 @@ def test_what_is_enough_for_a_limit():
 
 @pytest.mark.slow
 def test_a_limit_stops_reading_one_long_cell_that_thousands_of_rows_name(tmp_path, monkeypatch):
-    """A file of 1.6 kB holds 24 GB of text; 10 inputs are drawn from the first 2 documents, in this test."""
+    """A file of 1.6 kB holds 24 GB of text; here 10 inputs are drawn from the first 2 documents."""
     monkeypatch.setattr(max_inputs, "_CHARACTERS_AT_LEAST", 20_000_000)
     cells = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), pa.array(["the cat sat . " * 850_000]))
     path = parquet(tmp_path / "my.parquet", cells, dictionary_pagesize_limit=1 << 30)
@@ -336,7 +336,7 @@ def inputs_of(tokenizer, *documents, packing, **more):
 
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_of_a_line_of_megabytes_only_the_letters_that_an_input_holds_are_tokenized(packing, monkeypatch):
-    """One of 5 MB took 1.3 GB; 16,000 letters have more tokens than an input of 16."""
+    """A line of 5 MB once took 1.3 GB; 16,000 letters have more tokens than an input of 16."""
     tokenizer, lengths = tiny_tokenizer(), []
     cut = FastBackend.pieces
 
@@ -349,7 +349,7 @@ def test_of_a_line_of_megabytes_only_the_letters_that_an_input_holds_are_tokeniz
     made, counts = inputs_of(tokenizer, Document(lines=(line, "it slept ."), id="0" * 16), packing=packing)
     assert max(lengths) < 17_000
     assert counts.truncated >= 1
-    # Pre-training pairs keep a stretch from the middle of what was read.
+    # Pre-training pairs keep a stretch from the middle of the read text.
     if packing != "pretraining":
         less = Document(lines=(line[: 1000 * 16], "it slept ."), id="0" * 16)
         assert made == inputs_of(tokenizer, less, packing=packing)[0]
@@ -400,7 +400,7 @@ def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
 
 
 def test_a_run_says_that_documents_repeat_one_another(tmp_path):
-    """A bootstrap over documents takes each for an independent one."""
+    """A bootstrap over documents treats them as independent."""
     path, model = tmp_path / "text.txt", str(copied(tmp_path))
     for texts, notes in ((["the cat sat"] * 3 + ["the dog sat"], 1), (["the cat sat", "the dog sat"], 0)):
         path.write_text("".join(f"{text}\n\n" for text in texts))

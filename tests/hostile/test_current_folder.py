@@ -1,4 +1,4 @@
-"""No command imports, opens or lists what lies in the folder it is called in, but for what it is given by name."""
+"""No command imports, opens or lists files of the current folder, except those that its arguments name."""
 
 import http.client
 import json
@@ -24,7 +24,7 @@ pytestmark = [
 COMMANDS = typer.main.get_command(app).commands
 SERVED = "explore"
 CONSOLE = Path(sys.executable).with_name("headscope")
-# What an option or argument of this name is given, whichever command has it.
+# The value of each option or argument, by its name, for all commands.
 GIVEN = {
     "files": "my.txt",
     "text": "my.txt",
@@ -45,7 +45,7 @@ GIVEN = {
     "keep": "0.5",
     "by": "stats.sep",
 }
-# Parameters that stand for others, and what makes a command take longer without reading more.
+# Alternatives to other parameters, and parameters that only make a command slower.
 LEFT_OUT = {"report": ("treebank_train", "other"), "train": ("treebank",)}
 ENDINGS = {"stats": ".csv"}
 PARTS = {
@@ -58,7 +58,7 @@ PARTS = {
 
 
 def arguments_of(name):
-    """The arguments of a command, from the names of its parameters."""
+    """Return the arguments of a command, from the names of its parameters."""
     given = [name]
     taken = {each.name: each for each in COMMANDS[name].params}
     for parameter in taken.values():
@@ -74,7 +74,7 @@ def arguments_of(name):
 
 
 def environment(home):
-    """Of a user who has a home elsewhere."""
+    """Return the environment of a user whose home is elsewhere."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "XDG", "MPL"))}
     return kept | {"HOME": str(home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 
@@ -94,13 +94,13 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def commands():
-    """Every command with its arguments, after those that write what it reads."""
+    """Return every command with its arguments, after the commands that write its inputs."""
     return PARTS | {name: arguments_of(name) for name in COMMANDS if name != SERVED}
 
 
 @pytest.fixture(scope="module")
 def found(folder, home, commands):
-    """Of each command: how it ended, and which files it opened."""
+    """Return each command's exit code and the files that it opened."""
     told = home / "opened.json"
     done = subprocess.run(
         command_line(commands, told),
@@ -119,7 +119,7 @@ def test_a_command_opens_what_it_is_given_alone(found, folder, commands, name):
     assert name in opened, said[-2000:]
     code, files = opened[name]
     assert code in (0, None), said[-2000:]
-    # Parts say what they were made of, which their merger reads again.
+    # A merge also reads the inputs of the parts that it merges.
     given = [each for of in (name, *(PARTS if name == "merge" else ())) for each in commands[of]]
     assert beyond(set(files), given) == []
     assert not (folder / MARK).exists(), (folder / MARK).read_text()
@@ -188,6 +188,6 @@ def test_a_notebooks_kernel_with_a_safe_path_imports_nothing_from_it(folder, hom
             client.stop_channels()
             manager.shutdown_kernel(now=True)
         assert reply["content"]["status"] == "ok", reply["content"]
-        # A kernel's matplotlib reads its own settings, as SECURITY.md says; headscope's figures do not obey them.
+        # A kernel's matplotlib reads its own settings, as SECURITY.md says; headscope's figures ignore them.
         assert beyond(opened.so_far(), [*given, "matplotlibrc"]) == []
     assert not (folder / MARK).exists()

@@ -45,7 +45,7 @@ def test_a_client_that_leaves_is_not_an_error(said):
 
 @pytest.fixture
 def said():
-    """Lines of the explorer's log."""
+    """Collect the lines of the explorer's log."""
     lines = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())
@@ -78,7 +78,7 @@ def test_an_error_is_logged_with_its_place(said):
 
 
 class Panic(BaseException):
-    """An error of a tokenizer in Rust, which is not an `Exception`."""
+    """An error that is not an `Exception`, as tokenizers in Rust raise."""
 
 
 def test_the_thread_that_looks_outlives_every_error(said):

@@ -11,7 +11,7 @@ from support.stub_explorer import STUB, stub_reader, without_a_model
 
 
 def problems(answer, request):
-    """Return what is wrong with the answer to a request."""
+    """Return the problems of the answer to a request."""
     if answer.status not in request.status:
         return [f"status {answer.status}: {answer.body[:200]!r}"]
     if answer.status < 400:

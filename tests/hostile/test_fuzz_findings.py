@@ -1,4 +1,4 @@
-"""What `make fuzz` has found, made small: each was a traceback, or a message that no terminal should be given."""
+"""Minimal cases of past findings of `make fuzz`: each gave a traceback or an unprintable message."""
 
 import json
 import os
@@ -26,7 +26,7 @@ BROKEN = "the data are broken: try another @revision, or give a local file"
 
 
 def told(error):
-    """The message of what was raised, fit to be printed."""
+    """Return the message of an error, after checking that it can be printed."""
     text = str(error.value)
     assert printable(text)
     assert len(text) < 1000
@@ -159,7 +159,7 @@ def test_tokens_of_which_one_is_none(tokens):
 
 
 def test_a_weight_file_whose_type_is_a_family_of_emoji(tmp_path):
-    """A library's message quotes it; joiners hide in it."""
+    """The message of the safetensors library quotes the type, which contains invisible joiners."""
     from headscope.models.folder.weight_files import read_headers
 
     header = json.dumps({"a": {"dtype": "\U0001f469\u200d\U0001f467", "shape": [1], "data_offsets": [0, 4]}}).encode()
@@ -209,7 +209,7 @@ def test_a_tokenizer_that_writes_a_text_twice(tmp_path):
 
 
 def test_a_tokenizer_whose_library_gives_up_when_it_is_used(tmp_path):
-    """Its file is taken; only the first text shows that its template names a token that it lacks."""
+    """The file loads; only the first text reveals that its template names a missing token."""
     from headscope.models.load_model import load_tokenizer
 
     folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)

@@ -1,4 +1,4 @@
-"""A corpus that is written to between two readings: noticed, named, and nothing is written of what came of it."""
+"""A corpus that changes between two reads is noticed and named, and no result of it is written."""
 
 import json
 from collections.abc import Callable
@@ -33,13 +33,13 @@ def short_wait(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def nothing_is_held(monkeypatch):
-    """Corpora are read anew each time, as one that is too large to be held is."""
+    """Let corpora be read anew each time, like a corpus too large for memory."""
     monkeypatch.setattr("headscope.corpora.reading.MOST_HELD", 0)
 
 
 @dataclass(frozen=True)
 class Twice:
-    """A corpus as it is read first, and read again."""
+    """A corpus with the functions of its first and second read."""
 
     file: str
     good: str
@@ -50,7 +50,7 @@ class Twice:
 
 @dataclass(frozen=True)
 class Named:
-    """Something with an id."""
+    """A document with only an id."""
 
     id: str
 
@@ -205,7 +205,7 @@ def test_report_writes_no_number_of_a_changed_text(change, cli, model, tmp_path,
 
 
 def test_a_change_during_a_scan_keeps_the_stages_before_it(cli, model, tmp_path, monkeypatch):
-    """Statistics are measured on the text that was hashed; what reads by itself, controls first, reads another."""
+    """Statistics were measured on the hashed text; stages that read the text again, controls first, find a change."""
     import headscope.running.writing as writing
 
     path, out = tmp_path / "a.txt", tmp_path / "out"

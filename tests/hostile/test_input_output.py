@@ -1,4 +1,4 @@
-"""What the file system refuses becomes one sentence, whatever it is, and what was finished is kept."""
+"""Every error of the file system becomes one sentence, and finished files are kept."""
 
 import errno
 import os
@@ -51,7 +51,7 @@ def test_no_memory_is_a_sentence(monkeypatch):
 
 
 def test_a_limit_on_the_size_of_files(tmp_path):
-    """A real refusal of the system, not a made one."""
+    """The refusal comes from the operating system itself."""
     path = tmp_path / "table"
     write_bytes(path, b"old")
     with files_of_at_most(1024), pytest.raises(OSError, match="File too large") as refused:
@@ -63,7 +63,7 @@ def test_a_limit_on_the_size_of_files(tmp_path):
 
 @contextmanager
 def files_of_at_most(size):
-    """Let the system refuse to write more than some bytes of a file, as a full disk does."""
+    """Limit the size of written files, which fails as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -73,7 +73,7 @@ def files_of_at_most(size):
 
 
 def test_each_file_of_a_model_that_cannot_be_written(tmp_path):
-    """Weights and tokenizers are written by libraries in Rust, whose errors are none of the system's."""
+    """Libraries in Rust write weights and tokenizers, and their errors are not OSErrors."""
     loaded = load_checkpoint(copied(tmp_path))
     refused = {}
     for size in range(0, 40_000, 500):
@@ -88,7 +88,7 @@ def test_each_file_of_a_model_that_cannot_be_written(tmp_path):
     else:
         raise AssertionError("nothing was written")
     assert len(refused) > 10
-    # A file of Python's own, which is opened already, has no name.
+    # Errors of files that Python has already opened have no file name.
     assert {number for number, _ in refused.values()} == {errno.EFBIG}
     names = {size: name for size, (_, name) in refused.items() if name is not None}
     assert names == {size: str(tmp_path / str(size)) for size in names}
@@ -102,7 +102,7 @@ def test_a_command_that_writes_a_model_onto_a_full_disk(command, tmp_path):
     text.write_text("the cat sat .\nit slept .\n\n" * 20)
     heads.write_text("1-1\n")
     given = {"prune": ("--heads", heads), "train": ("--text", text, "--steps", 2, "--max-length", 16)}[command]
-    # config.json is shorter, the weights are longer.
+    # config.json is shorter than the limit, the weights are longer.
     with files_of_at_most(8000):
         code, _, err = run_command(command, "--model", model, "--out", tmp_path / "out", *given)
     assert code == 2, err
@@ -127,7 +127,7 @@ def found(run, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [errno.ENOSPC], ids=errno.errorcode.get)
 def test_a_run_that_is_refused_at_each_write_in_turn_keeps_what_is_finished(number, run, found, tmp_path, monkeypatch):
-    """The n-th write fails, for every n: what is there is whole, no part is left, and the next run goes on from it."""
+    """For every n, after a failure of the n-th write, files are whole, none is partial, and the next run resumes."""
     measured = remember(found, monkeypatch)
     settle, writes = atomic.settle, 0
     for failing in range(1, 100):

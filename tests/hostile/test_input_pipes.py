@@ -1,4 +1,4 @@
-"""Pipes are read once, by spooling or keeping; sockets, devices and pipes without a writer are refused in words."""
+"""Pipes are read once and kept; sockets, devices and pipes without a writer are refused with a message."""
 
 import json
 import os
@@ -35,14 +35,14 @@ def short_wait(monkeypatch):
 
 @pytest.fixture
 def fifo(tmp_path):
-    """Make a named pipe; what is given is written to it as soon as someone reads."""
+    """Return a function that makes a named pipe and writes the content once a reader opens it."""
 
     def make(name, content=None, *, late=0.0):
         path = tmp_path / name
         os.mkfifo(path)
 
         def write():
-            with path.open("w") as stream:  # waits for the reader
+            with path.open("w") as stream:  # this waits for the reader
                 time.sleep(late)
                 stream.write(content)
 
@@ -55,7 +55,7 @@ def fifo(tmp_path):
 
 @pytest.fixture
 def descriptor():
-    """Give what the shell's `<(...)` gives: a path such as /dev/fd/63."""
+    """Return a function that gives a path such as /dev/fd/63, as the shell's `<(...)` does."""
     opened = []
 
     def make(content):
@@ -77,7 +77,7 @@ def descriptor():
 @pytest.fixture
 def listening(tmp_path):
     with socket.socket(socket.AF_UNIX) as made:
-        # A socket's path may not be long, and pytest's are.
+        # A socket's path is limited in length, and pytest's paths are too long.
         before = os.getcwd()
         os.chdir(tmp_path)
         try:
@@ -87,7 +87,7 @@ def listening(tmp_path):
         yield tmp_path / "s.txt"
 
 
-# --- read once
+# --- pipes that are read once
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -169,7 +169,7 @@ def test_training_keeps_a_pipe(fifo, descriptor):
     assert len(list(text.read())) == 13
 
 
-# --- refused
+# --- refused inputs
 
 
 def message(action):
@@ -337,7 +337,7 @@ def test_every_command_refuses_in_words(cli, arguments, kind, model, fifo, liste
     assert err.startswith("headscope: ")
     assert str(path) in err
     assert printable(err)
-    assert time.monotonic() - began < 30  # what a command imports is part of it, checked call by call here
+    assert time.monotonic() - began < 30  # this includes imports, which are slow here because every call is checked
     assert not (tmp_path / "out").exists()
 
 

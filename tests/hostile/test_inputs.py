@@ -1,4 +1,4 @@
-"""Damaged and malicious corpora: every reader gives documents or an error that can be printed, and nothing else."""
+"""Damaged and malicious corpora: every reader returns documents or raises an error with a printable message."""
 
 import time
 
@@ -14,12 +14,12 @@ SECONDS = 10
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """One for all cases: each writes its file anew."""
+    """Return one folder for all cases: each writes its file anew."""
     return tmp_path_factory.mktemp("hostile")
 
 
 def outcome(case, folder, read):
-    """What reading gives, or the error's words; within the time that a refusal may take."""
+    """Return the documents or the error message of a read, and check its duration and message."""
     path = case.make(folder)
     began = time.perf_counter()
     documents, said = None, None
@@ -48,7 +48,7 @@ def test_damage(case, folder):
 
 
 def told(document):
-    """Whether what is said of a document's brackets can be printed."""
+    """Return True if the messages on a document's brackets can be printed."""
     said = [str(each) for each in getattr(document, "unmatched", ())]
     return all(printable(each) and len(each) < 1000 for each in said)
 

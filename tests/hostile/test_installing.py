@@ -1,4 +1,4 @@
-"""Advice that can be followed: headscope is on no index, so what to install is named by where it lies."""
+"""Installation advice works: headscope is not on PyPI, so the advice names the path of the checkout or wheel."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ ROOT = Path(headscope.__file__).resolve().parents[2]
 
 
 def quoted(path):
-    """A path in the checkout as a shell takes it."""
+    """Return a path in the checkout, quoted for a shell."""
     return shlex.quote(str(ROOT / path))
 
 
@@ -67,7 +67,9 @@ def test_the_trainer_is_named_by_its_package(monkeypatch, capsys):
     assert "a package of its own, headscope-train" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("left", [None, ModuleType("headscope_minilm")])  # none; one from before it had them
+@pytest.mark.parametrize(
+    "left", [None, ModuleType("headscope_minilm")]
+)  # not installed, or a version from before these files existed
 @pytest.mark.parametrize(
     ("path", "what", "option"),
     [

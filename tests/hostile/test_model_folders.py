@@ -1,4 +1,4 @@
-"""Nothing that a model folder holds can run, take for ever, or end in a traceback."""
+"""No file of a model folder can run code, hang the program, or cause a traceback."""
 
 import ast
 import io
@@ -25,13 +25,13 @@ TREES = "# newdoc id = a\n" + "".join(
 
 @pytest.fixture(scope="module", autouse=True)
 def before():
-    """The most memory, in kB, that this process took before."""
+    """Return the peak memory of this process so far, in kB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 @pytest.fixture
 def marker(tmp_path, monkeypatch):
-    """Where a program of a folder would leave its mark."""
+    """Return the path of the marker that a folder's program would write if it ran."""
     path = tmp_path / "ran"
     monkeypatch.setenv(folders.MARKER, str(path))
     return path
@@ -39,7 +39,7 @@ def marker(tmp_path, monkeypatch):
 
 @pytest.fixture
 def answers(monkeypatch):
-    """Standard input of someone who says yes to everything."""
+    """Replace standard input by one that answers yes to every question."""
     given = io.StringIO("y\n" * 1000)
     monkeypatch.setattr(sys, "stdin", given)
     return given
@@ -78,7 +78,7 @@ def test_a_folder_is_taken_or_refused_in_words(case, tmp_path, marker, answers):
 
 
 def look_at(folder):
-    """As every command begins: the model, its tokenizer, and what heads it has."""
+    """Do the first steps of every command: load the model and its tokenizer, and examine the model's heads."""
     from headscope.attention.model.examination import examine
     from headscope.encoding.encoder import Encoder
 
@@ -87,7 +87,7 @@ def look_at(folder):
 
 
 def test_so_many_folders_take_no_gigabyte(before):
-    """After those above, in the same process; torch and transformers come with the first."""
+    """Loading the folders of the tests above took less than 1 GB; the first folder includes torch and transformers."""
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1e6
 
 
@@ -102,7 +102,7 @@ def test_a_name_is_refused_in_words(name, says, answers):
 
 
 def commands(model, place):
-    """Every command that loads a model or a tokenizer."""
+    """Return every command that loads a model or a tokenizer."""
     text, trees, mentions = place / "text.txt", place / "trees.conllu", place / "mentions.conllu"
     text.write_text("the cat sat on the mat .\nthe dog ran , and sat .\n\n" * 4)
     trees.write_text(TREES)
@@ -144,7 +144,7 @@ def test_no_command_runs_a_folders_code(command, case, tmp_path, marker, answers
     given = dict(commands(made, tmp_path))
     assert tuple(given) == COMMANDS
     code, _, said = run_command(*given[command])
-    # A tokenizer alone does not ask which program computes attention.
+    # Loading only a tokenizer does not check the attention implementation.
     assert code == 2, said
     assert said.startswith("headscope: ")
     assert folders.OWN_CODE in said

@@ -1,4 +1,4 @@
-"""Each command that writes to a place of the user's: devices, the current folder and its own inputs are refused."""
+"""Each command refuses to write its output to devices, the current folder and its own inputs."""
 
 import os
 import shutil
@@ -47,7 +47,7 @@ def test_what_no_command_writes_over(tmp_path, monkeypatch):
     for command, arguments in commands.items():
         for place in ("fifo", "device", ".", "/", str(work), "models", "models/own", "my.txt"):
             if (command, place) in {("convert", "my.txt"), ("train", "models"), ("train", "models/own")}:
-                continue  # not an input of the command; refused all the same where it is no place for results
+                continue  # not an input of the command, though refused if it is not a possible output
             code, out, err = run_command(command, *arguments, Path(place))
             if (code, out) != (2, "") or not err.startswith("headscope: ") or "Traceback" in err:
                 failed.append((command, place, code, err[-200:]))

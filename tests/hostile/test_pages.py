@@ -1,4 +1,4 @@
-"""Hostile tokens, names and texts on every page and in figures: shown, and never a part of the page itself."""
+"""Hostile tokens, names and texts on every page and in figures are shown as text and never become markup."""
 
 import io
 import xml.etree.ElementTree as ElementTree
@@ -35,7 +35,7 @@ def explorers_page(token):
 
 
 def inputs(*held):
-    """A run whose model, notes and sentence are these."""
+    """Return a run whose model, notes and sentence are these texts."""
     queries = ["[CLS]", *held, "[SEP]"]
     made = mock_inputs.build([("encoder", 1, 2, mock_inputs.encoder_recipe)], name=held[0], queries=queries)
     told = {"notes": list(held), "command": f"headscope report --text '{held[0]}'"}
@@ -71,7 +71,7 @@ def test_the_report():
 
 
 def test_the_atlas(tmp_path):
-    # A table holds no half of a surrogate pair.
+    # A table cannot hold half of a surrogate pair.
     held = [token for _, token in TOKENS if "\ud800" not in token]
     hostile = write_study(inputs(*held), tmp_path / "hostile")
     plain = write_study(inputs(*[HARMLESS] * len(held)), tmp_path / "plain")

@@ -1,4 +1,4 @@
-"""A damaged run folder: readers name the file and what to do, a run measures it again, nothing wrong is taken over."""
+"""Damaged run folders: readers name the file and the remedy, a run measures it again, and no damaged data is used."""
 
 import json
 import shutil
@@ -56,7 +56,7 @@ def read_all(folder):
 
 
 def said_of(action, *given):
-    """Return what an error of ours says, or a table's that is not there; None where there is none."""
+    """Return the message of a headscope error or of a missing table; None without an error."""
     try:
         action(*given)
     except HeadscopeError as error:
@@ -85,7 +85,7 @@ def test_the_run_as_it_was_written(run, whole, measured):
 
 
 def test_damaged_tables_are_refused_by_readers(whole, tmp_path):
-    """Each with the file's name and the same remedy; sums are not read."""
+    """Each message has the file's name and the same remedy; readers do not read the state files."""
     number = 0
     for case in folders.damaged_files(whole):
         copy = case.make(tmp_path / case.name)
@@ -109,7 +109,7 @@ def test_damaged_files_are_measured_again_with_a_word(run, whole, measured, tmp_
         file = case.name.split("-")[0]
         (stage,) = (name for name, entry in entries.items() if file in entry["files"])
         if (copy / file).is_dir():
-            # Nothing of ours is a folder there: it is not for us to remove what may hold something.
+            # A folder in the file's place may hold a user's files, so a run does not remove it.
             with pytest.raises(IsADirectoryError):
                 write_run(run, copy)
             continue
@@ -119,7 +119,7 @@ def test_damaged_files_are_measured_again_with_a_word(run, whole, measured, tmp_
         assert files_of(copy) == files_of(whole)
         word = f"{file} was not as it was written: {stage} was measured again"
         assert word in open_study(copy).manifest["notes"], case.name
-        if measured == ["stats"]:  # said once
+        if measured == ["stats"]:  # the note appears once
             write_run(run, copy)
             assert measured == [stage]
             assert word not in open_study(copy).manifest["notes"]
@@ -139,7 +139,7 @@ def test_a_manifest_that_is_cut_off_costs_no_table(whole, tmp_path):
 
 
 def test_damaged_manifests(run, whole, measured, tmp_path):
-    """Readers refuse each; a run measures again what may be its own, and refuses the rest in words."""
+    """Readers refuse each manifest; a run repeats its own measurements and refuses other folders with a message."""
     number = again = 0
     for case in folders.damaged_manifests(whole):
         copy = case.make(tmp_path / case.name)
@@ -149,7 +149,7 @@ def test_damaged_manifests(run, whole, measured, tmp_path):
         assert said.startswith(str(copy / "manifest.json")), case.name
         assert case.says in said
         assert printable(said)
-        assert "delete" not in said, case.name  # the tables are whole
+        assert "delete" not in said, case.name  # the tables are intact
         del measured[:]
         refusal = said_of(write_run, run, copy) if number % 3 == 0 else "not tried"
         if refusal is not None:
@@ -197,7 +197,7 @@ def test_each_reader_says_it_from_the_command_line(whole, tmp_path):
 
 @pytest.mark.parametrize("place", ["", *FOLDERS])
 def test_leftovers_of_kills_are_swept_and_never_in_the_way(place, run, whole, measured, tmp_path):
-    """Before the first manifest is there, and after: whatever was left, wherever it was being written."""
+    """Temporary files of killed processes are removed, before the first manifest exists and after."""
     for out in (tmp_path / "new", tmp_path / "finished"):
         if out.name == "finished":
             shutil.copytree(whole, out)
@@ -206,7 +206,7 @@ def test_leftovers_of_kills_are_swept_and_never_in_the_way(place, run, whole, me
         for left in (part_of(inner / "manifest.json"), aside_of(inner / "x"), lock_of(out / "run")):
             left.write_bytes(b"half")
         part_of(inner / "folder").mkdir()
-        if place and out.name == "new":  # a kill leaves the manifest before anything else
+        if place and out.name == "new":  # a killed run leaves its manifest before anything else
             shutil.copy(whole / "manifest.json", out)
         write_run(run, out)
         assert files_of(out) == files_of(whole)
@@ -241,7 +241,9 @@ def test_a_folder_that_goes_while_it_is_measured(run, measured, found, tmp_path,
 
 
 def test_two_runs_at_once_never_mix(base, run, measured, found, tmp_path, monkeypatch):
-    """A second run with another seed comes while the first measures: it is told, and the folder is the first's."""
+    """A second run with another seed starts while the first measures: it is refused, and the folder holds the first
+    run.
+    """
     out = tmp_path / "out"
     other = prepare(replace(run.options, seed=1))
     said = []

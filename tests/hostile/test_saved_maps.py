@@ -1,4 +1,4 @@
-"""Saved maps and pickles that are damaged or made to do harm: an error in words, early, whatever reads them."""
+"""Saved maps and pickles that are damaged or malicious give an early error message in every reader."""
 
 import pickle
 import time
@@ -30,7 +30,7 @@ from support.views import hand_made
 
 
 class Nothing:
-    """A consumer that only lets the tiles come."""
+    """A consumer that ignores the tiles."""
 
     def begin(self, batch): ...
     def update(self, tile): ...
@@ -42,7 +42,7 @@ def walk(folder):
 
 
 def said(case: Case, folder, act, *, error=InputError):
-    """Run what reads a case; check that it says what it must, of what, and that it can be printed."""
+    """Read a case; check that its message is the expected one, names the file or document, and can be printed."""
     place = case.make(folder)
     if case.says is None:
         act(place)
@@ -81,7 +81,7 @@ def test_damaged_pickles_are_refused_and_nothing_runs(case, tmp_path):
     assert left == ({"maps.pkl"} if case.says is not None else {"maps.pkl", "out", "again.pkl"})
 
 
-# --- whatever reads them
+# --- every reader of maps
 
 SAMPLE = {
     "an index of noise": (index_files, "an index of zeros"),
@@ -162,7 +162,7 @@ def test_what_is_absurd_is_refused_at_once_and_in_little_memory(case, tmp_path):
     assert peak < 50_000_000
 
 
-# --- word for word
+# --- exact messages
 
 
 def refused(act):
@@ -281,7 +281,7 @@ def test_what_is_no_array_of_weights_is_not_drawn(attention, says):
     assert printable(str(caught.value))
 
 
-# --- what rounding does to right rows
+# --- rounding errors in valid rows
 
 
 def softmaxes(rng, keys, scale):
@@ -328,7 +328,7 @@ def test_maps_that_are_right_are_read_as_before(tmp_path):
     walk(whole(tmp_path / "masked", masked=True))
 
 
-# --- more of what is said, word for word
+# --- more exact messages
 
 AGAIN = "copy the whole folder again, or extract the maps again"
 
@@ -382,7 +382,7 @@ def test_what_is_said_of_a_pickle(tmp_path):
 
 
 def test_words_that_tokens_do_not_tell_apart_are_kept_but_not_taken_for_rows(tmp_path):
-    """A treebank's `don't` is three words of BERT's: its tokens say nothing of which row is of which word."""
+    """The words of a treebank's `don't` cannot be matched with BERT's tokens, so rows are not words."""
     entry = {
         "attns": np.full((1, 1, 5, 5), 0.2, np.float16),
         "tokens": ["[CLS]", "don", "'", "t", "[SEP]"],

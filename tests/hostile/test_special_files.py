@@ -1,6 +1,6 @@
-"""A device, a FIFO or a socket where a run, maps, sums or a model have a file: refused in words, nothing is waited for.
+"""A device, a FIFO or a socket in place of a file of a run, maps, sums or a model is refused without hanging.
 
-Which files there are is found by walking what was written.
+The tests list the files by walking the written folders.
 """
 
 import shutil
@@ -63,7 +63,7 @@ def files_in(folder):
 
 
 def copies(folder, tmp_path):
-    """Yield a copy of a folder for each of its files and each kind, with what messages call it."""
+    """Yield a copy of a folder for each of its files and each kind of special file, with its name in messages."""
     for number, name in enumerate(files_in(folder)):
         for kind in KINDS:
             copy = tmp_path / f"{number}" / "it"
@@ -97,10 +97,10 @@ def test_every_file_of_a_run_is_refused_by_readers_or_not_read(run, tmp_path):
 
 @pytest.mark.slow
 def test_a_run_does_not_write_over_them(run, options, tmp_path):
-    """Refused before anything is measured; the folder stays as it is."""
+    """The run is refused before anything is measured; the folder stays unchanged."""
     for (copy, name, called), _ in zip(copies(run, tmp_path), range(40)):
         if name == "manifest.json":
-            continue  # read first; see the next test
+            continue  # it is read first, see the next test
         with guarded(), pytest.raises(OutputError) as refused:
             run_report(options, out=copy)
         assert f" is {called}; expected a folder of results with regular files alone: remove it, " in str(refused.value)
@@ -175,7 +175,7 @@ def test_every_file_of_saved_maps(tmp_path):
 
 @pytest.mark.slow
 def test_the_sums_of_a_part_of_a_run(part, tmp_path):
-    """Those that are no files are computed again."""
+    """Sums whose files are special are computed again."""
     sums = [name for name in files_in(part) if name != "part.json"]
     assert [name for name in sums if not name.startswith(SHARDS)] == []
     copy = tmp_path / "part"
@@ -227,13 +227,13 @@ def test_a_pickle(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_lock_that_is_no_file(kind, tmp_path):
-    """Whether it is taken or refused, nobody waits."""
+    """Whether the lock is taken or refused, the call does not block."""
     put_in_place(lock_of(tmp_path / "out"), kind)
     with guarded(), suppress(OutputError, OSError), place_held(tmp_path / "out"):
         pass
 
 
-# --- the reader itself, word for word
+# --- messages of the reader itself
 
 
 def problem_of(action, *given, **how):
@@ -263,5 +263,5 @@ def test_what_the_reader_says(tmp_path):
 
 
 def test_a_file_of_the_system_that_has_no_size_and_no_end():
-    """A regular file of 0 bytes, of which more can be read than it says."""
+    """The file has size 0 but yields more bytes."""
     assert problem_of(read_regular, Path("/proc/self/maps"), most=100) == "has 101 bytes; expected at most 100"

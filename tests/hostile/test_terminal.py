@@ -1,4 +1,4 @@
-"""What reaches a terminal: nothing raw of what a file, a name or an option holds, on either stream."""
+"""Terminal output contains no raw text from files, names or options, on either stream."""
 
 import errno
 import io
@@ -35,19 +35,19 @@ COMMANDS = list(typer.main.get_command(app).commands)
 
 each_text = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in made.TEXTS.items()])
 each_held = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in made.HELD.items()])
-# Where the table is slow to draw, or to load: a third of them, another one each.
+# Tests that draw or load slowly each take a different third of the texts.
 thirds = [
     pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in list(made.HELD.items())[at::3]])
     for at in range(3)
 ]
-# A character may take ten when it is written out.
+# An escaped character can take ten.
 LONGEST = 40_000
 
 BY_NAME = {analysis.name: analysis for analysis in ANALYSES}
 
 
 def in_terminal(name, *results):
-    """What a terminal shows of an analysis's results."""
+    """Return the terminal output of an analysis's results."""
     terminal = BY_NAME[name].load(BY_NAME[name].terminal)
     if not isinstance(terminal, Page):
         return terminal(*results)
@@ -63,12 +63,12 @@ def run(capsys, *arguments):
 
 
 def check_output(out, text):
-    """Nothing raw, no line of a file's, no markup read as such, no name of a hundred thousand letters."""
+    """Check that output has no raw control characters, no forged line, no interpreted markup and no huge name."""
     assert printable(out)
     assert len(out) < 5 * LONGEST
     assert not any(line.startswith("headscope: wrote") for line in out.splitlines())
     if text.isascii() and text.isprintable() and len(text) < 100:
-        # A name in a sentence or a page's table is cut.
+        # Names in a sentence or a page's table are shortened.
         assert text in out.replace("\n", "") or short(text) in out.replace("\n", "")
 
 
@@ -123,7 +123,7 @@ def test_a_table_of_clusters(text, capsys, distances):
 
 @thirds[0]
 def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
-    """Findings, notes, the model's and the folder's name."""
+    """Findings, notes and the names of the model and the folder are escaped."""
     from headscope.reporting import atlas_files as atlas_run
     from headscope.reporting import story as reporting_run
 
@@ -153,7 +153,7 @@ def test_what_is_typed(way, text, capsys, tmp_path, monkeypatch):
 
 @each_text
 def test_any_refusal(text, capsys, monkeypatch):
-    """What a reader says of a document's id, a word or a relation."""
+    """A reader's message may quote a document's id, a word or a relation, which are escaped."""
     from headscope.app.cli import program_commands
 
     def refuse(*_):
@@ -185,7 +185,7 @@ class Terminal(io.StringIO):
 
 @each_text
 def test_progress_in_a_bar(text, monkeypatch):
-    """The bar's own control sequences aside, nothing of the text's reaches the terminal."""
+    """Apart from the bar's own control sequences, no control sequence of the text reaches the terminal."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     stream = Terminal()
@@ -247,7 +247,7 @@ def test_an_output_that_nobody_reads(capsys, monkeypatch):
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EPIPE])
 def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path):
-    """`headscope stats --out FILE | head -1` leaves the whole file."""
+    """`headscope stats --out FILE | head -1` writes the whole file."""
     from headscope.running import stages
     from headscope.scans.prepare import prepared_run
 
@@ -331,7 +331,7 @@ def test_usage_word_for_word(arguments, sentence, capsys, tmp_path, monkeypatch)
 @pytest.mark.parametrize("digits", [5_000, 100_000])
 @pytest.mark.parametrize("option", ["--batch-size", "--max-inputs", "--seed", "--max-length"])
 def test_numbers_of_many_digits(option, digits, capsys):
-    """Python reads none of over 4,300 digits."""
+    """Python refuses to parse numbers of more than 4,300 digits."""
     code, out, err = run(capsys, "stats", option, "9" * digits)
     assert (code, out) == (2, "")
     assert option in err
@@ -344,14 +344,14 @@ def test_a_list_of_heads_without_end_is_refused(capsys):
 
 
 def test_a_csv_of_stats_holds_no_foreign_text():
-    """So that there is no cell that a spreadsheet could take for somebody's formula."""
+    """No cell can be read as a formula by a spreadsheet."""
     texts = made.inputs().stats.select_dtypes(exclude="number")
     assert set(texts) == {"kind", "measure", "statistic"}
     assert not texts.stack().str.startswith(("=", "+", "-", "@", "\t", "\r")).any()
 
 
 def program(*arguments, shell="", **options):
-    """Run headscope as a program; return its exit code and what it said."""
+    """Run headscope as a program; return its exit code, standard output and standard error."""
     command = [sys.executable, "-m", "headscope", *arguments]
     if shell:
         command = ["sh", "-c", f'"$0" "$@" {shell}', *command]
@@ -379,7 +379,7 @@ def test_a_stream_that_is_closed_or_full(arguments, shell, code):
 
 
 def test_a_reader_that_has_left():
-    """At the last flush too: no word of Python's own about what it could not write."""
+    """A closed pipe causes no message of Python's own, even at the last flush."""
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(

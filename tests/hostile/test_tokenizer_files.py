@@ -1,4 +1,4 @@
-"""A tokenizer is read from the files that were checked, and from no others; each is bounded, whatever reads it."""
+"""A tokenizer is read only from the checked files, each of bounded size, in every reader."""
 
 import importlib
 import json
@@ -23,7 +23,7 @@ from support.special_files import guarded
 
 @pytest.fixture(scope="module", autouse=True)
 def before():
-    """The most memory, in kB, that this process took before; torch and transformers come with the first folder."""
+    """Return the peak memory of this process so far, in kB, after the first folder loaded torch and transformers."""
     load_model(whole_folder())
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -48,7 +48,7 @@ def test_so_many_folders_take_no_gigabyte(before):
 
 
 def classes():
-    """Every class of tokenizers, after all modules of transformers that define one."""
+    """Return every tokenizer class, after importing all modules of transformers that define one."""
     for module in pkgutil.walk_packages(transformers.models.__path__, "transformers.models."):
         if ".tokenization_" in module.name:
             try:
@@ -74,7 +74,7 @@ def test_every_file_that_a_class_reads_is_checked():
 
 @pytest.mark.slow
 def test_no_class_opens_a_file_that_only_the_configuration_names(tmp_path):
-    """All keys that are paths, in both files that transformers takes them from, with and without a tokenizer.json."""
+    """All path keys are tested, in both files from which transformers takes them, with and without a tokenizer.json."""
     outside = tmp_path / "outside"
     outside.mkdir()
     names = ("tokenizer.json", "vocab.txt", "merges.txt", "spiece.model")
@@ -106,7 +106,7 @@ def test_no_class_opens_a_file_that_only_the_configuration_names(tmp_path):
 
 
 def test_a_tokenizer_outside_of_the_folder_is_not_read(tmp_path):
-    """What the name of a newer tokenizer.json led to: a panic in Rust, at 5 GB."""
+    """A `fast_tokenizer_files` entry outside the folder once led to a panic in Rust, at 5 GB."""
     (tmp_path / "text.txt").write_text("the cat sat .\n")
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "tokenizer.4.0.0.json").write_text(tokenizers.growing_definition())
@@ -125,7 +125,7 @@ def test_a_tokenizer_outside_of_the_folder_is_not_read(tmp_path):
 
 
 def test_a_copy_that_tiktoken_keeps_is_not_read(tmp_path, monkeypatch):
-    """It keeps one of each file in the shared temporary folder, under a name that anybody can compute."""
+    """Tiktoken caches each file in the shared temporary folder, under a name that anybody can compute."""
     seen = []
     taken = transformers.AutoTokenizer.from_pretrained
 
@@ -136,12 +136,12 @@ def test_a_copy_that_tiktoken_keeps_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", watched)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "theirs")
     load_tokenizer(whole_folder())
-    assert seen == [""]  # no copy is kept or read
+    assert seen == [""]  # no copy is cached or read
     assert os.environ["TIKTOKEN_CACHE_DIR"] == "theirs"
 
 
 def test_a_model_with_several_chat_templates_is_trained_and_pruned(tmp_path):
-    """They lie in a folder of their own."""
+    """The templates lie in a subfolder."""
     templates = {"default": "a", "tool use": "b"}
     made = copied(tmp_path, in_json("tokenizer_config.json", chat_template=templates))
     (tmp_path / "text.txt").write_text("the cat sat .\nit slept .\n\n" * 20)

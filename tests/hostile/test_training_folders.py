@@ -1,4 +1,4 @@
-"""A damaged training folder: it goes on to the same weights, or begins again with a word, or says what to do."""
+"""A damaged training folder leads to the same weights, a noted restart, or a message with the remedy."""
 
 import shutil
 
@@ -57,8 +57,10 @@ def test_a_stopped_training_begins_again_and_comes_to_the_same(name, damage, tex
     damage(out / name)
     again = train(text=text, out=out, **HOW)
     assert weights(again) == weights(whole)
-    lost = name == "resume.safetensors" and damage.__name__ == "_gone"  # there is nothing that could be damaged
-    bit = name == "training.parquet" and damage.__name__ == "_one_bit"  # may lie in what is not read
+    lost = name == "resume.safetensors" and damage.__name__ == "_gone"  # no file remains to be damaged
+    bit = (
+        name == "training.parquet" and damage.__name__ == "_one_bit"
+    )  # the flipped bit may lie in bytes that are not read
     if not bit:
         assert (BEGAN in again.facts["notes"]) is not lost
     assert list(again.log["step"].unique()) == list(whole.log["step"].unique())

@@ -1,4 +1,4 @@
-"""A text that its tokenizer does not know is refused, or said of every number: never silent nonsense."""
+"""A text with many tokens unknown to its tokenizer is refused, or every result carries a note."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ CAUSE = "likely its vocabulary is of another language or script, or not this mod
 
 
 def line(unknown: int, *, words: int = 10) -> str:
-    """Ten words, so many of them unknown; each is one piece."""
+    """Return a line of `words` words, `unknown` of them unknown; each word is one token."""
     return " ".join([UNKNOWN] * unknown + [KNOWN] * (words - unknown))
 
 
@@ -38,7 +38,7 @@ def encoder(model):
 
 
 def read(encoder, lines, *, packing="single"):
-    """What a corpus of one document is to a tokenizer."""
+    """Return the count of known tokens and the segments of a corpus of one document."""
     known = KnownPieces(encoder, "text")
     packer = Packer(encoder, packing=packing)
     segments = list(known.watch(packer.pack([Document(id="a", lines=tuple(lines))])))

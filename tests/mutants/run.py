@@ -91,7 +91,7 @@ def finds(tree: Path, tests: tuple[str, ...]) -> bool:
     process.join(MOST_SECONDS)
     if process.is_alive():
         process.kill()
-        return True  # a test that hangs is noticed
+        return True  # a hanging test counts as a failure
     if process.exitcode not in (0, *FAILED):
         raise RuntimeError(f"pytest ended with {process.exitcode}:\n{output.read_text()[-4000:]}")
     return process.exitcode in FAILED

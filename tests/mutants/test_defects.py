@@ -1,4 +1,4 @@
-"""The list of defects keeps up with the code: each can be planted, and names tests that exist."""
+"""The list of defects matches the code: each defect can be planted, and names tests that exist."""
 
 import sys
 from pathlib import Path

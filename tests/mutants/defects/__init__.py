@@ -1,4 +1,4 @@
-"""Defects that the tests find: small wrong changes in every folder of src/headscope, each with tests that find it."""
+"""Defects that the tests find: small wrong changes in every folder of src/headscope, with the tests that find them."""
 
 from .analyses_a_to_e import ANALYSES_A_TO_E
 from .analyses_e_to_s import ANALYSES_E_TO_S
