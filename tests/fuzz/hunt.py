@@ -1,4 +1,4 @@
-"""One target tried with input after input; what leads somewhere new is kept to go on from."""
+"""A search for failing inputs of one target; inputs that reach new code are kept and mutated further."""
 
 import random
 import time
@@ -12,14 +12,14 @@ from fuzz.mutation import mutate
 from fuzz.sample import Sample, write_sample
 from fuzz.target import Target
 
-MOST_KEPT, MOST_BYTES = 400, 64 << 20  # inputs to go on from
-MOST_TRIES, MOST_SECONDS = 120, 5.0  # to make a finding smaller
-_SEEDS_FIRST = 0.15  # share of inputs that go on from a seed, however many others are kept
+MOST_KEPT, MOST_BYTES = 400, 64 << 20  # inputs that are mutated further
+MOST_TRIES, MOST_SECONDS = 120, 5.0  # limits of minimizing one finding
+_SEEDS_FIRST = 0.15  # share of mutations that start from a seed, however many other inputs are kept
 
 
 @dataclass(kw_only=True)
 class Tally:
-    """How far a hunt is."""
+    """The progress of a hunt."""
 
     inputs: int = 0
     taken: int = 0
@@ -29,12 +29,12 @@ class Tally:
 
 @dataclass(kw_only=True)
 class Finding:
-    """An input of which something came that must not.
+    """An input with a forbidden outcome.
 
     Attributes:
-        place: what tells it from other findings of its target.
-        why: a traceback, or what was wrong.
-        sample: the input, made smaller.
+        place: text that distinguishes it from other findings of its target.
+        why: a traceback, or the problem.
+        sample: the minimized input.
     """
 
     place: str
@@ -52,18 +52,18 @@ def hunt(
     ready: Callable[[], None] = lambda: None,
     alive: Callable[[Tally], None] = lambda tally: None,
 ) -> Tally:
-    """Try inputs until there were enough; tell of every finding once.
+    """Try inputs until there are enough; report every finding once.
 
     The same seed gives the same inputs in the same order, whatever the machine's speed.
 
     Args:
-        target: what is tried.
-        scratch: a folder to work in; the input that is being tried lies in `input`.
-        seed: of the inputs.
-        enough: asked after each input.
-        found: told of each finding that is new.
-        ready: called when all is prepared, before the first input.
-        alive: called before each input, also of those that make a finding smaller.
+        target: the target.
+        scratch: a folder to work in; the current input is in `input`.
+        seed: seed of the inputs.
+        enough: returns True to stop; called after each input.
+        found: called with each new finding.
+        ready: called after the preparation, before the first input.
+        alive: called before each input, also while a finding is minimized.
     """
     (scratch / "seeds").mkdir(parents=True, exist_ok=True)
     (scratch / "work").mkdir(exist_ok=True)
@@ -110,7 +110,7 @@ def hunt(
 
 
 def smaller(sample: Sample, origin: Sample, verdict: Verdict, judged: Callable[[Sample], Verdict]) -> Sample:
-    """Return a sample of which the same comes, nearer to the one it was made from, and shorter.
+    """Return a shorter sample with the same verdict, closer to its origin.
 
     Slow findings are left as they are.
     """

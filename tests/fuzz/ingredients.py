@@ -1,4 +1,4 @@
-"""Values that break readers: those that people have learnt of, and those that Hypothesis thinks of."""
+"""Values that break readers: known ones, and random ones from Hypothesis."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -29,12 +29,12 @@ _QUIET = settings(
 
 @dataclass(frozen=True)
 class Ingredients:
-    """What mutations put in; the same for the same seed.
+    """Values that mutations insert; the same for the same seed.
 
     Attributes:
-        texts: strings, also such as UTF-8 cannot hold.
-        numbers: whole and not, also NaN.
-        values: whatever JSON may hold.
+        texts: strings, including some that UTF-8 cannot encode.
+        numbers: integers and floats, including NaN.
+        values: arbitrary JSON values.
     """
 
     texts: tuple[str, ...]
@@ -42,7 +42,7 @@ class Ingredients:
     values: tuple[Any, ...]
 
     def bytes(self, rng: Random) -> bytes:
-        """Return a text's bytes, or bytes that are none."""
+        """Return the bytes of a text, or random bytes."""
         if rng.random() < 0.1:
             return rng.randbytes(rng.randint(1, 40))
         return rng.choice(self.texts).encode("utf-8", "surrogatepass")

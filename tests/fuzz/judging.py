@@ -1,7 +1,7 @@
-"""What may come of an input: a result, or an error in words that can be printed. All else is a finding.
+"""The allowed outcomes of an input: a result, or a printable error message. All others are findings.
 
-A finding is also: more than 10 s of the processor or 60 s on the clock, more than 1 GB (`limit_memory`), a message that
-is not printable or longer than 4,000 characters, a word on standard output, a look at standard input, code that ran.
+Further findings: more than 10 s of the processor or 60 s on the clock, more than 1 GB (`limit_memory`), a message
+that is not printable or longer than 4,000 characters, standard output, a read of standard input, or code that ran.
 """
 
 import contextlib
@@ -21,24 +21,24 @@ from fuzz import canary
 from headscope.errors import HeadscopeError
 from support.hostile import printable
 
-PROCESSOR, CLOCK = 10.0, 60.0  # seconds; a shared machine may keep an input waiting for its turn
+PROCESSOR, CLOCK = 10.0, 60.0  # seconds; on a shared machine an input may wait for the processor
 MEMORY = 1 << 30
 LONGEST_MESSAGE = 4000
 _PACKAGE = Path(headscope.__file__).parent
 
 
 class TooSlow(BaseException):
-    """No `except Exception` of what is tried stops it."""
+    """A time limit; as a BaseException it passes every `except Exception` of the tested code."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What came of an input.
+    """The outcome of an input.
 
     Attributes:
         kind: `taken`, `refused` or `finding`.
-        place: what tells it from others of its kind: where in headscope the error was raised.
-        why: of a finding: its traceback or the message that is wrong.
+        place: text that distinguishes it from others of its kind: the place in headscope that raised the error.
+        why: for a finding, its traceback or the wrong message.
     """
 
     kind: Literal["taken", "refused", "finding"]
@@ -47,7 +47,7 @@ class Verdict:
 
 
 class _NoInput(io.TextIOBase):
-    """A standard input that remembers whether somebody looked at it."""
+    """A standard input that records if it was read."""
 
     asked = False
 
@@ -60,16 +60,16 @@ class _NoInput(io.TextIOBase):
 
 
 def limit_memory() -> None:
-    """Let this process take 1 GB more than it has; what asks for more gets a MemoryError, or ends."""
+    """Let this process allocate 1 GB more than it has; larger requests get a MemoryError, or end the process."""
     status = Path("/proc/self/status")
-    if not status.exists():  # macOS has no such limit that holds
+    if not status.exists():  # macOS does not enforce such a limit
         return
     held = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmData"))
     resource.setrlimit(resource.RLIMIT_DATA, (held * 1024 + MEMORY, resource.RLIM_INFINITY))
 
 
 def judge(check: Callable[[Path], None], folder: Path) -> Verdict:
-    """Give what lies in a folder to headscope and say what came of it."""
+    """Pass a folder to headscope and return the outcome."""
     canary.sung.clear()
     given, told = _NoInput(), io.StringIO()
     verdict = Verdict(kind="taken")
@@ -82,7 +82,7 @@ def judge(check: Callable[[Path], None], folder: Path) -> Verdict:
         verdict = _of_refusal(error)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # whatever it is, nobody can do anything with it
+    except BaseException as error:  # any other exception is useless to the user
         verdict = _finding(type(error).__name__, error)
     finally:
         sys.stdin = before
@@ -110,7 +110,7 @@ def _finding(what: str, error: BaseException) -> Verdict:
     frames = _of_headscope(error.__traceback__)
     if frames and not isinstance(error, AssertionError):
         where = f"in {Path(frames[-1].filename).name}:{frames[-1].name}"
-    else:  # a result that is wrong, by what the target says of it
+    else:  # a result that the target's check rejects
         where = str(error)[:60]
     lines = "".join(traceback.format_exception(error))
     return Verdict(kind="finding", place=f"{what} {where}", why=f"{what}\n{lines[-6000:]}")
@@ -121,7 +121,7 @@ def _of_headscope(trace: TracebackType | None) -> list[traceback.FrameSummary]:
 
 
 def _way(trace: TracebackType | None) -> str:
-    """Name the lines of headscope that led to an error: another way is news."""
+    """Return the lines of headscope that led to an error; another path is another finding."""
     frames = _of_headscope(trace)
     return " ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames[-4:])
 

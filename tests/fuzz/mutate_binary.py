@@ -1,4 +1,4 @@
-"""Mutations of files with a structure of their own: pickles, Parquet, safetensors, gzip."""
+"""Mutations of binary formats: pickles, Parquet, safetensors, gzip."""
 
 import gzip
 import io
@@ -23,7 +23,7 @@ _CALLS = (*_GLOBALS, b"R", b"b", b"(", b"t", b")", b"]", b"}", b"u", b"a", b"e",
 
 
 def mutate_pickle(content: bytes, rng: Random, use: Ingredients) -> bytes | None:
-    """Return a pickle whose instructions are others: gone, doubled, moved, or with another number."""
+    """Return a pickle with instructions removed, doubled or moved, or with changed numbers."""
     try:
         starts = [position for _, _, position in pickletools.genops(content) if position is not None]
     except Exception:  # it is broken already
@@ -64,7 +64,7 @@ def mutate_table(content: bytes, rng: Random, use: Ingredients) -> bytes | None:
         changed = _changed(table, rng, use)
         held = io.BytesIO()
         changed.to_parquet(held, index=False)
-    except Exception:  # broken already, or no Parquet can hold it
+    except Exception:  # broken already, or impossible in Parquet
         return None
     return held.getvalue()
 
@@ -98,7 +98,7 @@ def _changed(table: pd.DataFrame, rng: Random, use: Ingredients) -> pd.DataFrame
 
 
 def mutate_tensors(content: bytes, rng: Random, use: Ingredients) -> bytes | None:
-    """Return a safetensors file whose header says something else."""
+    """Return a safetensors file with a changed header or changed numbers."""
     if len(content) < 8:
         return None
     (size,) = struct.unpack("<Q", content[:8])
@@ -117,7 +117,7 @@ def mutate_tensors(content: bytes, rng: Random, use: Ingredients) -> bytes | Non
 
 
 def mutate_packed(content: bytes, rng: Random, change: Callable[[bytes], bytes]) -> bytes | None:
-    """Return a gzip file whose content is changed by a mutation of what it holds, or that has two members."""
+    """Return a gzip file with mutated content, or one with two members."""
     try:
         plain = gzip.decompress(content)
     except Exception:  # broken already

@@ -1,4 +1,4 @@
-"""Mutations of JSON as the tree that it is: values of other types, keys gone or twice, deep nesting."""
+"""Mutations of JSON as a tree: values of other types, missing or repeated keys, deep nesting."""
 
 import copy
 import json
@@ -7,7 +7,7 @@ from typing import Any
 
 from fuzz.ingredients import Ingredients
 
-# Written as strings, replaced in the text: json.dumps can write neither.
+# These placeholders are replaced in the text, since json.dumps cannot write their values.
 _DEEP, _LONG = "\u0001deep\u0001", "\u0001long\u0001"
 _KEYS = (
     *("text", "words", "tokens", "heads", "relns", "auto_map", "__class__", "kind", "name", ""),
@@ -16,7 +16,7 @@ _KEYS = (
 
 
 def mutate_tree(content: bytes, rng: Random, use: Ingredients) -> bytes | None:
-    """Return JSON that says something else, or None where it was no JSON or is another's turn."""
+    """Return changed JSON, or None if the content is not JSON or another mutation should change it."""
     try:
         tree = json.loads(content)
     except (ValueError, RecursionError):
@@ -33,13 +33,13 @@ def mutate_tree(content: bytes, rng: Random, use: Ingredients) -> bytes | None:
     deep = rng.choice((60, 1000, 100_000))
     text = text.replace(json.dumps(_DEEP), "[" * deep + "]" * deep).replace(json.dumps(_LONG), "9" * 5000)
     text = text.replace(_DEEP, "deep").replace(_LONG, "long")
-    if rng.random() < 0.05:  # a key twice: the last counts, for most
+    if rng.random() < 0.05:  # a repeated key: most parsers use the last
         text = text.replace("{", '{"words": 3, "kinds": [], "layers": -1, ', 1)
     return text.encode("utf-8", "surrogatepass")
 
 
 def _change(box: list[Any], rng: Random, use: Ingredients) -> None:
-    """Change one place of what the box holds."""
+    """Change one value inside the box."""
     places = list(_places(box))
     holder, key = rng.choice(places)
     match rng.randrange(9):
@@ -53,7 +53,7 @@ def _change(box: list[Any], rng: Random, use: Ingredients) -> None:
         case 3:
             holder[key] = rng.choice((_DEEP, _LONG))
         case 4:
-            # Long once: a list of lists of lists of 300 would fill the memory.
+            # Lengthen only once: nested lists of 300 would fill the memory.
             holder[key] = [holder[key]] * (300 if len(places) < 300 and rng.random() < 0.3 else 1)
         case 5 if isinstance(holder, list) and holder is not box:
             holder.insert(rng.randint(0, len(holder)), copy.deepcopy(holder[key]))
@@ -64,13 +64,13 @@ def _change(box: list[Any], rng: Random, use: Ingredients) -> None:
 
 
 def _another(value: Any, rng: Random, use: Ingredients) -> Any:
-    """Return a value of another type, or one of the same that nobody expects."""
+    """Return a value of another type, or an unexpected one of the same type."""
     if rng.random() < 0.5:
         return copy.deepcopy(rng.choice(use.values))
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
-        if abs(value) > 1e300:  # neither float() nor str() takes such an int
+        if abs(value) > 1e300:  # neither float() nor str() accepts such an int
             return str(rng.choice(use.numbers[:20]))
         return rng.choice((*use.numbers, value + 1, value - 1, -value, value * 2, value / 3))
     if isinstance(value, str):

@@ -5,13 +5,13 @@ from random import Random
 
 from fuzz.ingredients import Ingredients
 
-LONGEST = 2_000_000  # bytes: what grows by being doubled stops here
+LONGEST = 2_000_000  # bytes; doubled content stops growing here
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
 _DEEP = (b"(", b"[", b'{"a":', b"(TOP", b"((", b"<")
 
 
 def mutate_bytes(content: bytes, rng: Random, use: Ingredients, other: bytes) -> bytes:
-    """Return content that is broken as a disk, a cut transfer or a wicked mind would."""
+    """Return content that is broken as by a disk, a cut transfer or an attacker."""
     size = len(content)
     at = rng.randint(0, size)
     end = min(size, at + rng.choice((1, 2, 4, 16, 256, size)))
@@ -40,7 +40,7 @@ def mutate_bytes(content: bytes, rng: Random, use: Ingredients, other: bytes) ->
 
 
 def mutate_lines(content: bytes, rng: Random, use: Ingredients, other: bytes) -> bytes:
-    """Return text whose lines, columns or numbers are others."""
+    """Return text with changed lines, columns or numbers."""
     lines = content.split(b"\n")
     at, to = rng.randrange(len(lines)), rng.randrange(len(lines))
     match rng.randrange(11):
@@ -71,7 +71,7 @@ def mutate_lines(content: bytes, rng: Random, use: Ingredients, other: bytes) ->
 
 
 def mutate_columns(line: bytes, rng: Random, use: Ingredients) -> bytes:
-    """Return a line of which a field is missing, doubled, swapped, or another."""
+    """Return a line with a field missing, doubled, swapped or replaced."""
     between = b"\t" if b"\t" in line else b" "
     fields = line.split(between)
     at, to = rng.randrange(len(fields)), rng.randrange(len(fields))

@@ -1,4 +1,4 @@
-"""One more input from those there are: some of its files changed, each in a way that suits what it is."""
+"""Mutations of inputs: some of their files change, each in a way that fits its format."""
 
 import struct
 from pathlib import PurePath
@@ -10,11 +10,11 @@ from fuzz.mutate_json import mutate_tree
 from fuzz.mutate_text import LONGEST, mutate_bytes, mutate_lines
 from fuzz.sample import Sample
 
-_BLIND = 0.2  # share of changes that look at bytes alone, whatever the file is
+_BLIND = 0.2  # share of changes that treat a file as plain bytes, whatever its format
 
 
 def mutate(sample: Sample, rng: Random, use: Ingredients, others: list[Sample]) -> Sample:
-    """Return a sample with one to three changes; `others` lend their parts."""
+    """Return a sample with one to three changes; `others` provide parts to insert."""
     changed = dict(sample)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         if len(changed) > 1 and rng.random() < 0.08:
@@ -29,7 +29,7 @@ def mutate(sample: Sample, rng: Random, use: Ingredients, others: list[Sample]) 
 
 
 def mutate_file(name: str, content: bytes, rng: Random, use: Ingredients, other: bytes) -> bytes:
-    """Return one file changed; its name's ending says what it holds."""
+    """Return a changed file; the ending of its name gives its format."""
     ending = PurePath(name).suffix
     if rng.random() < _BLIND:
         return mutate_bytes(content, rng, use, other)
@@ -63,7 +63,7 @@ def mutate_file(name: str, content: bytes, rng: Random, use: Ingredients, other:
 
 
 def _files(changed: Sample, rng: Random) -> None:
-    """Lose, empty, swap or double one file among several."""
+    """Delete, empty, swap or copy one file among several."""
     names = sorted(changed)
     name, other = rng.choice(names), rng.choice(names)
     match rng.randrange(5):

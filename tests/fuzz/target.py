@@ -1,4 +1,4 @@
-"""What the fuzzer tries: a part of headscope, what it is tried with at first, and how it is asked."""
+"""Targets of the fuzzer: a part of headscope, its first inputs, and the function to call."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ Check: TypeAlias = Callable[[Path], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A part of headscope that reads what others wrote.
+    """A part of headscope that reads files from outside.
 
     Attributes:
-        name: of its findings.
-        seeds: whole inputs, made in an empty folder by the project's own writers where it has them.
-        prepare: makes, once a process and in an empty folder, what gives an input's folder to headscope. It raises what
-            headscope raises, and AssertionError where a result is wrong.
-        forged: returns an input whose hashes fit what it holds, as somebody who means it would give it, so that what
-            lies behind the hashes is tried as well. Every other input goes through it.
+        name: name of the target in its findings.
+        seeds: returns valid inputs, made in an empty folder, by the project's own writers where they exist.
+        prepare: returns, once per process and in an empty folder, the check of an input's folder. The check raises
+            headscope's errors, and AssertionError for a wrong result.
+        forged: returns an input with matching hashes, as an attacker would write it, so that the code after the hash
+            check is reached as well. It is applied to every other input.
     """
 
     name: str
@@ -41,16 +41,16 @@ _TARGETS = {
     "pages": ("markup", "view-page", "view-state"),
     "explorer": ("explorer",),
 }
-# Of the time, where others have 1: what is slow, and what many hands have a way to.
+# Shares of the time, 1 for other targets: more for slow targets and for those that are easiest to attack.
 SHARES = {"maps": 2.0, "models": 2.0, "report": 2.0, "resume": 2.0, "explorer": 2.0, "hub-names": 0.3}
 NAMES = tuple(name for names in _TARGETS.values() for name in names)
 
 
 def target_named(name: str) -> Target:
-    """Return a target; only its own module is loaded, for some need torch.
+    """Return a target, importing only its own module, since some need torch.
 
     Raises:
-        KeyError: there is none of this name.
+        KeyError: no target has this name.
     """
     for module, names in _TARGETS.items():
         if name in names:

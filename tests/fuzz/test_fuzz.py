@@ -1,4 +1,4 @@
-"""The fuzzer itself: every target takes inputs, the same for a seed; what is planted is found, made small, and kept."""
+"""The fuzzer itself: targets accept inputs, seeds reproduce them, and planted faults are found, minimized and kept."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ from fuzz.target import NAMES, Target, target_named
 from headscope.corpora.reading import read_corpus
 from headscope.errors import InputError
 
-SLOW = {"runs", "report", "atlas", "resume", "models"}  # parts of a second each
+SLOW = {"runs", "report", "atlas", "resume", "models"}  # each input takes part of a second
 
 
 def tried(target, folder, *, inputs, seed=0):
@@ -29,7 +29,7 @@ def tried(target, folder, *, inputs, seed=0):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_target_takes_inputs(name, tmp_path, monkeypatch):
-    """That a target can be asked and takes what is whole; whether there are findings is for `make fuzz` to say."""
+    """Targets run and accept valid inputs; only `make fuzz` reports findings."""
     target = target_named(name)
     monkeypatch.setattr("fuzz.hunt.MOST_TRIES", 0)
     inputs = 4 if name in SLOW else 20
@@ -72,7 +72,7 @@ def test_a_planted_bug_is_found_and_made_small(tmp_path):
 
 
 def test_hashes_of_maps_are_forged(tmp_path):
-    """Behind the hashes lie the checks of the rows: without forging none of them would be tried."""
+    """Checks of the rows follow the hash check: without forging none of them would be reached."""
     target = target_named("maps")
     sample = target.seeds(tmp_path)[0]
     name = next(name for name in sample if name.startswith("maps-"))
@@ -156,7 +156,7 @@ def test_a_finding_is_kept_with_the_way_to_try_it_again(tmp_path, monkeypatch, c
     run = Path(__file__).parents[1] / "fuzz" / "run.py"
     again = subprocess.run([sys.executable, run, "--replay", path], capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
-    assert again.stdout.startswith("refused plain.py")  # text itself has no such bug
+    assert again.stdout.startswith("refused plain.py")  # text itself does not have this bug
 
 
 def test_the_table_says_what_was_tried(capsys):

@@ -1,8 +1,8 @@
-"""A Ray cluster under `make soak`: its driver killed and run again, and workers that lack the model.
+"""Tests of a Ray cluster in `make soak`: the driver is killed and restarted, and workers lack the model.
 
     python tests/soak/cluster.py BASE OUT
 
-is one driver: it writes the run of BASE's text and model to OUT, its shards computed by two workers.
+is one driver: it writes the run of BASE's text and model to OUT, with two workers that compute the shards.
 """
 
 import os
@@ -45,7 +45,7 @@ def drive(base: Path, out: Path, *, without_model: bool = False) -> None:
     """Write the run with two workers.
 
     Raises:
-        ModelError: the workers found no model: its folder was taken away once the driver had loaded it.
+        ModelError: the workers found no model: its folder was moved away after the driver had loaded it.
     """
     shards.SHARD_TOKENS = SHARD_TOKENS
     with RayEngine(ClusterOptions(workers=2)) as engine:
@@ -61,7 +61,7 @@ def drive(base: Path, out: Path, *, without_model: bool = False) -> None:
 
 
 class ClusterSoak:
-    """Kills and losses, each compared with what one process comes to."""
+    """Kills and losses, each compared with the results of a single process."""
 
     def __init__(self, base: Path) -> None:
         self.base, self.wrong, self.kills = base, 0, 0
@@ -70,7 +70,7 @@ class ClusterSoak:
         self.expected = answers(base / "alone")
 
     def driver_killed(self, kills: int, *, seed: int) -> None:
-        """Kill the driver, and nothing else, at random moments; run it again until it comes to its end."""
+        """Kill only the driver, at random moments; restart it until it finishes."""
         generator, out = random.Random(seed), self.base / "driven"
         began = time.monotonic()
         self._driver(out).wait()
@@ -88,7 +88,7 @@ class ClusterSoak:
         self._compare(out, f"of a driver that was killed {self.kills} times")
 
     def workers_without_model(self) -> None:
-        """They say so, with the model's folder, and nothing is lost: with the model the same run goes on."""
+        """Check that workers without the model report its folder, and that the run resumes once the model is back."""
         out = self.base / "lost"
         try:
             drive(self.base, out, without_model=True)
@@ -101,7 +101,7 @@ class ClusterSoak:
         self._compare(out, "of workers that had no model at first")
 
     def line(self) -> str:
-        """Say what was done."""
+        """Return a summary line."""
         return f"{'cluster':15} {self.kills:4} kills of the driver, workers without the model, {self.wrong} wrong"
 
     def _driver(self, out: Path) -> "subprocess.Popen[bytes]":

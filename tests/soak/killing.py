@@ -1,4 +1,4 @@
-"""Run work in a process of its own, and kill it as an operator would.
+"""Functions that run work in a separate process, and kill it as an operator would.
 
 The processes are forked from a server that has loaded everything but computed nothing: a fork of the test's own
 process would inherit the locks of its threads, and crash or wait forever.
@@ -25,11 +25,11 @@ def run(work: Callable[[], object], *, before: Callable[[], None] | None = None,
 
     Args:
         work: function to run; it is pickled with the values that it uses.
-        before: called in the process first, as to set a trap.
+        before: called first in the process, for example to set a trap.
         seconds: time after which the process is killed.
 
     Raises:
-        RuntimeError: it ended with an error of its own.
+        RuntimeError: the work raised an error.
     """
     module = sys.modules[work.__module__]
     cloudpickle.register_pickle_by_value(module)
@@ -57,7 +57,7 @@ def _call(pickled: bytes) -> None:
 
 
 def kill_at_rename(number: int, *, after: bool) -> Callable[[], None]:
-    """Return what makes a process kill itself at its n-th rename: just before it, or just after."""
+    """Return a function that makes a process kill itself at its n-th rename, just before or just after it."""
 
     def trap() -> None:
         count = [0]
@@ -79,7 +79,7 @@ def kill_at_rename(number: int, *, after: bool) -> Callable[[], None]:
 
 
 def renames_of(work: Callable[[], object], log: Path) -> int:
-    """Run work to its end, and return how many renames it made."""
+    """Run work to its end, and return its number of renames."""
 
     def count() -> None:
         for name in RENAMES:
@@ -98,13 +98,13 @@ def renames_of(work: Callable[[], object], log: Path) -> int:
 
 
 def random_times(seed: int, whole: float) -> Callable[[], float]:
-    """Return what draws the moments of kills: within the time that the whole work takes."""
+    """Return a function that draws the moments of kills, within the duration of the whole work."""
     generator = random.Random(seed)
     return lambda: generator.uniform(0.0, whole)
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Run work to its end, and return how many seconds it took."""
+    """Run work to its end, and return its duration in seconds."""
     began = time.monotonic()
     run(work)
     return time.monotonic() - began

@@ -1,4 +1,4 @@
-"""What takes a report its time, remembered, so that it can be killed about each of its renames in minutes."""
+"""A cache of the slow parts of a report, so that it can be killed around each of its renames in minutes."""
 
 from contextlib import contextmanager
 from typing import Any
@@ -12,9 +12,9 @@ from headscope.running import writing
 
 @contextmanager
 def remembered(*, stages: bool):
-    """Draw each figure once, and measure each stage once where asked to; from then on they are only written."""
+    """Draw each figure once, and if `stages` measure each stage once; after that they are only written."""
     found: dict[str, Any] = {}
-    inline: list[str] = []  # the page's pictures, in its order
+    inline: list[str] = []  # the page's pictures in order
     place = [0]
     measure, draw, picture = writing.measure_stage, page.render_report, drawing.svg_text
 

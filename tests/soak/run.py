@@ -1,10 +1,9 @@
-"""`make soak`: kill every command that writes, at random and about each rename; each must come to the same answer.
+"""`make soak`: kill every command that writes, at random and around each rename, and compare its results.
 
     python tests/soak/run.py --kills 100 --seed 0
 
-A folder is killed and gone on with until the work comes to its end; then its tables, sums, weights, maps and pages are
-compared byte by byte with those of a run that nobody disturbed, and nothing else may lie there. Exits with 1 where
-one differs.
+A folder is killed and resumed until the work finishes. Then its tables, sums, weights, maps and pages are compared
+byte by byte with those of an undisturbed run, and no other file may exist. The exit status is 1 if any differs.
 """
 
 import argparse
@@ -38,14 +37,14 @@ def main() -> int:
     from headscope.encoding import shards
 
     torch.set_num_threads(1)
-    shards.SHARD_TOKENS = 150  # so that even so little text has many
+    shards.SHARD_TOKENS = 150  # so that even a short text has many shards
     began, wrong = time.monotonic(), 0
     with tempfile.TemporaryDirectory(prefix="soak-") as made:
         base = Path(made)
         listed = [task for task in tasks(base) if not given.only or task.name in given.only]
         share = shares(listed, given.kills)
         for number, task in enumerate(listed):
-            # The heavy imports come with the first work, here: what is forked has them.
+            # The first work here imports the heavy packages, which forked processes inherit.
             with remembered(stages=False):
                 task.work(base / "drawn" / task.name)
                 soak = _Soak(task, base / f"{number}")
@@ -63,13 +62,13 @@ def main() -> int:
 
 
 def shares(listed: list[Task], kills: int) -> dict[str, int]:
-    """Divide the random kills: half of them to the first task, which has all the stages."""
+    """Divide the random kills: half of them go to the first task, which has all the stages."""
     rest = kills // (2 * max(1, len(listed) - 1))
     return {task.name: kills - rest * (len(listed) - 1) if not place else rest for place, task in enumerate(listed)}
 
 
 def _cluster(base: Path, kills: int, seed: int) -> int:
-    """Kill the driver of a Ray cluster, one in twenty of all kills; return how many answers were wrong."""
+    """Kill the driver of a Ray cluster, for one in twenty of all kills; return the number of wrong results."""
     if find_spec("ray") is None:
         print("cluster         left out: Ray is not installed")
         return 0
@@ -83,7 +82,7 @@ def _cluster(base: Path, kills: int, seed: int) -> int:
 
 
 class _Soak:
-    """One task under kills."""
+    """One task that is killed repeatedly."""
 
     def __init__(self, task: Task, base: Path) -> None:
         self.task, self.base = task, base
@@ -94,7 +93,7 @@ class _Soak:
         self.expected = answers(whole)
 
     def at_random(self, kills: int, *, seed: int) -> None:
-        """Kill at random moments, as often as asked, each run until it comes to its end."""
+        """Kill at random moments, `kills` times, resuming each run until it finishes."""
         draw = killing.random_times(seed, self.seconds)
         out = self.base / "random"
         while self.random < kills:
@@ -103,10 +102,10 @@ class _Soak:
             self._finish(out, f"after random kills ({self.random})")
 
     def about_renames(self) -> None:
-        """Kill before and after each rename, then let it go on."""
+        """Kill before and after each rename, then resume."""
         out = self.base / "renames"
         number = killing.renames_of(lambda: self.task.work(out), self.base / "log")
-        # What is remembered counts no inputs, and the manifest says so.
+        # Cached stages count no inputs, and the manifest records this.
         self.expected = answers(out)
         shutil.rmtree(out)
         for place in range(1, number + 1):
@@ -128,7 +127,7 @@ class _Soak:
         shutil.rmtree(out)
 
     def line(self) -> str:
-        """Say what was done."""
+        """Return a summary line."""
         return (
             f"{self.task.name:15} {self.random:4} random kills, {self.renames:4} about renames, "
             f"{self.runs:4} folders compared, {self.wrong} wrong; {self.seconds:.1f} s undisturbed"

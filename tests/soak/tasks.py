@@ -1,4 +1,4 @@
-"""The work that is killed: a report with every stage, parts that are merged, pages, attention maps, and a training."""
+"""Tasks to kill: a report with every stage, parts that are merged, pages, attention maps, and a training."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from support.demo_treebank import demo_conllu
 from support.model_folders import save_tiny_masked_lm
 
 CLOCK = ("created", "seconds", "seal", "timings")
-# What a clock is written into; of these the tables behind them are compared.
+# Files that contain times, which are compared by their tables.
 TIMED = ("training.parquet", "README.md")
 
 
@@ -21,8 +21,8 @@ class Task:
     """One command that writes.
 
     Attributes:
-        name: for people.
-        work: writes into the folder that it is given; called again it goes on.
+        name: name in the summary.
+        work: writes into the given folder, and resumes when called again.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Task:
 
 
 def tasks(base: Path) -> list[Task]:
-    """Return the tasks, on small corpora and a tiny random model that are made in `base`."""
+    """Return the tasks, with small corpora and a tiny random model in `base`."""
     (base / "dev.conllu").write_text(demo_conllu(1, 12), encoding="utf-8")
     (base / "train.conllu").write_text(demo_conllu(101, 112), encoding="utf-8")
     (base / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n" * 8)
@@ -64,7 +64,8 @@ def tasks(base: Path) -> list[Task]:
         try:
             extract(options, out / ("maps.pkl" if pickle else "maps"), MapOptions(**how))
         except OutputError as refused:
-            # A pickle does not say what it is of, so a finished one is in the way; what was left of it is swept.
+            # A pickle does not record its source, so a finished one blocks the output; leftovers of a partial one are
+            # removed.
             if not pickle or "is there already" not in str(refused):
                 raise
 
@@ -97,7 +98,7 @@ def tasks(base: Path) -> list[Task]:
         from headscope.scans.prepare.prepared_run import prepare_model_run
         from headscope.scans.shard_checkpoint import Part
 
-        # Killed, too, while the parts are scanned.
+        # The scan of each part can be killed, too.
         folders = [out / "part-1", out / "part-2"]
         for number, folder in enumerate(folders, 1):
             write_part(prepare_model_run(part_options()), folder, Part(number, 2))
@@ -109,7 +110,7 @@ def tasks(base: Path) -> list[Task]:
         from headscope.reporting.atlas_files import run_report
         from headscope.reporting.export import export
 
-        if not (base / "finished").exists():  # made once, before anything is killed
+        if not (base / "finished").exists():  # this run is made once, before any kill
             run_report(part_options(), out=base / "finished")
         hs.head_atlas(base / "finished", out=out / "site")
         export(hs.open_study(base / "finished"), out / "paper", form="csv")
@@ -127,12 +128,12 @@ def tasks(base: Path) -> list[Task]:
 
 
 def left_behind(out: Path) -> list[str]:
-    """Return what a killed run left that is no result."""
+    """Return the temporary files that a killed run left."""
     return sorted(str(path.relative_to(out)) for path in out.rglob("*") if is_own(path))
 
 
 def answers(out: Path) -> dict[str, Any]:
-    """Return what lies in a folder, without what the clock writes."""
+    """Return the contents of a folder, without times."""
     return {str(path.relative_to(out)): _answer(path) for path in _files(out)}
 
 

@@ -1,6 +1,6 @@
-"""Killed before and after each rename, a command comes to the same answer, and leaves nothing else behind.
+"""Killed before and after each rename, a command finishes with the same results and leaves no other files.
 
-The quick part of `make soak`: maps and a training here, a report and random moments there.
+This is the quick part of `make soak`: maps and a training; the full soak adds a report and random moments.
 """
 
 import os
@@ -33,7 +33,7 @@ def test_the_soak_kills_and_compares(tmp_path):
 
 
 def test_two_extracts_into_one_place(tmp_path):
-    """The second is told at once, before a model is loaded."""
+    """The second one is refused at once, before a model is loaded."""
     (tmp_path / "text.txt").write_text("The cat sat.")
     with place_held(tmp_path / "maps"):
         code, out, err = run_command(
@@ -45,7 +45,7 @@ def test_two_extracts_into_one_place(tmp_path):
 
 
 def test_the_soak_would_notice(tmp_path):
-    """A planted fault: an index of another content, and a part that was left."""
+    """Planted faults are noticed: an index with other content, and a leftover temporary file."""
     from soak import tasks
 
     (tmp_path / "maps").mkdir()

@@ -1,4 +1,4 @@
-"""Text, the original's features, coreference: each reader, drawn to its end."""
+"""Corpora of text, features and coreference: each reader, read to the end."""
 
 import gzip
 import json
@@ -54,7 +54,7 @@ _GAP = "\t".join(HEADER) + (
 
 
 def _one(name: str, *contents: str | bytes) -> Callable[[Path], list[Sample]]:
-    """Return what makes samples of one file of this name."""
+    """Return a function that makes samples of one file with this name."""
     return lambda folder: [{name: each.encode() if isinstance(each, str) else each} for each in contents]
 
 
@@ -63,7 +63,7 @@ def _synthetic(folder: Path) -> list[Sample]:
 
 
 def _drawn(read: Callable[[Path], Iterable[Any]], check: Callable[[Any], None]) -> Callable[[Path], Check]:
-    """Return what draws all that a reader gives of the one file in a folder, and looks at each."""
+    """Return a function that reads the only file of a folder to the end and checks each document."""
 
     def run(folder: Path) -> None:
         (path,) = folder.iterdir()
@@ -71,7 +71,7 @@ def _drawn(read: Callable[[Path], Iterable[Any]], check: Callable[[Any], None]) 
         for each in read(path):
             came = True
             check(each)
-        assert came, "the reader gave nothing and said nothing"
+        assert came, "the reader returned nothing and raised no error"
 
     return lambda folder: run
 
@@ -103,14 +103,14 @@ def _gap_row(row: Any) -> None:
 
 
 def _corpus(path: Path) -> Iterable[Any]:
-    """Read as a run does, its hash included; what it cannot hash is refused in words."""
+    """Read as a run does, with the hash; a document that cannot be hashed is refused with a message."""
     return islice(CorpusDigest(read_corpus(path)), 200_000)
 
 
 def _with_mentions(path: Path) -> Iterable[Any]:
     documents = list(read_coreference(path))
     if not any(document.mentions for document in documents):
-        raise InputError("nothing to look at")
+        raise InputError("no document with mentions")
     return documents
 
 

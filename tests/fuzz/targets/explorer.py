@@ -1,4 +1,4 @@
-"""The explorer's server: bytes as they come over the wire, through uvicorn's own parser of HTTP, to the app.
+"""The explorer's server: raw bytes, through uvicorn's own HTTP parser, to the app.
 
 Every request gets one answer, with an error message if it is refused; nothing is served without host and token.
 """
@@ -62,7 +62,7 @@ def _prepare(folder: Path) -> Check:
     loop, pool = asyncio.new_event_loop(), ThreadPoolExecutor(1)
 
     def answered(asked: Any) -> Any:
-        # In a thread of its own: this one may have a loop already, as a browser's tests leave it.
+        # A separate thread is needed, since this one may already have an event loop from browser tests.
         return pool.submit(loop.run_until_complete, asked).result()
 
     def run(given: Path) -> None:
@@ -79,7 +79,7 @@ def _prepare(folder: Path) -> Check:
 
 
 def _parsed(wire: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    """Return the ASGI scope that uvicorn makes of a request, and its body; what is no HTTP never comes to the app."""
+    """Return the ASGI scope and the body of a request as uvicorn parses it; invalid HTTP never reaches the app."""
     connection = h11.Connection(h11.SERVER)
     body: list[bytes] = []
     request = None
@@ -118,7 +118,7 @@ def _parsed(wire: bytes) -> tuple[dict[str, Any], list[bytes]]:
 
 
 async def _asked(explorer: Explorer, scope: dict[str, Any], body: list[bytes]) -> list[dict[str, Any]]:
-    """Hand a request over piece by piece and return all that is sent back."""
+    """Pass a request to the app piece by piece and return all messages that it sends."""
     pieces = [*body, b""]
     sent: list[dict[str, Any]] = []
 

@@ -1,4 +1,4 @@
-"""Saved maps: opened, read segment by segment and as a stream, and written as the original's pickle."""
+"""Saved maps: opened, read by segment and as a stream, and written as a pickle for the paper's code."""
 
 import json
 from hashlib import blake2b
@@ -69,7 +69,7 @@ def _seeds(folder: Path) -> list[Sample]:
 
 
 def _forged(sample: Sample) -> Sample:
-    """Write the shards' sizes and hashes anew, where the index can still be read."""
+    """Update the shards' sizes and hashes in the index, if the index is readable."""
     try:
         index = json.loads(sample["index.json"])
         for shard in index["shards"]:

@@ -1,4 +1,4 @@
-"""Model folders: loaded, and looked at with a sentence. None may run code, whatever its files name."""
+"""Model folders: loaded, and examined with a sentence. No folder may run code, whatever its files name."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Text on its way into a page: nothing of it can leave its element, and all of it comes back."""
+"""Text that is written into a page: no part of it can leave its element, and it can be read back unchanged."""
 
 import ast
 import html
@@ -24,7 +24,7 @@ def _texts(folder: Path) -> list[Sample]:
 
 
 def _strings(value: object) -> list[str]:
-    """Return the strings of any JSON, keys included; the file itself where it is none."""
+    """Return the strings of any JSON, keys included; the text of other values."""
     if isinstance(value, dict):
         return [one for pair in value.items() for part in pair for one in _strings(part)]
     if isinstance(value, list):
@@ -45,7 +45,7 @@ def _markup(folder: Path) -> Check:
             assert not set(markup) & set("<>\"'"), "markup in text"
             assert html.unescape(markup) == one.replace("\0", "␀")
             element = el("p", one, title=one)
-            assert element.count("<") == 2, "an element more"
+            assert element.count("<") == 2, "an additional element"
             assert printable(visible(one)) or "\u200c" in one or "\u200d" in one, "invisible"
             assert len(titled(one)) <= 1000
             called = ast.parse(f"f({figure_call(one, one, model=one, revision=one)})", mode="eval").body

@@ -1,4 +1,4 @@
-"""The original's pickles: read without trusting them, and turned into a folder of maps."""
+"""Pickles of the paper's code: read without trusting them, and converted into a folder of maps."""
 
 import os
 import pickle
@@ -18,7 +18,7 @@ _PLAIN = (type(None), bool, int, float, str)
 
 
 class _Calls:
-    """Pickles as a call."""
+    """Pickle as a call."""
 
     def __init__(self, function: Any, *arguments: Any) -> None:
         self.call = function, arguments

@@ -1,4 +1,4 @@
-"""Run folders, damaged: opened and read, drawn as atlas and report, and gone on with."""
+"""Damaged run folders: opened and read, drawn as atlas and report, and resumed."""
 
 from pathlib import Path
 from unittest.mock import patch
@@ -25,7 +25,7 @@ _NEEDED = {"stats", "examples"}
 
 
 def _made_up(folder: Path) -> list[Sample]:
-    """Runs as they are written, with small tables."""
+    """Return runs with small tables in the written form."""
     runs = {"plain": encoder(2, 3), "syntax": section_4(2, 3, documents=12), "kinds": t5()}
     found = []
     for name, inputs in runs.items():
@@ -35,7 +35,7 @@ def _made_up(folder: Path) -> list[Sample]:
 
 
 def _options(folder: Path) -> RunOptions:
-    """Return a run of seconds: a tiny model, its statistics."""
+    """Return a run that takes seconds: the statistics of a tiny model."""
     tiny_model("bert").save_pretrained(folder / "tiny")
     tiny_tokenizer("bert").save_pretrained(folder / "tiny")
     text = folder / "text.txt"
@@ -55,7 +55,7 @@ def _read(folder: Path) -> Check:
             study.table(name)
         assert isinstance(study.summary(), str)
         if "stats" in study.tables:
-            study.roles  # noqa: B018 - it is read for what it raises
+            study.roles  # noqa: B018 - only errors of this read matter
             study_model(study)
 
     return run
@@ -71,7 +71,7 @@ def _atlas(folder: Path) -> Check:
 
 
 def _report(folder: Path) -> Check:
-    """Write the page; figures are made and not drawn, which would take most of the time."""
+    """Write the page; figures are built but not drawn, which would take most of the time."""
     empty = '<svg viewBox="0 0 1 1"></svg>'
 
     def run(given: Path) -> None:
@@ -86,7 +86,7 @@ def _report(folder: Path) -> Check:
 
 
 def _resume(folder: Path) -> Check:
-    """Go on with a run: what is damaged is measured again, or named with a remedy, and never taken for whole."""
+    """Resume a run: damaged files are measured again, or refused with a remedy, and never used."""
     options = _options(folder)
     write_run(prepare(options), folder / "whole")
     whole = open_study(folder / "whole")
@@ -97,7 +97,7 @@ def _resume(folder: Path) -> Check:
         study = open_study(given)
         assert study.manifest["complete"] is True
         for name, table in expected.items():
-            assert study.table(name).equals(table), f"{name} is not what was measured"
+            assert study.table(name).equals(table), f"{name} differs from the measured table"
 
     return run
 

@@ -1,4 +1,4 @@
-"""Files of others that are tables: word vectors, and the hub's Parquet files with the names they are asked for by."""
+"""Tables from outside: word vectors, and the hub's Parquet files with the names that request them."""
 
 import io
 from pathlib import Path
@@ -30,7 +30,7 @@ def _read_vectors(folder: Path) -> Check:
             found = read_vectors(path, wanted)
             table = found.of(["the", "cat", "", "\ud800"])
             assert table.shape == (4, found.width)
-            assert np.isfinite(table).all(), "a number that is none"
+            assert np.isfinite(table).all(), "a number that is not finite"
 
     return run
 

@@ -1,4 +1,4 @@
-"""Treebanks: read, written in each form, and read again: words and trees must be the same."""
+"""Treebanks: read, written in each form, and read again with the same words and trees."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,11 +31,11 @@ def _written_again(folder: Path) -> Check:
     def run(given: Path) -> None:
         (path,) = given.iterdir()
         documents = list(read_treebank(path))
-        if path.suffix == ".conllu":  # the reader that takes such files alone
+        if path.suffix == ".conllu":  # this reader accepts only such files
             again = read_treebank(path)
             assert [one.id for one in again] == [one.id for one in documents]
         sentences = [sentence for document in documents for sentence in document.sentences]
-        assert sentences, "the reader gave nothing and said nothing"
+        assert sentences, "the reader returned nothing and raised no error"
         for form in FORMS:
             copy = folder / f"copy{form}"
             copy.write_text("".join(treebank_text(documents, form=form)), encoding="utf-8", newline="\n")
@@ -44,7 +44,7 @@ def _written_again(folder: Path) -> Check:
                 tuple(fit_word(word, form=form) for word in one.words) for one in sentences
             ], f"other words in {form}"
             assert [one.heads for one in back] == [one.heads for one in sentences], f"other heads in {form}"
-            assert [one.relations for one in back] == [one.relations for one in sentences], f"others in {form}"
+            assert [one.relations for one in back] == [one.relations for one in sentences], f"other relations in {form}"
 
     return run
 
