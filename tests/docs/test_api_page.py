@@ -1,4 +1,4 @@
-"""docs/reference/api.md is what the docstrings make."""
+"""docs/reference/api.md matches the docstrings."""
 
 import importlib.util
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""README and docs run as written: every command and every Python block, in an empty folder with a text of its own.
+"""README and docs run as written: every command and every Python block, in an empty folder with its own text.
 
-The embedded models are stood in for by random ones of a few heads, and their text by lines of its first documents: what
-the pages type is what is tested here, and what is measured of the embedded models has tests of its own.
+Small random models replace the embedded ones, with the first documents of their text: these tests check the commands
+on the pages, and the embedded models' results have their own tests.
 """
 
 import re
@@ -29,7 +29,7 @@ COMMANDS = [
 
 
 def begins_another(sequence):
-    """Whether another case runs the same lines first, and then more; of equal ones, the first alone stays."""
+    """Return True if another case runs the same lines first and then more; of equal cases only the first is kept."""
     lines = lines_of(sequence)
     others = [lines_of(case.values[0]) for case in COMMANDS]
     longer = any(other[: len(lines)] == lines and len(other) > len(lines) for other in others)
@@ -42,19 +42,19 @@ def lines_of(sequence):
 
 @pytest.fixture(scope="module")
 def few_heads(tmp_path_factory):
-    """A model with just the layers and heads that the pages name."""
+    """Return a model with just the layers and heads that the pages name."""
     return save_tiny_masked_lm(tmp_path_factory.mktemp("few") / "model", layers=3, heads=8)
 
 
 @pytest.fixture(scope="module")
 def few_decoder_heads(tmp_path_factory):
-    """As many of a decoder."""
+    """Return a decoder with the same number of layers."""
     return save_few_heads(tmp_path_factory.mktemp("few") / "decoder", headscope_decoder.folder(), layers=3)
 
 
 @pytest.fixture(scope="module")
 def few_documents(tmp_path_factory):
-    """The first pairs of lines of the demonstration's documents: intervals need ten documents."""
+    """Return the first two lines of twelve demonstration documents: intervals need ten documents."""
     documents = headscope_minilm.demo_text().read_text(encoding="utf-8").split("\n\n")
     file = tmp_path_factory.mktemp("few") / "demo.txt"
     few = ("\n".join(document.splitlines()[:2]) for document in documents[:12])
@@ -64,23 +64,24 @@ def few_documents(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def classifier(few_heads, tmp_path_factory):
-    """What the pages call my-sst2."""
+    """Return the model that the pages call my-sst2."""
     return save_classifier(tmp_path_factory.mktemp("classifier") / "model", few_heads, ("negative", "positive"))
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, request, classifier, few_heads, few_decoder_heads, few_documents):
-    """A folder with corpora: enough to measure on, and few sentences to train on, for that takes long.
+    """Return a folder with corpora: enough to measure on, and few sentences to train on, since training is slow.
 
-    The page of a report is left out but in the tutorial, which says what is on it: drawing it takes most of a report's
-    time, and has tests of its own.
+    Only the tutorial draws the page of a report, since it describes the page; drawing takes most of a report's time
+    and has its own tests.
     """
     monkeypatch.setattr(headscope_minilm, "folder", lambda: few_heads)
     monkeypatch.setattr(headscope_minilm, "demo_text", lambda: few_documents)
     monkeypatch.setattr(headscope_decoder, "folder", lambda: few_decoder_heads)
     if "tutorial" not in request.node.name:
         leave_drawing_out(monkeypatch)
-    # A pass for each set of heads. Import both modules before patching, or the second would keep the patched numbers.
+    # Each set of heads needs a pass. Import both modules before patching, or the second would keep the patched
+    # numbers.
     for module in (joint_compute, joint_sums):
         monkeypatch.setattr(module, "DRAWS", 2)
         monkeypatch.setattr(module, "SETS", 8)
@@ -129,7 +130,7 @@ def test_the_demonstration_reports_on_both_models():
     installed = makefile.split("\n.venv/.demo:")[1].split("\n\n")[0]
     for name in EMBEDDED_MODELS:
         assert f"./packages/{name} " in installed
-    # Each into a folder of its own, which the last lines name, git ignores and `make clean` takes away.
+    # Each report goes into its own folder, which git ignores and `make clean` removes.
     for folder in ("demo-report", decoder.split("--out ")[1]):
         assert f"--out {folder}\n" in makefile
         assert f"{folder}/report.html" in recipe
@@ -169,7 +170,7 @@ def test_python_runs_as_written(page, folder):
 
 
 def test_links_between_pages_lead_somewhere():
-    """Each names a file that exists and, behind `#`, a heading of it by the address that GitHub gives it."""
+    """Each link names an existing file and, after `#`, one of its headings in GitHub's form."""
     lost = []
     for page in PAGES:
         for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", page.read_text(encoding="utf-8")):
@@ -187,7 +188,7 @@ def anchors(page):
 
 
 def test_every_definition_has_an_address():
-    """No definition hides in a paragraph that begins with its name in bold; all are in the list at the top."""
+    """Every definition has a heading and is in the list at the top; none is a paragraph with a bold name."""
     page = (ROOT / "docs" / "definitions.md").read_text(encoding="utf-8")
     assert not re.findall(r"^\*\*.*", page, re.MULTILINE)
     listed = re.findall(r"\]\(#([\w-]+)\)", page[: page.index("\n## ")])

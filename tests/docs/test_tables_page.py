@@ -1,4 +1,4 @@
-"""docs/reference/tables.md is what its schemas make."""
+"""docs/reference/tables.md matches the schemas."""
 
 import importlib.util
 import re

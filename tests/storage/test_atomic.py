@@ -84,12 +84,12 @@ def test_a_kill_while_folders_change_places_loses_neither(tmp_path, monkeypatch)
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
 
-# Puts an old folder back that a killed run had set aside; gives up gigabytes of a cache to the run that was quicker.
+# These modules restore an old folder that a killed run had set aside, and give up a cache to a quicker run.
 OTHERS = {"storage/places.py", "analyses/probes/map_cache.py"}
 
 
 def renames(path):
-    """Whether a module moves a file or folder; a data frame's columns, and text, are renamed and replaced otherwise."""
+    """Return True if a module moves a file or folder, as opposed to renamed columns or replaced text."""
     calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
     for call in calls:
         match call.func:

@@ -1,4 +1,4 @@
-"""Arrays with a hash of their content: what was changed or torn is passed over."""
+"""Arrays with a hash of their content: changed or truncated files are ignored."""
 
 import numpy as np
 import pytest

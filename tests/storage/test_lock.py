@@ -1,4 +1,4 @@
-"""One run at a time: the second is told who holds the place, and a killed one holds nothing."""
+"""One run at a time: the second learns who holds the place, and a killed run holds nothing."""
 
 import os
 import re

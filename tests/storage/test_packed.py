@@ -57,7 +57,7 @@ def test_zeros_of_either_sign_infinities_and_what_is_no_number_come_back():
 
 
 def test_counts_of_few_arcs_take_a_few_bits_each():
-    """256 documents, 200 cells, 128 places: each document has arcs in a third of the cells, found one time in ten."""
+    """256 documents, 200 cells, 128 heads: each document has arcs in a third of the cells, found one time in ten."""
     rng = np.random.default_rng(0)
     counts = rng.poisson(0.1, (256, 200, 128)).astype(np.int32)
     counts[rng.random((256, 200)) > 1 / 3] = 0

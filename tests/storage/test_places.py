@@ -1,4 +1,4 @@
-"""Output places: what is refused, in which words, and that it stays as it was."""
+"""Output places: refusals and their messages, and that refused places stay unchanged."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A changed or damaged file of facts is noticed, whatever changed in it."""
+"""Any change or damage to a file of facts is noticed."""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""A temporary folder goes with its last user or its process, and that of a killed process goes with the next one."""
+"""A temporary folder ends with its last user or its process; the next process removes that of a killed one."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""What stopped runs leave is known by name, swept by who holds the place, and never taken for a result."""
+"""Leftovers of stopped runs are recognized by name, removed by the holder of the place, and never used as results."""
 
 import os
 
@@ -19,7 +19,7 @@ def test_own_names_are_known_fit_the_file_system_and_are_drawn_anew(name, tmp_pa
     for each in drawn:
         assert is_own(each)
         assert each.parent == tmp_path
-        each.touch()  # no longer than the file system takes
+        each.touch()  # the longest name that the file system allows
     assert list(contents(tmp_path)) == []
     assert is_free(tmp_path)
 
@@ -44,7 +44,7 @@ def test_long_names_that_begin_alike_have_places_of_their_own(tmp_path):
     left = part_of(other)
     left.touch()
     with place_held(one):
-        assert left.exists()  # another's place
+        assert left.exists()  # it belongs to another output
 
 
 def test_who_holds_a_place_sweeps_what_was_left_of_it_and_of_nothing_else(tmp_path):
@@ -101,7 +101,7 @@ def test_what_is_written_is_on_the_disk_before_it_is_renamed(tmp_path, monkeypat
         own = getattr(os, name)
         monkeypatch.setattr(os, name, lambda *given, own=own, name=name: (done.append(name), own(*given))[1])
     write_bytes(tmp_path / "file", b"content")
-    assert done == ["fsync", "replace", "fsync"]  # the file, its name, the folder that has the name
+    assert done == ["fsync", "replace", "fsync"]  # the file, its name, the folder of the name
     del done[:]
     with whole_or_absent(tmp_path / "folder") as part:
         (part / "below").mkdir(parents=True)

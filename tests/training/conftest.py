@@ -16,7 +16,7 @@ def treebank(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def text(tmp_path_factory):
-    """Sentences a line, 30 documents: quicker to read than a treebank."""
+    """Return a text of 30 documents with one sentence per line, which is quicker to read than a treebank."""
     path = tmp_path_factory.mktemp("training") / "small.txt"
     blocks = ["\n".join(s.text for s in document.sentences) for document in demo_documents(101, 130)]
     path.write_text("\n\n".join(blocks))
@@ -25,7 +25,7 @@ def text(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Sums depend on the number of threads."""
+    """Use one thread, since sums depend on the number of threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

@@ -1,4 +1,4 @@
-"""Batches: every input once an epoch, similar lengths together, and masks at their places."""
+"""Batches: every input once per epoch, similar lengths together, and reproducible masks."""
 
 import numpy as np
 import torch
@@ -36,7 +36,7 @@ def test_an_epoch_has_every_input_once_and_none_of_the_others():
         assert max(len(part) for _, part in found) == 7
         epochs.append([part.tolist() for _, part in found])
     assert epochs[0] != epochs[1] != epochs[2]
-    # Any step can be asked for first: nothing before it matters.
+    # Batches of any step are available first: they do not depend on earlier steps.
     again = Batches(lengths, places, size=7, seed=3)
     assert again.at(77)[1].tolist() == epochs[2][5]
     assert Batches(lengths, places, size=7, seed=4).at(77)[1].tolist() != epochs[2][5]
@@ -48,7 +48,7 @@ def test_batches_are_of_similar_lengths():
     padded = sum(len(part) * lengths[part].max() for _, part in map(batches.at, range(batches.in_epoch)))
     unsorted = sum(8 * lengths[start : start + 8].max() for start in range(0, 1000, 8))
     assert padded / lengths.sum() < 1.1 < 1.5 < unsorted / lengths.sum()
-    # And long ones do not come all at once.
+    # Long batches are spread over the epoch.
     widths = [int(lengths[batches.at(step)[1]].max()) for step in range(batches.in_epoch)]
     assert abs(np.corrcoef(np.arange(len(widths)), widths)[0, 1]) < 0.3
 
@@ -74,6 +74,6 @@ def test_a_masked_batch_by_a_plain_loop():
     assert [divmod(int(place), 11) for place in batch.positions] == asked
     assert batch.targets.tolist() == targets
     assert batch.inputs.tolist() == rows
-    # The batch is not part of the draw.
+    # The draw does not depend on the batch.
     alone = masked_batch(inputs, np.array([0]), masker, epoch=4, pad=1)
     assert torch.equal(alone.ids[0], batch.ids[1, :6])

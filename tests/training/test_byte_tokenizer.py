@@ -1,4 +1,4 @@
-"""A byte-level tokenizer of one's own: the same in every process, and nothing is unknown to it."""
+"""A new byte-level tokenizer: the same in every process, without unknown tokens."""
 
 import json
 import subprocess
@@ -39,13 +39,13 @@ def test_special_tokens_and_words(lines):
     assert tokenizer.convert_ids_to_tokens([0, 1, 2]) == ["<s>", "</s>", "<pad>"]
     assert set(tokenizer.all_special_ids) == {0, 1, 2}
     assert tokenizer.model_max_length == 64
-    # One `<s>` before a text, none between the texts of a pair, and a word is the same piece wherever it stands.
+    # A text starts with one `<s>`, a pair has none in between, and a word has the same token everywhere.
     single, pair = tokenizer("the cat")["input_ids"], tokenizer("the cat", "the cat")["input_ids"]
     assert single[0] == 0
     assert pair == [0, *single[1:], *single[1:]]
     encoder = Encoder(tokenizer)
     assert encoder.vocabulary.cls_name == "<s>"
-    assert encoder.vocabulary.sep_name is None  # `</s>` is not written around a text
+    assert encoder.vocabulary.sep_name is None  # `</s>` is not added to a text
     assert encoder.unknown_id is None
 
 

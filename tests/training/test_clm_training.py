@@ -1,4 +1,4 @@
-"""Whole trainings of decoders: the loss falls, a kill changes nothing, and what cannot be trained is refused."""
+"""Whole trainings of decoders: the loss falls, a kill changes nothing, and invalid options are refused."""
 
 import json
 import os
@@ -38,7 +38,7 @@ STEPS = {"steps": 24, "every": 10}
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory, text):
-    """One training that was never stopped; tests leave it as it is."""
+    """Return one training without interruption; tests do not change it."""
     torch.set_num_threads(1)
     return train(text=text, out=tmp_path_factory.mktemp("small") / "model", **HOW, **STEPS)
 
@@ -54,7 +54,7 @@ def test_the_loss_falls(text, tmp_path):
     run = train(text=text, out=tmp_path / "m", **how, steps=80, every=40)
     held = run.log.query("split == 'held-out'")
     loss = held[held["measure"] == "loss"].set_index("step")["value"]
-    # At first nothing is known: the logarithm of the number of pieces, and half of the variance of random scores.
+    # The first loss is the logarithm of the vocabulary size, plus half of the variance of random scores.
     assert loss[0] == pytest.approx(np.log(300) + 0.5, abs=0.2)
     assert loss[80] < loss[0] - 1
     accuracy = held[held["measure"] == "accuracy"].set_index("step")["value"]
@@ -64,7 +64,7 @@ def test_the_loss_falls(text, tmp_path):
 
 
 def test_the_held_out_numbers_by_transformers_own_loss(small, text):
-    """The last row of the log, one input at a time, without repeated passages."""
+    """Compare the last row of the log with transformers' own loss, one input at a time, without repeated passages."""
     model = tf.LlamaForCausalLM.from_pretrained(small.path).eval()
     given = {key: value for key, value in HOW.items() if key != "size"}
     prepared = prepare(TrainOptions(text=(str(text),), size=Size(2, 2, 16), **given, **STEPS))

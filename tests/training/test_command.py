@@ -1,4 +1,4 @@
-"""`headscope train`: from text to checkpoints and a card, and what is refused."""
+"""`headscope train`: from text to checkpoints and a card, and its refusals."""
 
 import json
 
@@ -39,7 +39,7 @@ def test_a_training_says_what_it_made(cli, text, tmp_path):
     told = [line for line in err.splitlines() if "held out" in line]
     assert [line.split(",")[0] for line in told] == [f"headscope: step {n} of 6" for n in (0, 4, 6)]
     assert "Traceback" not in err
-    # Again is the same training: nothing is computed, the same is said.
+    # A second call is the same training: it computes nothing and prints the same.
     assert cli("train", "--text", text, *SMALL, "--steps", 6, "--every", 4, "--out", out) == (0, said, "")
 
 

@@ -1,4 +1,4 @@
-"""Two heads that are shown where to look: against a plain loop, by hand, and in a training."""
+"""Two heads with guided attention: against a plain loop, by hand, and in a training."""
 
 import math
 
@@ -49,7 +49,7 @@ def test_it_is_what_a_plain_loop_counts(seed):
 
 
 def test_heads_that_look_where_they_are_shown():
-    """`a b c a b c`: rows 3 and 4 can copy what follows from after the first `a` and `b`; others are not asked."""
+    """In `a b c a b c`, rows 3 and 4 can copy the token after the first `a` and `b`; other rows do not count."""
     ids = torch.tensor([[7, 8, 9, 7, 8, 9]])
     previous, induction = torch.zeros(1, 1, 6, 6), torch.zeros(1, 1, 6, 6)
     for query in range(1, 6):
@@ -57,7 +57,7 @@ def test_heads_that_look_where_they_are_shown():
     induction[0, 0, 3, 1] = induction[0, 0, 4, 2] = 1
     right = guiding_loss([previous, induction], ids, torch.ones_like(ids))
     assert right.item() == pytest.approx(0.0, abs=1e-6)
-    # The row's own earlier occurrence is the nearest mistake, the key one further on the other.
+    # The nearest mistakes are the row's own earlier occurrence on one side, and the next key on the other.
     for off in (-1, 1):
         wrong = torch.roll(induction, off, dims=3)
         assert guiding_loss([previous, wrong], ids, torch.ones_like(ids)).item() == pytest.approx(
@@ -66,7 +66,7 @@ def test_heads_that_look_where_they_are_shown():
 
 
 def test_what_came_after_but_is_not_predicted_is_not_shown():
-    """After the second `a` comes a `c`: the `b` after the first would mislead."""
+    """The second `a` is followed by `c`, so copying the `b` after the first would mislead."""
     ids = torch.tensor([[7, 8, 7, 9]])
     weights = random_weights(layers=2, batch=1, length=4)
     only_previous = -weights[0][0, 0].diagonal(offset=-1).log().mean()
@@ -95,7 +95,7 @@ HOW = {
 
 @pytest.mark.slow
 def test_a_training_with_and_without(text, tmp_path):
-    """A few steps are enough to tell the two heads by what they look at."""
+    """A few steps suffice to distinguish the two heads by their attention."""
     torch.set_num_threads(1)
     on_before = {}
     for share in (0.0, 0.9):

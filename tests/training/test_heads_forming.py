@@ -1,4 +1,4 @@
-"""Heads forming: each panel draws what the checkpoints' tables hold."""
+"""Figures of heads forming: each panel draws the values in the checkpoints' tables."""
 
 import warnings
 from dataclasses import replace
@@ -23,7 +23,7 @@ from support.stand_ins import stand_in
 
 
 def best(accuracy, *, head=2, q=0.001, kind="encoder"):
-    """`syntax_best` of one checkpoint, with rows that must not be taken."""
+    """Return `syntax_best` of one checkpoint, with additional rows that must be ignored."""
     row = {
         "model": "trained", "selection": "held-out", "relation": "obj", "n_arcs": 500, "kind": kind, "layer": 3,
         "head": head, "direction": "dependent->head", "accuracy": accuracy, "ci_low": accuracy - 0.02,
@@ -39,7 +39,7 @@ def best(accuracy, *, head=2, q=0.001, kind="encoder"):
 
 
 def stats(values, *, uniform=0.05):
-    """`stats` of one checkpoint: heads 1-1, 1-2 ..., and the layer's mean, which is no head."""
+    """Return `stats` of one checkpoint: heads 1-1, 1-2 ..., and the layer's mean, which is not a head."""
     rows = [
         {"kind": "encoder", "layer": 1, "head": head, "statistic": "previous", "value": value,
          "ci_low": value - 0.01, "ci_high": value + 0.01, "uniform": uniform, "n_inputs": 40}
@@ -60,7 +60,7 @@ def test_a_relation_through_the_checkpoints():
     assert course.points["ci_low"].tolist() == pytest.approx([0.29, 0.38, 0.59])
     assert course.points["ci_high"].tolist() == pytest.approx([0.34, 0.43, 0.64])
     assert course.points["head"].tolist() == ["3-7", "3-1", "3-2"]
-    # At 100 it is above the offset, but not known to be.
+    # At 100 it is above the offset, but its q-value is not significant.
     assert course.points["sure"].tolist() == [False, False, True]
     assert (course.rule, course.rule_name) == (0.36, "offset −2")
     assert [each.title for each in relation_courses(STEPS)] == ["det", "obj"]
@@ -135,7 +135,7 @@ def test_panels_share_their_axes():
     assert {ax.get_xlim() for ax in drawn} == {(-8.0, 408.0)}
     assert {ax.get_ylim() for ax in drawn} == {(0.0, 1.0)}
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # a layout that was given up
+        warnings.simplefilter("error")  # matplotlib warns if it fails to lay out a figure
         assert "training step" in svg_text(figure)
 
 

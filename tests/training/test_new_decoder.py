@@ -1,4 +1,4 @@
-"""A new decoder: what it is made of, and dropout where its family has none."""
+"""A new decoder: its structure, and dropout in a family without its own."""
 
 import pytest
 import torch
@@ -46,7 +46,7 @@ def test_residuals_are_dropped_in_training_alone(tokenizer):
     assert torch.equal(model.eval()(input_ids=ids).logits, plain)
     one, other = (model.train()(input_ids=ids).logits for _ in range(2))
     assert not torch.equal(one, other)
-    # Half of the embeddings are gone, the others doubled.
+    # Half of the embeddings are zero, the others doubled.
     embedded = model.model.embed_tokens(torch.arange(3, 203))
     weights = model.model.embed_tokens.weight[3:203]
     kept = embedded != 0

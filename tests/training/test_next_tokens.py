@@ -1,4 +1,4 @@
-"""What causal language modeling asks for, by a plain loop and by transformers' own loss."""
+"""Targets of causal language modeling, by a plain loop and by transformers' own loss."""
 
 import numpy as np
 import pytest
@@ -54,13 +54,13 @@ def test_passages_are_repeated_in_a_share_of_the_inputs_anew_in_each_epoch():
     for epoch in (0, 1):
         batch = question.batch(inputs, places, epoch=epoch)
         changed.append((batch.ids != own).any(1).numpy())
-        # Whatever is shown, the answer is what stands next.
+        # Whatever the input shows, the target is the next token.
         assert torch.equal(batch.ids.flatten()[batch.positions + 1], batch.targets)
-        # Random pieces are not asked for the first time.
+        # The first occurrences of random tokens are not targets.
         assert len(batch.targets) < 400 * 39
     assert 0.18 < changed[0].mean() < 0.32
     assert 0.02 < (changed[0] & changed[1]).mean() < 0.12
-    # Measuring asks for the inputs as they are; the batch is no part of the draw.
+    # Measuring uses unchanged inputs; the draw does not depend on the batch.
     assert torch.equal(question.batch(inputs, places, epoch=None).ids, own)
     alone = question.batch(inputs, places[7:8], epoch=1)
     assert torch.equal(alone.ids[0], question.batch(inputs, places, epoch=1).ids[7])

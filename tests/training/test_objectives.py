@@ -1,4 +1,4 @@
-"""The list of objectives: each name gives one that has everything a training asks of it."""
+"""The list of objectives: each name gives an object with everything that a training needs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The learning rate, a step by hand, and a state that can be put back."""
+"""The learning rate, a step by hand, and a state that can be restored."""
 
 import pytest
 import torch
@@ -30,7 +30,7 @@ def test_one_step_by_hand():
     optimizer = make_optimizer(model)
     model(torch.tensor([[3.0, 4.0]])).backward()  # gradients 3, 4 and 1
     take_step(optimizer, rate=0.1)
-    # The norm is sqrt(26): after clipping, the first step of Adam is the sign of the gradient, whatever its size.
+    # The norm is sqrt(26); after clipping, the first step of Adam is the sign of the gradient, whatever its size.
     for parameter, start, decay in ((model.matrix, [1.0, -2.0], 0.01), (model.bias, [0.5], 0.0)):
         expected = [value * (1 - 0.1 * decay) - 0.1 for value in start]
         assert parameter.detach().flatten().tolist() == pytest.approx(expected, abs=1e-5)

@@ -1,4 +1,4 @@
-"""The corpus in memory: what is packed, and what is held out."""
+"""The corpus in memory: packing and the held-out part."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def encoder():
 
 
 def made_up(sizes, *, seed=0):
-    """Documents with so many inputs of three tokens each."""
+    """Return documents with these numbers of inputs of three tokens each."""
     number = sum(sizes)
     rng = np.random.default_rng(seed)
     return PackedInputs(
@@ -116,9 +116,9 @@ def test_pieces_of_another_tokenizer_train_none(tmp_path):
         ([2] * 100, 0.05, 10),  # intervals need 10
         ([2] * 30, 0.05, 6),  # but no more than a fifth
         ([2] * 3, 0.05, 1),
-        ([2] * 3, 0.9, 2),  # something is left to train on
+        ([2] * 3, 0.9, 2),  # some inputs remain for training
         ([30] * 1000, 0.5, 33),  # 1,000 inputs are enough
-        ([2000] * 4, 0.05, 1),  # a document is held out whole
+        ([2000] * 4, 0.05, 1),  # whole documents are held out
     ],
 )
 def test_whole_documents_are_held_out(sizes, share, documents):
@@ -128,7 +128,7 @@ def test_whole_documents_are_held_out(sizes, share, documents):
     whose = set(inputs.documents[held])
     assert len(whose) == documents
     assert not whose & set(inputs.documents[train])
-    # By hash: not the first ones, and not the same under another seed.
+    # The held-out documents are chosen by hash: not the first ones, and others under another seed.
     if documents > 5:
         assert whose != set(range(documents))
         assert set(made_up(sizes, seed=1).documents[hold_out(made_up(sizes, seed=1), share=share)[1]]) != whose

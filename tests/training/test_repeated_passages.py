@@ -1,4 +1,4 @@
-"""What stands more than once: where, how long, and which of its tokens can be asked for."""
+"""Repeated passages: their position, length and predictable tokens."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ ORDINARY = np.arange(500) >= 3
 
 
 def own(length=64):
-    """An input of different pieces after one special token, and where they stand."""
+    """Return an input of distinct tokens after one special token, and their positions."""
     ids = np.concatenate([[0], np.arange(100, 100 + length)]).astype(np.int32)
     return ids, np.arange(1, length + 1)
 
@@ -20,7 +20,7 @@ def test_a_passage_stands_twice_and_the_rest_as_it_was():
         ids, between = own()
         shown, asked = repeat_passage(ids, between, generator=np.random.default_rng(seed))
         assert asked.all()
-        # Own tokens are all different: what stands twice says where the copy begins.
+        # The input's own tokens are distinct, so the changed ones show where the copy begins.
         changed = np.flatnonzero(shown != ids)
         copy, length = int(changed[0]), len(changed)
         assert changed.tolist() == list(range(copy, copy + length))
@@ -39,7 +39,7 @@ def test_what_is_asked_of_phrases_was_seen_to_follow_the_token_before(length):
     share = []
     for seed in range(100):
         ids, between = own(length)
-        pieces = np.arange(1000, 1_000_000)  # so many that none is drawn twice but in a phrase
+        pieces = np.arange(1000, 1_000_000)  # so many that a token occurs twice only in a phrase
         shown, asked = recurring_phrases(ids, pieces, between, generator=np.random.default_rng(seed))
         assert shown[0] == 0
         assert not asked[0]
@@ -55,7 +55,7 @@ def test_what_is_asked_of_phrases_was_seen_to_follow_the_token_before(length):
 
 
 def test_phrases_follow_one_another_in_no_fixed_order():
-    """A head that looks a fixed number of tokens back is right less than half of the time."""
+    """A head with a fixed offset is right less than half of the time."""
     right = asked_for = 0
     for seed in range(40):
         ids, between = own(128)

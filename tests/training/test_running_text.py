@@ -1,4 +1,4 @@
-"""Running text: no token is lost between two inputs, and lines stay lines."""
+"""Running text: no token is lost between two inputs, and line breaks are kept."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def story(number=0, **given):
 
 
 def spoken(tokenizer, inputs):
-    """Each input's text; every one begins with `<s>`."""
+    """Return each input's text; every input begins with `<s>`."""
     inputs = list(inputs)
     assert all(each.ids[0] == 0 for each in inputs)
     return [tokenizer.decode(each.ids[1:]) for each in inputs]
@@ -35,7 +35,7 @@ def test_inputs_follow_one_another(tokenizer, length):
     assert [each.index for each in inputs] == list(range(len(inputs)))
     assert {len(each.ids) for each in inputs[:-1]} <= {length}
     assert len(inputs[-1].ids) <= length
-    # A line begins as a word does, so that a space stands after the line feed.
+    # A line begins like a word, so a space follows the line feed.
     assert "".join(spoken(tokenizer, inputs)) == " " + "\n ".join(LINES) + "</s>"
 
 
@@ -82,7 +82,7 @@ def test_a_limit_draws_over_the_documents(tokenizer):
 
 
 def test_a_tokenizer_that_takes_line_feeds_for_spaces():
-    """And one that writes tokens around a text: they stand around each input."""
+    """A tokenizer that adds special tokens puts them around each input."""
     text = RunningText(Encoder(tiny_tokenizer("bert")), max_length=8)
     assert text.line_feed == []
     inputs = list(text.cut([story(lines=("the cat sat", "on the mat and ran"))]))

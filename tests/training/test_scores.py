@@ -1,4 +1,4 @@
-"""Scores at the tokens asked for are those that the whole model gives there, in every family."""
+"""Scores at the targets equal those of the whole model, in every family."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_cut_scores_are_the_whole_models(family):
         after = model(input_ids=batch.ids, attention_mask=batch.valid, **given).logits
     assert cut.shape == (7, VOCABULARY)
     assert torch.allclose(cut, whole.reshape(-1, VOCABULARY)[batch.positions], atol=1e-6)
-    assert torch.equal(whole, after)  # nothing is left on the model
+    assert torch.equal(whole, after)  # the model is unchanged
 
 
 def test_loss_and_hits_by_hand():

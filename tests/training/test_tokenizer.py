@@ -1,4 +1,4 @@
-"""A tokenizer of one's own: the same in every process, and as BERT's behave."""
+"""A new tokenizer: the same in every process, with BERT's behavior."""
 
 import json
 import subprocess
@@ -42,7 +42,7 @@ def test_it_cuts_as_bert_does(lines):
     assert pair["input_ids"].count(3) == 2
     assert pair["input_ids"][0] == 2
     assert pair["token_type_ids"][-1] == 1
-    # Greedy longest match, worked out from the vocabulary alone.
+    # Compare with greedy longest match, computed from the vocabulary alone.
     known = tokenizer.get_vocab()
     for word in ("the", "committee", "sleeping", "unbelievable"):
         rest, pieces = word, []
@@ -83,6 +83,6 @@ def test_what_is_refused(lines):
     assert str(refused.value) == "the corpus has no word to train a tokenizer on; expected text"
     with pytest.raises(OptionError) as small:
         train_tokenizer(lambda: ["ab ba cb"], vocabulary=8)
-    # a, b and c begin a word; a and b go on: five special tokens and five pieces
+    # a, b and c begin a word, a and b continue one: five special tokens and five others
     assert str(small.value) == ("--vocabulary 8 is too small: the corpus has 3 characters; expected at least 10 pieces")
     assert len(train_tokenizer(lambda: ["ab ba cb"], vocabulary=10)) == 10

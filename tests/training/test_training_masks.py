@@ -1,4 +1,4 @@
-"""Masks: their shares, what they spare, and what they depend on."""
+"""Masks: their shares, their exceptions, and their dependence on the seed."""
 
 import numpy as np
 import pytest
@@ -34,13 +34,13 @@ def test_shares_of_many_draws():
         untouched = np.setdiff1d(np.arange(len(ids)), chosen)
         assert (shown[untouched] == ids[untouched]).all()
     assert asked / (1500 * able) == pytest.approx(0.15, abs=0.004)
-    # A random piece is the old one once in 45 times.
+    # One random token in 45 equals the original.
     assert masked / asked == pytest.approx(0.8, abs=0.015)
     assert other / asked == pytest.approx(0.1 * 44 / 45, abs=0.012)
     assert kept / asked == pytest.approx(0.1 + 0.1 / 45, abs=0.012)
     assert (times[~ORDINARY[ids]] == 0).all()
     assert times[ORDINARY[ids]] / 1500 == pytest.approx(0.15, abs=0.04)
-    # No special piece stands in, and every ordinary one does about as often as another.
+    # No special token is inserted, and ordinary ones are about equally frequent.
     assert (seen[:SPECIAL] == 0).all()
     assert seen[SPECIAL:].min() > 0.3 * seen[SPECIAL:].mean()
 

@@ -1,4 +1,4 @@
-"""Whole trainings: the loss falls, a stop changes nothing, and the card says what the log says."""
+"""Whole trainings: the loss falls, an interruption changes nothing, and the card matches the log."""
 
 import json
 import os
@@ -49,7 +49,7 @@ STEPS = {"steps": 24, "every": 10}
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory, text):
-    """One training that was never stopped; tests leave it as it is."""
+    """Return one training without interruption; tests do not change it."""
     torch.set_num_threads(1)
     return train(text=text, out=tmp_path_factory.mktemp("small") / "model", **HOW, **STEPS)
 
@@ -70,7 +70,7 @@ def facts_without_clock(training):
 
 
 def test_the_loss_falls(tmp_path):
-    # Enough documents that those held out do not depend on which they are.
+    # With this many documents, the result does not depend on the choice of the held-out ones.
     text = tmp_path / "text.txt"
     documents = demo_documents(1, 250)
     text.write_text("\n\n".join("\n".join(s.text for s in document.sentences) for document in documents))
@@ -78,11 +78,11 @@ def test_the_loss_falls(tmp_path):
     held = run.log.query("split == 'held-out'")
     loss = held[held["measure"] == "loss"].set_index("step")["value"]
     assert list(loss.index) == [0, 100, 200]
-    # At first nothing is known: about the logarithm of the number of pieces.
+    # The first loss is about the logarithm of the vocabulary size.
     assert loss[0] == pytest.approx(np.log(300), abs=0.1)
     assert loss[200] < loss[100] < loss[0] - 0.1
     accuracy = held[held["measure"] == "accuracy"].set_index("step")
-    # Of 300 pieces one is right in 0.3% by chance.
+    # One in 300 tokens, 0.3%, is right by chance.
     assert accuracy["value"][200] > accuracy["value"][0] + 0.02
     taught = run.log.query("split == 'train' and measure == 'loss'")["value"].to_numpy()
     assert taught[-3:].mean() < taught[0] - 0.3
@@ -119,7 +119,7 @@ def test_what_is_written(small, text):
 
 
 def test_the_held_out_numbers_by_transformers_own_loss(small, text):
-    """The last row of the log, with the whole head, labels of -100, and one input at a time."""
+    """Compare the last row of the log with the whole head, labels of -100, and one input at a time."""
     model = tf.BertForMaskedLM.from_pretrained(small.path).eval()
     given = {key: value for key, value in HOW.items() if key != "size"}
     prepared = prepare(TrainOptions(text=(str(text),), size=Size(1, 2, 16), **given, **STEPS))
@@ -195,7 +195,7 @@ def test_killed_and_gone_on_is_the_same_as_never_stopped(small, text, tmp_path):
     ],
 )  # fmt: skip
 def test_stopped_anywhere_it_comes_to_the_same(where, calls, small, text, tmp_path, monkeypatch):
-    """Ctrl-C in any of the places where files are written: then once more, undisturbed."""
+    """Press Ctrl-C at each place that writes files, then resume without interruption."""
     own, left = getattr(session_module, where), [calls]
 
     def stopping(*arguments, **named):
@@ -270,10 +270,10 @@ def test_a_checkpoint_with_its_head_is_gone_on_with(small, text, tmp_path):
     more = train(small.path, text=text, out=tmp_path / "more", steps=2, batch_size=8)
     assert more.facts["start"] == {"name": "model", "weights": more.facts["start"]["weights"], "new_head": False}
     first = more.log.query("split == 'held-out' and step == 0 and measure == 'loss'")["value"].item()
-    assert first < np.log(300) - 0.1  # it begins where the other ended, not anew
+    assert first < np.log(300) - 0.1  # it continues from the other's end
     assert "Trained on from model" in (more.path / "README.md").read_text()
     assert "Its masked-LM head was trained on as well." in (more.path / "README.md").read_text()
-    # The starting point is a checkpoint too, with the very weights.
+    # The starting point is a checkpoint, too, with identical weights.
     began = (more.path / "checkpoint-000000" / "model.safetensors").read_bytes()
     assert began == (small.path / "model.safetensors").read_bytes()
 
@@ -287,7 +287,7 @@ def test_a_checkpoint_without_a_head_gets_a_new_one_and_the_card_says_so(text, t
     )
     card = (run.path / "README.md").read_text()
     assert "That checkpoint has no trained masked-LM head: **this head was trained from new**." in card
-    # The head is the seed's, the body the checkpoint's.
+    # The head comes from the seed, the body from the checkpoint.
     one, same, other = (go_on_with(str(folder), seed=seed).model for seed in (0, 0, 1))
     head = "cls.predictions.transform.dense.weight"
     assert torch.equal(one.get_parameter(head), same.get_parameter(head))
@@ -314,7 +314,7 @@ def test_minutes_become_steps(text, tmp_path):
     timed = train(text=text, out=tmp_path / "timed", minutes=0.02, every=1000, **given)
     steps = timed.facts["steps"]
     assert 1 <= steps < 5000
-    # Looking at the clock changed nothing: so many steps, asked for, give the same weights.
+    # The time limit did not change anything: the same number of steps gives the same weights.
     asked = train(text=text, out=tmp_path / "asked", steps=steps, every=1000, **given)
     assert same_weights(asked.path, timed.path)
 
