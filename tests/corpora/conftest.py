@@ -1,4 +1,4 @@
-"""What the tests of the readers share."""
+"""Fixtures shared by the tests of readers."""
 
 import io
 import sys
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def pipe_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
-    """Give a function that puts bytes where standard input is read."""
+    """Return a function that replaces standard input by the given bytes."""
 
     def put(data: bytes) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))

@@ -77,7 +77,7 @@ def test_ontonotes_with_two_parts_is_one_document():
         Mention(0, 2, "000/7"),
         Mention(4, 5, "000/7"),
         Mention(6, 7, "000/12"),
-        Mention(9, 10, "001/7"),  # another 7 than that of part 000
+        Mention(9, 10, "001/7"),  # not the entity 7 of part 000
     )
     assert document.origin == "f.conll, line 1"
     assert document.id == document_id(document.content())
@@ -94,7 +94,7 @@ def test_documents_of_other_names_are_others():
     other = [line.replace("cctv_0000", "cctv_0001") for line in ONTONOTES]
     first, second = read(ONTONOTES + other)
     assert first.words == second.words
-    assert first.id == second.id  # its name is no part of a document: equal ones are numbered by `distinct`
+    assert first.id == second.id  # the file's name does not count for the id: `distinct` numbers equal documents
 
 
 def test_a_document_without_a_part_keeps_its_entities_names():

@@ -1,4 +1,4 @@
-"""CoNLL-U: what is read, beside the `conllu` library's reading of real treebanks, and what is refused."""
+"""CoNLL-U: the same sentences as the `conllu` library reads from real treebanks, and the refused files."""
 
 import gzip
 from collections import Counter
@@ -51,7 +51,7 @@ def message(text: str) -> str:
     return str(caught.value)
 
 
-# --- what is read
+# --- sentences and documents
 
 
 def test_every_field_of_a_small_treebank():
@@ -61,7 +61,14 @@ def test_every_field_of_a_small_treebank():
     assert french.words == ("Il", "va", "à", "le", "bar", ".")
     assert french.heads == (2, 0, 5, 5, 2, 2)
     assert french.relations == ("nsubj", "root", "case", "det", "obl:arg", "punct")
-    assert french.tags == ("PRON", "VERB", "ADP", "D", "NOUN", "_")  # the treebank's own where there is no universal
+    assert french.tags == (
+        "PRON",
+        "VERB",
+        "ADP",
+        "D",
+        "NOUN",
+        "_",
+    )  # treebank-specific tags replace missing universal ones
     assert french.text == "Il va au bar."
     assert (french.origin, first.origin) == ("x.conllu, line 4", "x.conllu, line 4")
     assert (yes.words, yes.tags, yes.text) == (("10 000",), (), "Oui = oui")
@@ -81,7 +88,7 @@ def test_where_documents_begin():
         "# newdoc\n" + one * 3: [3],
         "# newdoc id = x\n" + one * 2 + "# newdoc id = y\n" + one: [2, 1],
         one * 2 + "# newdoc\n" + one * 2: [1, 1, 2],
-        "# newdoc\n\n# newpar\n" + one * 2: [2],  # its comments stand alone
+        "# newdoc\n\n# newpar\n" + one * 2: [2],  # comments between blank lines are ignored
         "# newdoctor\n" + one * 2: [1, 1],
         "\n \n" + one + "\n\t\n" + one.strip("\n"): [1, 1],
         "#newdoc\r\n".replace("\r", "") + one * 2: [2],
@@ -137,7 +144,7 @@ def test_mentions_from_the_last_column():
     lines += [row("2", "(place-e2-1"), row("2.1", "(zero-e1-1)"), row("3", "e2)"), ""]
     lines += [row("1", ""), row("2", "(person-e1-1)")]
     (document,) = read("\n".join(lines))
-    # positions go through the document, over the words alone
+    # positions count words only and continue through the document
     assert document.mentions == (Mention(0, 1, "e1"), Mention(1, 3, "e2"), Mention(4, 5, "e1"))
     lines[-1] = row("2", "e9)")
     (document,) = read("\n".join(lines))
@@ -148,7 +155,7 @@ def test_mentions_from_the_last_column():
     assert str(document.unmatched[0]).startswith("x.conllu, line 9 (document tale): ")
 
 
-# --- real treebanks, beside another reader
+# --- real treebanks, compared with another reader
 
 
 def size_of(documents):
@@ -209,7 +216,7 @@ def test_the_words_of_au():
     assert " au " in text
 
 
-# --- what is refused
+# --- refused files
 
 GOOD = "1	a	_	_	_	_	0	root	_	_"
 COLUMNS = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
@@ -334,7 +341,7 @@ def test_heads_that_are_no_tree():
     assert message("# c\n" + rows("a 2 x", "b 1 x")) == (
         "x.conllu, line 2: no word of the sentence that begins here has head 0; expected exactly one root"
     )
-    # the lines of words do not run on evenly: a range stands between them
+    # a range interrupts the lines of words
     split = rows("a 0 root", "b 4 x", "c 1 x", "d 5 x", "e 2 x").split("\n")
     text = "\n".join([*split[:1], "2-3	bc	_	_	_	_	_	_	_	_", *split[1:]])
     assert message(text) == (
@@ -372,7 +379,7 @@ def test_every_short_list_of_heads_is_judged_as_a_walk_would():
             if circle:
                 assert [heads[place] - 1 for place in circle] == circle[1:] + circle[:1]
                 assert circle[0] == min(circle)
-    assert trees == 1 + 2 + 9 + 64  # Cayley: rooted labeled trees
+    assert trees == 1 + 2 + 9 + 64  # Cayley's number of rooted labeled trees
 
 
 def test_a_long_chain_does_not_exhaust_the_stack():

@@ -25,7 +25,7 @@ def columns(tree: str) -> tuple[list[str], list[str], list[str]]:
 
 
 def heads(tree: str) -> str:
-    """Return `word<head` for every word but the root, which is `word<`."""
+    """Return `word<head` for every word; the root is `word<`."""
     words, tags, bits = columns(tree)
     found = syntax_heads(bits, tags, origins=[f"line {n}" for n in range(1, len(words) + 1)])
     return " ".join(f"{word}<{words[head - 1] if head else ''}" for word, head in zip(words, found))
@@ -39,7 +39,7 @@ def heads(tree: str) -> str:
             " (. .)))",
             "The<man old<man man<saw saw< Mary<saw in<saw Rome<in .<saw",
         ),
-        (  # what follows the noun phrase does not head it: prepositional phrase, relative clause
+        (  # a phrase after the noun phrase does not head it: prepositional phrase, relative clause
             "(TOP (NP (NP (DT the) (NN President)) (PP (IN of) (NP (NNP France)))))",
             "the<President President< of<President France<of",
         ),
@@ -47,7 +47,7 @@ def heads(tree: str) -> str:
             "(TOP (NP (NP (DT the) (NN man)) (SBAR (WHNP (WP who)) (S (VP (VBD left))))))",
             "the<man man< who<man left<who",
         ),
-        (  # a possessive is headed by its noun, and modifies the other
+        (  # a possessive is headed by its noun, and modifies the other noun
             "(TOP (NP (NP (NNP John) (POS 's)) (NN house)))",
             "John<house 's<John house<",
         ),
@@ -56,7 +56,7 @@ def heads(tree: str) -> str:
             "(TOP (NP (NNP Mr.) (NNP John) (NNP Smith)))",
             "Mr.<Smith John<Smith Smith<",
         ),
-        (  # an apposition is headed by what comes first
+        (  # an apposition is headed by its first phrase
             "(TOP (NP (NP (NNP Smith)) (, ,) (NP (DT the) (NN lawyer)) (, ,)))",
             "Smith< ,<Smith the<lawyer lawyer<Smith ,<Smith",
         ),
@@ -84,7 +84,7 @@ def heads(tree: str) -> str:
         ("(TOP (NP (DT the) (JJ poor)))", "the<poor poor<"),
         ("(TOP (NP (DT those)))", "those<"),
         ("(TOP (NP (PRP he)))", "he<"),
-        (  # auxiliaries and the infinitive's `to` stand over the verb
+        (  # auxiliaries and the infinitive's `to` head the verb
             "(TOP (S (NP (PRP She)) (VP (MD will) (VP (VB try) (S (VP (TO to) (VP (VB go))))))))",
             "She<will will< try<will to<try go<to",
         ),
@@ -98,7 +98,7 @@ def heads(tree: str) -> str:
         ),
         ("(TOP (NP (ADJP (RB very) (JJ old)) (NNS trees)))", "very<old old<trees trees<"),
         ("(TOP (PP (IN out) (PP (IN of) (NP (NN love)))))", "out< of<out love<of"),
-        (  # only punctuation, or a label of no rule
+        (  # only punctuation, or a label without a rule
             "(TOP (X (: --)))",
             "--<",
         ),

@@ -60,7 +60,7 @@ def test_files_are_told_by_their_endings(corpus: Path):
 def test_documents_come_in_order_with_their_own_ids(corpus: Path):
     first, empty, second, third = read_coreference(corpus)
     assert first.mentions == (Mention(0, 1, "0/0"),)
-    assert empty.mentions == ()  # a document without a mention, in a file that has some
+    assert empty.mentions == ()  # a document without mentions, in a file with some
     assert second.mentions == (Mention(0, 1, "e1"), Mention(2, 4, "e2"), Mention(2, 3, "e1"))
     assert second.sentences[0].heads == (2, 0, 4, 2)
     assert [one.id for one in (first, empty, second, third)] == [

@@ -1,4 +1,4 @@
-"""Reading takes as much memory for a long file as for a short one."""
+"""Reading a long file takes as much memory as reading a short one."""
 
 import gzip
 import json
@@ -11,11 +11,11 @@ from headscope.corpora.reading import read_corpus
 
 pytestmark = pytest.mark.slow
 
-WORDS = [letter * 115 for letter in "abcdef"]  # few and long: tracemalloc makes every object dear
+WORDS = [letter * 115 for letter in "abcdef"]  # few long words, since tracemalloc makes every object expensive
 
 
 def write(path, documents: int) -> None:
-    """Write so many documents of about 700 bytes."""
+    """Write this number of documents of about 700 bytes."""
     if path.suffix == ".json":
         content = json.dumps([{"words": WORDS, "heads": [2, 0]} for _ in range(documents)])
     elif path.suffix == ".jsonl":
@@ -45,5 +45,5 @@ def test_memory_does_not_grow_with_the_file(tmp_path, name):
         assert long.stat().st_size > 4_500_000
     few = peak(short)
     assert few < 1_500_000
-    # 20 bytes a document, to tell equal ones apart, and a few more while they are sorted.
+    # 20 bytes per document, to distinguish equal ones, and a few more during sorting.
     assert peak(long) < few + 300_000

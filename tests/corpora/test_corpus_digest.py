@@ -43,7 +43,7 @@ def test_documents_pass_unchanged_and_are_counted_as_they_are_drawn():
 
 
 def test_the_digest_is_fixed():
-    # written out by hand: runs of other versions must agree on what the same corpus is
+    # a literal stream, since runs of different versions must agree on the digest of a corpus
     stream = b'[["caf\\u00e9","b"],false,null,null,{}]\n' + b'[[],false,["w"],null,{"heads":[0],"z":{"a":1}}]\n'
     documents = [text("café", "b"), Document(id="y", words=("w",), fields={"z": {"a": 1}, "heads": [0]})]
     assert digest(documents) == blake2b(stream, digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""The text that comes with the package."""
+"""The demonstration text of the package."""
 
 from headscope.corpora.reading import read_corpus
 from headscope.installing import demo_text

@@ -1,4 +1,4 @@
-"""The treebank that comes with the package: what its card says of it is true."""
+"""The statements on the card of the package's treebank are true."""
 
 from collections import Counter
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_sizes_are_those_of_the_card(documents):
 
 
 def is_tree(heads):
-    """Whether there is one root, and every word hangs below it."""
+    """Return True if there is one root and every word is below it."""
     below, number = {0}, 0
     while len(below) > number:
         number = len(below)

@@ -80,7 +80,7 @@ def test_brackets_at_empty_nodes():
     assert read("", "(e1", "", "e1)", "", empty=empty) == [(1, 3, "e1")]  # opens at 1.1, so at word 2
     assert read("(e1", "", "", "", "e1)", empty=empty) == [(0, 3, "e1")]  # closes at 3.1, so after word 3
     assert read("(e1", "e1)", "", "", "", empty=empty) == [(0, 1, "e1")]
-    assert read("", "(e1)", "", "", "(e2)", empty=empty) == []  # no word of its own
+    assert read("", "(e1)", "", "", "(e2)", empty=empty) == []  # these mentions have no word
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ def test_brackets_at_empty_nodes():
             ["line 2: the mention (e1 is never closed"],
             "close it with e1) at its last word",
         ),
-        (  # of two open mentions of one entity the later closes
+        (  # of two open mentions of one entity, the later closes
             ["(e1", "(e1", "e1)"],
             [(1, 3, "e1")],
             ["line 1: the mention (e1 is never closed"],
             "close it with e1) at its last word",
         ),
-        (  # in the order of the words, whichever was found first
+        (  # faults are in the order of the words, whichever was found first
             ["(e1(e2)", "e3)", "(e4"],
             [(0, 1, "e2")],
             [
@@ -126,7 +126,7 @@ def test_brackets_at_empty_nodes():
             ["line 1: part 2 of 2 of a mention of e1 is out of order"],
             "number the parts of a mention in order, from [1/2] to [2/2]",
         ),
-        (  # both halves of it are left out, and the whole one of the same entity stays
+        (  # both halves are dropped; the complete mention of the same entity stays
             ["(e1[1/3])", "(e1[3/3])", "(e1[1/2])", "(e1[2/2])"],
             [(2, 4, "e1")],
             [
@@ -242,7 +242,7 @@ def test_brackets_of_2012_stand_between_bars():
 
 @st.composite
 def nested(draw) -> tuple[int, list[tuple[int, int, str]]]:
-    """Spans of which no two of one entity cross: brackets cannot write those."""
+    """Spans in which no two of one entity cross, since brackets cannot express crossing."""
     size = draw(st.integers(1, 12))
     spans: list[tuple[int, int, str]] = []
     for _ in range(draw(st.integers(0, 8))):
@@ -251,7 +251,7 @@ def nested(draw) -> tuple[int, list[tuple[int, int, str]]]:
         entity = draw(st.sampled_from("abc"))
         same = [(first, last) for first, last, other in spans if other == entity]
         crosses = any(start < first < end < last or first < start < last < end for first, last in same)
-        # nor may one begin at the word where the other ends: which of them closes there would be open to doubt
+        # if one began at the word where the other ends, the closing bracket would be ambiguous
         crosses = crosses or any(start == last - 1 or first == end - 1 for first, last in same)
         if not crosses and (start, end, entity) not in spans:
             spans.append((start, end, entity))

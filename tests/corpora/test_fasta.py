@@ -1,4 +1,4 @@
-"""FASTA: each record a document, headers beside the text."""
+"""FASTA: one document per record, with its header as a field."""
 
 import pytest
 

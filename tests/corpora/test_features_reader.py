@@ -1,4 +1,4 @@
-"""Documents from the original's JSON."""
+"""Documents from the JSON format of the paper's code."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ def test_the_three_contents_and_the_other_fields(tmp_path):
     text, words, tokens = read(tmp_path, ENTRIES)
     assert text.lines == ("A whole\ttext,  kept as it came.\n",)
     assert (text.words, text.tokens, text.fields) == (None, None, {"source": "me"})
-    assert text.whole  # one input: never packed with another
+    assert text.whole  # one input, never packed with another
     assert words.words == ("Two", "words")
     assert (words.lines, words.tokens) == ((), None)
     assert words.fields == {"heads": [2, 0], "relns": ["det", "root"], "score": 0.5}

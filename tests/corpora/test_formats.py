@@ -1,4 +1,4 @@
-"""Every format that is listed: it reads a file of its ending, from a pipe too where its text says what it is."""
+"""Every listed format: a file with its ending can be read, also from a pipe if the content reveals the format."""
 
 import gzip
 import io
@@ -41,7 +41,7 @@ def test_standard_input_says_by_its_first_character_what_it_is(ending, monkeypat
     assert len(set(begins)) == len(begins)
     if load_format(TEXT, ending).begins or ending == ".txt":
         assert sentences("-") == SENTENCES
-    else:  # nothing says that it is not plain text
+    else:  # the content looks like plain text
         assert sentences("-")
 
 

@@ -1,4 +1,4 @@
-"""Corpora by address: read over the network once, whatever reads them afterwards."""
+"""Corpora by address: downloaded once, however often they are read."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ TEXT = "The cat sat on the mat.\nIt slept.\n\nA dog came by.\n"
 
 @pytest.fixture(autouse=True)
 def opened(monkeypatch):
-    """A store in memory, in which each opening of a file is noted; nothing of another test is kept."""
+    """Return the list of files opened in an empty in-memory store."""
     copied.cache_clear()
     store, seen = fsspec.filesystem("memory"), []
     plain = type(store).open
@@ -117,7 +117,7 @@ def test_what_is_an_address():
 
 
 def test_texts_in_memory_are_no_addresses(opened):
-    """Of Python's: what has an address in it is a text, as what has a file's name in it is."""
+    """In Python, a text that contains an address or file name among other words is a text."""
     assert given_text("memory://own/one.txt") == ("memory://own/one.txt",)
     found = given_text(["see https://example.org", "or memory://own/one.txt"])
     assert [document.lines for document in found] == [("see https://example.org",), ("or memory://own/one.txt",)]

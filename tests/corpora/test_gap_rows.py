@@ -1,4 +1,4 @@
-"""GAP's rows, on lines written here and on the released files."""
+"""GAP's rows: made-up lines and the released files."""
 
 import csv
 from pathlib import Path
@@ -167,7 +167,7 @@ def test_a_directory_of_files(tmp_path: Path):
 
 
 def test_the_released_test_set():
-    """All offsets fit: the words between them are the names, as the standard library's reader finds them."""
+    """All offsets match: the words at them are the names, as parsed by Python's csv module."""
     path = data("gap/gap-test.tsv")
     rows = list(read_gap(path))
     assert len(rows) == 2_000

@@ -1,4 +1,4 @@
-"""Text given in Python: what is a text, what is the name of a file, and what is refused."""
+"""Text given in Python: texts, file names and refused values."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from headscope.errors import HeadscopeError
 
 
 class Dataset:
-    """What of a dataset is looked at: its columns, by name."""
+    """The used part of a dataset: its columns, by name."""
 
     def __init__(self, **columns):
         self._columns = columns
@@ -73,7 +73,7 @@ def test_one_word_is_a_text_and_a_name_is_a_path():
     assert lines(given_text("Hello")) == [("Hello",)]
     assert given_text("my.txt") == given_text(Path("my.txt")) == ("my.txt",)
     assert given_text(["my.txt", Path("other")]) == ("my.txt", "other")
-    # Reading them says that they are not there.
+    # These are file names; reading them reports that they are missing.
     assert given_text("missing.txt") == ("missing.txt",)
     assert given_text("some/folder") == ("some/folder",)
     assert given_text("-") == ("-",)

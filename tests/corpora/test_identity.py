@@ -1,4 +1,4 @@
-"""A document is its content: equal ones are numbered, copies are counted, and the order decides nothing."""
+"""A document's id depends on its content: equal ones are numbered, copies are counted, order does not matter."""
 
 import json
 
@@ -99,7 +99,7 @@ LABELS = [0, 1, 1]
 
 @pytest.fixture
 def read(tmp_path):
-    """Read a file of a content."""
+    """Return a function that reads a file with the given content."""
 
     def read(name, content, **how):
         path = tmp_path / name
@@ -110,7 +110,7 @@ def read(tmp_path):
 
 
 def test_the_same_lines_have_the_same_ids_however_they_are_given(read):
-    """Else halves, donors and orders would differ between the command line and Python."""
+    """Otherwise halves, donors and orders would differ between the command line and Python."""
     frame = pd.DataFrame({"sentence": SENTENCES, "label": LABELS})
     entries = [{"text": " ".join(line.split())} for line in SENTENCES]
     ways = {
@@ -149,7 +149,7 @@ def test_the_same_labeled_lines_have_the_same_ids_however_they_are_given(read):
 
 
 def test_a_corpus_of_whole_lines_has_another_hash(read):
-    """Its inputs are others, so that no run of the one is taken for a run of the other."""
+    """Its inputs differ, so that a run of one is never reused for the other."""
     hashes = set()
     for documents in (read("a.txt", "One.\nTwo.", by_line=True), read("b.txt", "One.\n\nTwo.")):
         corpus = Ordered(lambda documents=documents: iter(documents), name="text")

@@ -1,4 +1,4 @@
-"""Which files a path means, and what comes out of them or is said about them."""
+"""The files that a path names, their content, and errors about them."""
 
 import errno
 import gzip
@@ -29,7 +29,7 @@ def message(action) -> str:
     return str(caught.value)
 
 
-# --- which files
+# --- choosing files
 
 
 def test_files_come_in_the_order_given_and_a_directory_sorted(tmp_path):
@@ -73,7 +73,7 @@ def test_what_cannot_be_the_name_of_a_file(tmp_path):
     assert message(lambda: expand([""])) == f"no such file: ''; {GIVE}"
     assert message(lambda: expand(["a\0b"])) == f"no such file: a\\x00b; {GIVE}"
     assert message(lambda: expand([there / "b"])) == f"no such file: {there}/b; {GIVE}"
-    prose = "The text itself,\n" + "not a path. " * 400  # a likely slip in Python
+    prose = "The text itself,\n" + "not a path. " * 400  # a likely mistake in Python
     shown = "The text itself,\\n" + ("not a path. " * 400)[: 300 - 18]
     assert message(lambda: expand([prose])) == f"no such file: {shown}...; {GIVE}"
 
@@ -100,7 +100,7 @@ def test_standard_input_is_given_once():
 
 @pytest.fixture
 def without_rights():
-    """Drop root's rights for the time of the test: root may read everything."""
+    """Drop root's rights during the test, since root can read everything."""
     if os.geteuid() == 0:
         os.seteuid(65534)
         yield
@@ -111,9 +111,9 @@ def without_rights():
 
 @pytest.fixture
 def locked(tmp_path_factory):
-    """A directory with a locked file and a locked directory, in which everything else may be read."""
+    """Return a directory with a locked file and a locked directory; everything else is readable."""
     place = tmp_path_factory.mktemp("locked")
-    for folder in (place, *place.parents[:3]):  # a process of its own has a folder of its own between
+    for folder in (place, *place.parents[:3]):  # each pytest process adds a folder level
         if folder != Path("/tmp"):
             folder.chmod(0o755)
     write(place / "secret.txt", b"x").chmod(0)
@@ -156,7 +156,10 @@ def test_other_troubles_of_the_system_are_passed_on(tmp_path, monkeypatch):
         (b"\n\none\n\n", ["", "", "one", ""]),
         (b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", ["one", "\ufefftwo"]),
         (b" a \n", [" a "]),
-        ("a\x0bb\x0cc\x85d\u2028e".encode(), ["a\x0bb\x0cc\x85d\u2028e"]),  # only line ends end lines
+        (
+            "a\x0bb\x0cc\x85d\u2028e".encode(),
+            ["a\x0bb\x0cc\x85d\u2028e"],
+        ),  # only line feeds and carriage returns end lines
         (b"a", ["a"]),
         (b"\n", [""]),
     ],
@@ -214,7 +217,7 @@ def test_nothing_in_it(tmp_path, pipe_in):
 @pytest.mark.parametrize("before", [0, 1, CHUNK - 1, CHUNK, 3 * CHUNK + 17])
 @pytest.mark.parametrize(("bad", "value"), [(b"\xe9t\xe9", "e9"), (b"\xff", "ff"), (b"\xe2\x82", "e2")])
 def test_not_utf_8_names_the_byte(tmp_path, before, bad, value):
-    # odd beginnings, so that two-byte characters straddle the chunks
+    # odd prefixes, so that two-byte characters straddle the chunks
     data = ("a" * (before % 2) + "é" * (before // 2)).encode() + bad
     for path in (write(tmp_path / "a.txt", data), write(tmp_path / "b.gz", gzip.compress(data))):
         assert message(lambda path=path: open_lines(path)) == (
@@ -224,7 +227,7 @@ def test_not_utf_8_names_the_byte(tmp_path, before, bad, value):
 
 
 def test_lines_before_a_bad_byte_are_numbered_in_the_original_file(tmp_path):
-    # what the reader drops (mark, carriage returns) still counts in the offset
+    # the byte order mark and carriage returns, which the reader drops, count in the offset
     path = write(tmp_path / "a.txt", b"\xef\xbb\xbfone\r\n\xe9\r\n")
     assert " at offset 8;" in message(lambda: open_lines(path))
 
@@ -247,7 +250,7 @@ def test_a_line_over_16_mib(tmp_path):
     expected = "longer than 16 MiB; break it into shorter lines"
     path = write(tmp_path / "b.txt", fits[:-1] + b"x")
     assert message(lambda: open_lines(path)) == f"{path}, line 2: {expected}"
-    wide = ["\n\n", "é" * (MAX_LINE // 2), "é", "\n"]  # bytes count, not characters
+    wide = ["\n\n", "é" * (MAX_LINE // 2), "é", "\n"]  # the limit is in bytes, not characters
     assert message(lambda: split_lines(wide, name="pipe")) == f"pipe, line 3: {expected}"
 
 

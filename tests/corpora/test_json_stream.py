@@ -1,4 +1,4 @@
-"""JSON one value at a time: the same values as the standard library's, wherever the pieces are cut."""
+"""JSON one value at a time: the same values as from the standard library, wherever the chunks are cut."""
 
 import json
 import math
@@ -50,7 +50,7 @@ def test_a_list_that_breaks_off_is_refused_at_its_end_or_its_open_string(items, 
     with pytest.raises(json.JSONDecodeError):
         json.loads(content)
     said = message(list_values(in_pieces(content, size), name="x"))
-    assert said == message(list_values([content], name="x"))  # the pieces change nothing
+    assert said == message(list_values([content], name="x"))  # chunks do not change the message
     assert said.startswith("x, entry ")
     assert ": malformed JSON at line " in said
 
@@ -203,7 +203,7 @@ def test_a_long_entry_is_decoded_a_few_times_only(monkeypatch):
 
     monkeypatch.setattr(features, "_DECODER", Counting())
     assert list(list_values(in_pieces(json.dumps([entry]), 100), name="x")) == [entry]
-    assert len(tries) < 16  # 1,600 pieces
+    assert len(tries) < 16  # 1,600 chunks
 
 
 def test_a_malformed_entry_stops_the_reading_at_once():

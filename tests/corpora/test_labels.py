@@ -1,4 +1,4 @@
-"""Labels of texts: kept among the fields of documents, whatever the format, and missed where there is none."""
+"""Labels of texts: fields of documents in every format, and an error if one is missing."""
 
 import pandas as pd
 import pytest

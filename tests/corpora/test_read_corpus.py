@@ -1,4 +1,4 @@
-"""One stream from a mixture of inputs."""
+"""One stream of documents from a mixture of inputs."""
 
 import gzip
 import json

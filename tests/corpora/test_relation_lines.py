@@ -1,4 +1,4 @@
-"""The original's `word head-label` lines: what is read and what is refused."""
+"""Lines `word head-label` in the paper's format: valid and refused ones."""
 
 from itertools import chain, repeat
 
@@ -31,7 +31,7 @@ def test_every_sentence_is_a_document():
     assert first.sentences[0] == AnnotatedSentence(
         words=("the", "fox", "ran"), heads=(2, 3, 0), relations=("det", "nsubj", "root"), origin="x.txt, line 1"
     )
-    # a label is what follows the first hyphen; the last sentence counts without a blank line after it
+    # a label follows the first hyphen; the last sentence needs no blank line after it
     assert second.sentences[0] == AnnotatedSentence(
         words=("-", "co-op"), heads=(2, 0), relations=("a-b-c", "root:x"), origin="x.txt, line 7"
     )
@@ -116,7 +116,7 @@ words = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"])
 
 @given(st.lists(st.tuples(words, st.sampled_from(["nsubj", "a-b", "nmod:poss", "-"])), min_size=1), st.data())
 def test_what_is_written_is_read_again(drawn, more):
-    # any word of the sentence so far, in a shuffled order, may be a head: all trees can come
+    # any earlier word in a shuffled order may be a head, so that all trees are possible
     order = more.draw(st.permutations(range(len(drawn))))
     heads = [0] * len(drawn)
     for place in range(1, len(order)):

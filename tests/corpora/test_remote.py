@@ -1,4 +1,4 @@
-"""Corpora by name: fetched once, kept as plain files, and every way in which a network fails."""
+"""Corpora by name: downloaded once, cached as plain files, with every failure of a network."""
 
 import errno
 import hashlib
@@ -24,7 +24,7 @@ UD, WIKITEXT = "universal-dependencies/universal_dependencies", "Salesforce/wiki
 UD_COMMIT, WIKITEXT_COMMIT = ("6b8168e1a6c048c9f8c731aca07daa7aaba228c6", "b08601e04326c79dfdd32d625aee71d232d685c3")
 MOVED = "b" * 40
 
-# A sentence with all that CoNLL-U can hold, and the row that the hub's file has for it.
+# A sentence with every feature of CoNLL-U, and its row in the hub's file.
 FRENCH = """\
 # newdoc id = d1
 # sent_id = s1
@@ -104,7 +104,7 @@ def save(path, rows):
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """What the hub holds."""
+    """Return the folder of the hub's files."""
     folder = tmp_path_factory.mktemp("hub")
     for name in ("dev", "test", "train"):
         save(folder / f"ud/parquet/fr_gsd/{name}.parquet", ROWS)
@@ -118,12 +118,14 @@ def served(tmp_path_factory):
 
 @pytest.fixture
 def hub(served, monkeypatch):
-    """A hub that this process believes in, and no waiting between attempts."""
+    """Run a local hub for this process, without waiting between attempts."""
     server = HubServer(datasets={UD: served / "ud", WIKITEXT: served / "wiki"})
     server.revisions |= {UD_COMMIT: UD_COMMIT, WIKITEXT_COMMIT: WIKITEXT_COMMIT}
     point_at(server.address, monkeypatch)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 50)  # what comes in smaller pieces is lost with the line
+    monkeypatch.setattr(
+        constants, "DOWNLOAD_CHUNK_SIZE", 50
+    )  # small chunks: unfinished ones are lost with the connection
     monkeypatch.setattr(file_download.time, "sleep", lambda seconds: None)
     yield server
     server.shutdown()
@@ -144,7 +146,7 @@ def refused(name, cache):
 
 
 def kept(cache):
-    """What a failed fetch left behind."""
+    """Return the files that a failed download left."""
     return [p.name for p in cache.rglob("*") if p.is_file() and p.suffix not in (".lock", ".TAG", ".json")]
 
 
@@ -192,7 +194,7 @@ def test_names_that_are_slips(name, sentence, tmp_path):
     assert refused(name, tmp_path) == sentence
 
 
-# What is fetched
+# Downloads
 
 
 def test_a_treebank_is_fetched_once(hub, tmp_path, monkeypatch):
@@ -200,11 +202,11 @@ def test_a_treebank_is_fetched_once(hub, tmp_path, monkeypatch):
     assert path == tmp_path / f"assets/headscope/corpora-1/fr_gsd-dev-{UD_COMMIT}.conllu"
     assert path.read_text(encoding="utf-8") == FRENCH + "\n" + SHORT + "\n"
     where = f"/datasets/{UD}/resolve/{UD_COMMIT}/parquet/fr_gsd/dev.parquet"
-    assert hub.seen.count(where) == 2  # asked, then fetched
+    assert hub.seen.count(where) == 2  # one request for the metadata, one download
     assert [p for p in hub.seen if p.startswith("/cdn/")] == [f"/cdn/{sha256(path_of(hub, 'fr_gsd/dev'))}"]
     hub.seen.clear()
     assert fetch("UD:FR_GSD/validation", cache_dir=tmp_path) == path
-    assert hub.seen == []  # not even asked
+    assert hub.seen == []  # no request at all
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert fetch("ud:fr_gsd", cache_dir=tmp_path) == path
 
@@ -263,7 +265,7 @@ def test_a_repository_that_moved_is_followed(hub, tmp_path):
     assert any(path.startswith("/datasets/new/place/resolve") for path in hub.seen)
 
 
-# A download that breaks off
+# Interrupted downloads
 
 
 def test_a_cut_download_goes_on_where_it_stopped(hub, tmp_path):
@@ -319,7 +321,7 @@ def test_another_content_than_announced_is_removed(hub, tmp_path):
     assert fetch("ud:fr_gsd", cache_dir=tmp_path).exists()
 
 
-# What the hub refuses
+# Refusals by the hub
 
 
 def test_an_unknown_treebank_names_those_near_it(hub, tmp_path):
@@ -384,7 +386,7 @@ def test_a_hub_that_is_down_or_out_of_reach(hub, tmp_path, monkeypatch):
 
 
 def test_environment_variables_are_obeyed(hub, tmp_path):
-    """As the command line runs it: the hub's address, its cache and offline mode come from the environment."""
+    """In a new process, the hub's address, cache and offline mode come from environment variables."""
 
     def run(name, **more):
         code = (
@@ -483,7 +485,7 @@ def test_files_with_other_columns(tmp_path):
 
 
 def row_of(block):
-    """A sentence of a CoNLL-U file as the hub's row, by a plain loop."""
+    """Return a sentence of a CoNLL-U file as the hub's row, by a plain loop."""
     row = {"comments": [], "mwt": [], "empty_nodes": [], "sent_id": None, "text": None}
     names = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
     row |= {name: [] for name in names}
@@ -521,7 +523,7 @@ def test_a_real_treebank_comes_back_byte_for_byte(name, tmp_path):
 
 @pytest.mark.parametrize(("name", "formulas"), [("valid", 0), ("test", 2)])
 def test_real_wikitext_has_its_sixty_articles(name, formulas, tmp_path):
-    """Sixty each, as its authors count; the test file has two formulas that look like titles."""
+    """Each split has sixty articles by its authors' count; the test file has two formulas that resemble titles."""
     lines = data(f"wikitext-2/{name}.txt").read_text(encoding="utf-8").split("\n")
     save(tmp_path / "x.parquet", [{"text": f"{line}\n" if line.strip() else ""} for line in lines])
     parquet_corpora.parquet_to_text(tmp_path / "x.parquet", tmp_path / "x.txt", name="wikitext")

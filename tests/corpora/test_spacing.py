@@ -1,4 +1,4 @@
-"""Where white space stands between the words of a treebank: `SpaceAfter=No`, ranges, paragraphs, the text."""
+"""White space between the words of a treebank: `SpaceAfter=No`, ranges, paragraphs, the text."""
 
 import io
 
@@ -13,7 +13,7 @@ from support.shared_data import data
 
 
 def sentence(*rows, comments=()):
-    """Rows of `number form last-column`; every word hangs on the first."""
+    """Return lines for rows of `number form last-column`; every word depends on the first."""
     lines = [f"# {comment}" for comment in comments]
     for row in rows:
         number, form, last = row.split(" ")
@@ -32,7 +32,7 @@ def read(*sentences):
     [
         (("1 Hello SpaceAfter=No", "2 , _", "3 world SpaceAfter=No", "4 ! _"), (), "Hello, world!"),
         (("1 Hello _", "2 world _"), (), "Hello world"),
-        # The range is written in place of its words, and says what follows them.
+        # The range is written in place of its words, and its last column gives the space after them.
         (
             (
                 *("1 Va _", "2-3 au SpaceAfter=No", "2 à SpaceAfter=No", "3 le _"),
@@ -42,14 +42,14 @@ def read(*sentences):
             "Va au, bar.",
         ),
         (("1-2 du _", "1 de _", "2 le SpaceAfter=No", "3 lait _"), (), "du lait"),
-        # A range that its words make up is written word by word; one without a form says nothing.
+        # A range that is the concatenation of its words is written word by word; one without a form is ignored.
         (("1-2 don't _", "1 do _", "2 n't _", "3 go _"), (), "don't go"),
         (("1-2 _ _", "1 de _", "2 le _", "3 lait _"), (), "de le lait"),
         (("1-3 dámelo SpaceAfter=No", "1 da _", "2 me _", "3 lo _", "4 . _"), (), "dámelo."),
         (("1-2 vámonos _", "1 vamos _", "2 nos _", "3-4 al _", "3 a _", "4 el _"), (), "vámonos al"),
-        # An empty node is no word, and says nothing.
+        # An empty node is not a word, and its columns are ignored.
         (("1 a SpaceAfter=No", "1.1 x _", "2 . SpaceAfter=No|Entity=(e1)", "3 b _"), (), "a.b"),
-        # Nothing in the last column: the text as it was written says it.
+        # Without SpaceAfter, the text comment gives the spaces.
         (("1 吾輩 _", "2 は _", "3 猫 _", "4 。 _"), ("text = 吾輩は猫。",), "吾輩は猫。"),
         (("1 a _", "2-3 au _", "2 à _", "3 le _", "4 . _"), ("text = a au.",), "a au."),
         (("1 a _", "2 b _"), ("text = another",), "a b"),
@@ -62,7 +62,7 @@ def test_words_are_joined_as_they_are_written(rows, comments, written):
     assert text == written
     before = ""
     for (start, end), form, word in zip(spans, one.forms, one.words, strict=True):
-        before = form or before  # a word without a form has that of the word before it
+        before = form or before  # a word without a form has that of the previous word
         assert text[start:end] == before
         assert form in (word, "") or one.written
 
@@ -89,7 +89,7 @@ def test_what_is_written_is_read_again():
 
 @pytest.mark.parametrize("name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"])
 def test_treebanks_read_as_their_text(name):
-    """Another library's reading: tokens and ranges as they are written are the text, and so is ours."""
+    """Compare with another library: its joined tokens and ranges equal the text, and so do ours."""
     path = data(name)
     sentences = (one for document in read_treebank(path) for one in document.sentences)
     checked = 0

@@ -1,4 +1,4 @@
-"""Tables: a column of text, each row a document; what is no text is refused by what it is."""
+"""Tables: each row of a text column is a document; refusals name the format of other files."""
 
 import gzip
 

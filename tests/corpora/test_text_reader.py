@@ -71,7 +71,7 @@ def test_only_blank_lines(tmp_path):
 
 def test_a_document_too_long_to_hold(monkeypatch):
     monkeypatch.setattr(text, "MAX_DOCUMENT", 10)
-    assert len(read("aaaaa\nbbbbb\n\nccccc\nddddd\n")) == 2  # the limit is one document's, not the file's
+    assert len(read("aaaaa\nbbbbb\n\nccccc\nddddd\n")) == 2  # the limit holds for a document, not the file
     with pytest.raises(InputError) as caught:
         read("\naaaaa\n\nbbbbb\nccccc\nd\n", name="big.txt")
     assert str(caught.value) == (

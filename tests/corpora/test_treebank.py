@@ -64,7 +64,7 @@ def test_a_folder_means_its_conllu_files_where_it_has_any(mixed):
     ]
     for name in ("a.CONLLU.gz", "a.conllu"):
         (mixed / name).unlink()
-    # b.dep is none of the known endings
+    # b.dep has no known ending
     assert ["".join(document.words) for document in read_treebank(mixed)] == ["c", "d", "ef", "g", "ef", "g"]
 
 
@@ -180,7 +180,7 @@ DOCUMENTS = [
 
 
 def test_conllu_by_hand():
-    # marks begin with the first document that has several sentences: before them, each is a document of its own
+    # document marks begin at the first document with several sentences: before it, each sentence is a document
     assert "".join(treebank_text(DOCUMENTS, form=".conllu")) == (
         "# text = a b c\n1\ta\u00a0b\t_\t_\t_\t_\t2\tx\t_\t_\n2\tc_d_e\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
         "# newdoc\n1\té\t_\tX\t_\t_\t0\troot\t_\t_\n\n1\tf\t_\t_\t_\t_\t0\troot\t_\t_\n\n"

@@ -1,4 +1,4 @@
-"""Parts of speech, read from a segment's fields and named as Universal Dependencies names them."""
+"""Parts of speech, read from a segment's fields and mapped to Universal Dependencies."""
 
 import pytest
 

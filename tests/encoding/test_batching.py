@@ -1,4 +1,4 @@
-"""Segments of several lengths in one batch: where their tokens stand, and where padding does."""
+"""Segments of several lengths in one batch: positions of tokens and padding."""
 
 import itertools
 import threading

@@ -1,4 +1,4 @@
-"""Span denoising: what the encoder sees and the decoder writes together are the text."""
+"""Span denoising: the encoder's input and the decoder's targets together are the text."""
 
 from itertools import pairwise
 
@@ -25,7 +25,7 @@ def segment(length, *, seed=0, pair=False, index=0):
 
 
 def spelt_out(question):
-    """Put the spans that T5's decoder writes back into the places of their sentinels."""
+    """Replace T5's sentinels by the spans of the decoder's targets."""
     spans, own = {}, None
     for token in question.targets.tolist():
         if token in SENTINELS:
@@ -45,7 +45,7 @@ def test_t5_spells_the_text_out_again(length, seed, pair):
     question = Denoising(T5, start=START, seed=seed)(own)
     assert spelt_out(question) == before.tolist() == own.ids.tolist()
     targets, used = question.targets.tolist(), [t for t in question.segment.ids.tolist() if t in SENTINELS]
-    # Sentinels in order in both, one more at the end of the answer, then the closing token.
+    # Both contain the sentinels in order; the targets end with one more and the end token.
     assert used == list(SENTINELS[: len(used)])
     assert [t for t in targets if t in SENTINELS] == list(SENTINELS[: len(used) + 1])
     assert targets[-2:] == [SENTINELS[len(used)], SEP]
@@ -54,7 +54,7 @@ def test_t5_spells_the_text_out_again(length, seed, pair):
     assert len(question.segment.word_ids) == len(question.segment.token_types) == len(question.segment.ids)
     hidden = len(before) - (len(question.segment.ids) - len(used))
     ordinary = int((~np.isin(before, [CLS, SEP])).sum())
-    # No more than 15%, and less only where the sentinels ran out.
+    # 15% of the tokens are hidden, or fewer if the sentinels run out.
     assert 1 <= hidden <= max(1, round(0.15 * ordinary))
     assert hidden == max(1, round(0.15 * ordinary)) or len(used) == len(SENTINELS) - 1
 
@@ -66,7 +66,7 @@ def test_bart_writes_the_whole_text_and_reads_a_mask_a_span(length, seed, pair):
     assert question.targets.tolist() == own.ids.tolist()
     assert question.decoder.ids.tolist() == [START, *own.ids[:-1].tolist()]
     shown = question.segment.ids.tolist()
-    # What is left between the masks stands in the text in that order.
+    # The unmasked tokens occur in the text in the same order.
     rest = iter(own.ids.tolist())
     assert all(token in rest for token in shown if token != MASK)
     specials = [token for token in own.ids.tolist() if token in (CLS, SEP)]
@@ -88,7 +88,7 @@ def test_spans_are_as_many_and_as_long_as_said(number, share, seed):
 
 
 def test_every_place_is_as_likely_hidden_but_for_the_ends():
-    """Over many draws the middle is hidden as often as the share says."""
+    """Over many draws, each middle token is hidden about as often as `share`."""
     generator = np.random.default_rng(0)
     times = np.mean([span_places(60, share=0.15, generator=generator) for _ in range(4000)], axis=0)
     assert abs(times.mean() - 0.15) < 1e-9
@@ -107,7 +107,7 @@ def test_what_is_drawn_depends_on_the_segment_alone():
     segments = [segment(30, seed=9, index=index) for index in range(4)]
     there = [ask(one).targets.tolist() for one in segments]
     assert [ask(one).targets.tolist() for one in segments[::-1]] == there[::-1]
-    assert len(set(map(tuple, there))) > 1  # the same ids at another index are drawn anew
+    assert len(set(map(tuple, there))) > 1  # the same ids at another index get another draw
     assert generator_of(segments[0], seed=0).random() != generator_of(segments[1], seed=0).random()
 
 

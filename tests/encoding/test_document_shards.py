@@ -1,4 +1,4 @@
-"""Shards cut by the length of documents: known without a tokenizer, and made into inputs when they are asked for."""
+"""Shards cut by the length of documents: known without a tokenizer, and tokenized on demand."""
 
 import pickle
 
@@ -20,7 +20,7 @@ def segment(of, index, length):
 
 
 class Pack:
-    """Makes an input of each line, and notes of what."""
+    """Make an input of each line, and record the documents."""
 
     def __init__(self):
         self.documents = []
@@ -61,7 +61,7 @@ def test_what_is_passed_over_is_not_made():
 @pytest.mark.parametrize("lines", [5, 20, 23])
 def test_a_long_document_fills_several_and_is_made_once(lines):
     given = [document(0, "a"), document(1, *["four"] * lines), document(2, "b")]
-    shards, pack = made(given, 2)  # 8 bytes; 16 at most
+    shards, pack = made(given, 2)  # 8 bytes; at most 16 per shard
     of = -(-4 * lines // 16)
     assert [shard.number for shard in shards] == list(range(of + 2))
     found = places(shards)
@@ -91,7 +91,7 @@ def test_the_hash_tells_the_text_and_its_place():
 
 
 def test_bytes_count_and_not_characters():
-    given = [document(n, "\u3042" * 4) for n in range(4)]  # three bytes each
+    given = [document(n, "\u3042" * 4) for n in range(4)]  # three bytes per character
     assert len(made(given, 3)[0]) == 4
     assert len(made([document(n, "aaaa") for n in range(4)], 3)[0]) == 2
 

@@ -28,7 +28,7 @@ def encoder_of(backend: Tokenizer, *, special: bool = True) -> Encoder:
 
 
 def letters(*, special: bool = True) -> Encoder:
-    """A piece a letter; the letter x has none."""
+    """Return a tokenizer with one token per letter; the letter x has none."""
     vocabulary = {token: i for i, token in enumerate([*SPECIAL, *"abcdefgtho"])}
     backend = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     backend.normalizer = normalizers.Replace("x", "")
@@ -39,7 +39,7 @@ def letters(*, special: bool = True) -> Encoder:
 
 
 def byte_level() -> Encoder:
-    """GPT-2's kind: a word has other pieces at the start of a text than after a space."""
+    """Return a tokenizer like GPT-2's, in which a word has other tokens at the start of a text than after a space."""
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -65,7 +65,7 @@ def spans(doc, encoder, *, max_length, **options):
 
 def test_whole_sentences_where_they_fit():
     doc = document("ab c", "d e", "fg a", "b c d e f")
-    # Three pieces, two, three, five: beside <s> and </s> there is room for five, six and eight.
+    # The sentences have 3, 2, 3 and 5 tokens; with <s> and </s> there is room for five, six and eight.
     assert spans(doc, letters(), max_length=7) == [(0, 4), (4, 6), (6, 11)]
     assert spans(doc, letters(), max_length=8) == [(0, 4), (4, 6), (6, 11)]
     assert spans(doc, letters(), max_length=10) == [(0, 6), (6, 11)]
@@ -76,7 +76,7 @@ def test_a_long_sentence_is_cut_between_words_and_its_rest_goes_on():
     counts = WindowCounts()
     doc = document("a b", "ab cd efg a b", "c d", "a b")
     assert spans(doc, letters(), max_length=6, counts=counts) == [(0, 2), (2, 4), (4, 6), (6, 9), (9, 11)]
-    # (6, 9): what was left of the cut sentence, and the next.
+    # Window (6, 9) holds the rest of the cut sentence, and the next one.
     assert counts == WindowCounts(
         documents=1, windows=5, tokens=15 + 10, sentences=4, sentences_cut=1, words=11, words_split=3
     )
@@ -138,7 +138,7 @@ def test_every_word_comes_once_and_windows_are_full(sentences, max_length, name)
         assert doc.words[window.start : window.end] == window.segment.words
         assert size(window.start, window.end) == len(window.segment) <= max_length
         covered += window.words
-        # Taking one more sentence, or one more word of a cut one, would not fit.
+        # One more sentence, or one more word of a cut one, would not fit.
         later = min((end for end in ends if end > window.end), default=None)
         if window.end in ends and later is not None:
             assert size(window.start, later) > max_length
@@ -147,7 +147,7 @@ def test_every_word_comes_once_and_windows_are_full(sentences, max_length, name)
             assert not [end for end in ends if window.start < end < window.end]
     assert all(left.end <= right.start for left, right in pairwise(windows))
     assert covered == counts.words
-    # What is in no window is too long for one, or stands in a stretch that has no piece at all.
+    # Words outside all windows are too long, or lie in a stretch without tokens.
     outside = set(range(len(doc.words))) - {i for w in windows for i in range(w.start, w.end)}
     too_long = {i for i in outside if size(i, i + 1) > max_length}
     assert len(too_long) == counts.words_too_long
@@ -158,7 +158,7 @@ BYTE_LEVEL = byte_level()
 
 
 def test_tokenizing_is_linear_in_the_document():
-    """A document of 40 windows is tokenized about twice over, not window by window to its end."""
+    """A document of 40 windows is tokenized about twice, instead of once to its end for each window."""
     encoder = letters()
     doc = document(*["ab c d"] * 400)
     seen = 0

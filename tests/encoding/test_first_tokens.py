@@ -1,4 +1,4 @@
-"""Texts that begin with the tokenizer's first tokens as written, such as a chat template's <s>: they are read once."""
+"""Texts that already begin with the tokenizer's first tokens, such as a chat template's <s>, get them only once."""
 
 import warnings
 
@@ -19,7 +19,7 @@ from support.tiny_tokenizers import tiny_tokenizer
 
 
 class Nothing(Accumulator):
-    """Keeps nothing."""
+    """An accumulator without values."""
 
     def declare(self):
         return {}
@@ -35,7 +35,7 @@ TEXT = "the cat sat on the mat"
 
 
 def two_first():
-    """A tokenizer that puts two tokens before a text, as GLM's does."""
+    """Return a tokenizer that adds two tokens before a text, as GLM's does."""
     from tokenizers import processors
 
     tokenizer = tiny_tokenizer("gpt2")
@@ -47,7 +47,7 @@ def two_first():
 
 
 def read(tokenizer, *lines, packing="single", **more):
-    """Return the inputs of a document as the names of their tokens, and the notes on it."""
+    """Return the token names of a document's inputs, the notes on it, and its segments."""
     encoder = Encoder(tokenizer)
     packer, known = Packer(encoder, packing=packing, **more), KnownPieces(encoder, "text")
     segments = list(known.watch(packer.pack([Document(lines=lines)])))
@@ -77,10 +77,10 @@ def test_only_the_text_s_own_first_tokens_go():
         name: read(tokenizer, text)[0] for name, (text, right) in cases.items() if read(tokenizer, text)[0] != [right]
     }
     assert not wrong
-    # Of lines that are joined, those after the first keep what is written.
+    # In joined lines, only the first loses the written token.
     (joined,), _, _ = read(tokenizer, "[CLS] the", "[CLS] cat", packing="joined")
     assert joined == ["[CLS]", "the", "[CLS]", "cat", "[SEP]"]
-    # A tokenizer that adds nothing leaves the text alone.
+    # A tokenizer that adds no tokens leaves the text unchanged.
     added = tiny_tokenizer("gpt2")
     added.add_special_tokens({"bos_token": "[CLS]"})
     assert read(added, "[CLS] the")[:2] == ([["[CLS]", "the"]], [])

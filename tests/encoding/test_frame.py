@@ -1,4 +1,4 @@
-"""The special tokens around a text, and inputs with them, against what the tokenizer itself writes."""
+"""The special tokens around a text, and inputs with them, compared with the tokenizer's own output."""
 
 import numpy as np
 import pytest

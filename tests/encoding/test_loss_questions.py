@@ -1,4 +1,4 @@
-"""What a model is asked: the next token, labels of the user's own; and random numbers that hang on the segment."""
+"""Prediction targets: the next token, the user's labels, and random numbers that depend on the segment."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Masks: how many, which, what stands in their place, and that nothing but the segment and the seed decides."""
+"""Masks: their number, choice and replacements depend on the segment and the seed alone."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def test_eighty_ten_ten():
         masked += int((question.segment.ids[hidden] == MASK).sum())
         same += int((question.segment.ids[hidden] == own.ids[hidden]).sum())
         number += int(hidden.sum())
-    # Bounds of four standard errors; one random token in 95 happens to be the right one.
+    # The bounds are four standard errors; one random token in 95 equals the original.
     assert abs(masked / number - 0.8) < 4 * np.sqrt(0.16 / number)
     assert abs(same / number - 0.1 - 0.1 / 95) < 4 * np.sqrt(0.09 / number)
 

@@ -1,4 +1,4 @@
-"""What a limit lets in: inputs spread over the documents, drawn by the seed."""
+"""A limit of inputs: they are spread over the documents, and drawn by the seed."""
 
 from collections import Counter
 
@@ -51,7 +51,7 @@ def test_another_seed_draws_others():
     many = places({f"d{number}": 9 for number in range(9)})
     drawn = {seed: draw_inputs(many, limit=20, seed=seed) for seed in range(4)}
     assert len(set(drawn.values())) == 4
-    # Not beginnings alone.
+    # Some drawn inputs are not the first of their document.
     assert {index for _, index in drawn[0]} > {0}
 
 
@@ -66,7 +66,7 @@ def test_a_packer_counts_what_it_gives(encoder):
     made = list(packer.pack(iter(documents), max_inputs=11))
     assert len(made) == packer.counts.segments == 11
     assert packer.counts.tokens == sum(map(len, made))
-    # Eight documents have a line: each gives one, three of them a second; they come as they stand in the corpus.
+    # Eight documents have a line: each gives one input, three a second one, in the order of the corpus.
     assert packer.counts.documents_used == len({segment.document for segment in made}) == 8
     order = [(segment.document, segment.index) for segment in made]
     assert order == sorted(order)

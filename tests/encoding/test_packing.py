@@ -1,4 +1,4 @@
-"""Packing: what fits, what is cut, what is left out, and that it is counted."""
+"""Packing: inputs that fit, are cut or are skipped, and their counts."""
 
 from random import Random
 
@@ -57,7 +57,7 @@ def test_a_pair_over_the_limit_is_skipped_or_an_error_on_option(encoder):
 
 
 def test_pretraining_pairs_cut_nothing_when_they_may_not(encoder):
-    """Lines are packed as long as the next fits; a line too long by itself is left out, or an error."""
+    """Lines are packed while the next one fits; a line over the limit is skipped, or an error."""
     packer, segments = pack(encoder, LINES, max_length=11, too_long="skip")
     found = texts(encoder, segments)
     assert found == ["[CLS] one two three [SEP] four five [SEP]", "[CLS] thirteen fourteen [SEP] fifteen [SEP]"]
@@ -136,7 +136,7 @@ def test_three_shards_give_the_inputs_of_one_run(encoder):
     parts = [inputs(documents[place::3], encoder, seed=3) for place in range(3)]
     assert sorted(each for part in parts for each in part) == whole
     assert inputs(documents, encoder, seed=4) != whole
-    # Two documents of the same lines are cut each in its own way.
+    # Two documents with the same lines are cut differently.
     by_document = [[each[2] for each in whole if each[0] == document.id] for document in documents]
     assert any(by_document[place] != by_document[place + 5] for place in range(5))
 

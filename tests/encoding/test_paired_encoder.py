@@ -1,4 +1,4 @@
-"""Inputs of two models with different tokenizers: the same text, and the same numbers for the same words."""
+"""Inputs of two models with different tokenizers: the same text, with the same numbers for the same words."""
 
 import headscope_decoder
 import headscope_minilm
@@ -21,7 +21,7 @@ def encoder():
 
 
 def text_of(segment, tokenizer):
-    """The pieces of each word, without what a tokenizer marks them with."""
+    """Return the text of each word's tokens, without the tokenizer's markers."""
     words = {}
     for number, word in zip(segment.ids.tolist(), segment.word_ids.tolist(), strict=True):
         if word != NO_WORD:

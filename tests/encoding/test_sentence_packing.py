@@ -14,7 +14,7 @@ from headscope.encoding.sentence_packing import SentenceCounts, SentencePacker, 
 
 
 def encoder(*, merges=False) -> Encoder:
-    """WordPiece: `cats` is `cat ##s`; `~` is deleted; with `merges`, `do n't` is one piece."""
+    """Return WordPiece, in which `cats` is `cat ##s` and `~` is deleted; with `merges`, `do n't` is one token."""
     names = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "cat", "##s", "sat", "down", "do n't", "do", "##wn"]
     backend = Tokenizer(models.WordPiece({name: i for i, name in enumerate(names)}, unk_token="[UNK]"))
     if merges:
@@ -77,11 +77,11 @@ def test_words_that_lose_their_piece_are_counted_and_keep_their_arc():
 
 
 def test_long_sentences_are_left_out_whole_and_counted():
-    # 4 pieces and 2 special tokens
+    # 4 tokens and 2 special ones
     for length, kept in ((6, 1), (5, 0)):
         packer = SentencePacker(encoder(), max_length=length)
         made = list(packer.pack(documents(CATS, tree("sat"))))
-        assert [s.index for s in made] == ([0, 1] if kept else [1])  # its place among the sentences stays
+        assert [s.index for s in made] == ([0, 1] if kept else [1])  # its index among the sentences stays
         assert packer.counts.skipped == ({} if kept else {"sentence over the limit": 1})
         assert packer.counts.sentences == 1 + kept
         assert packer.counts.words == 1 + 3 * kept
@@ -118,7 +118,7 @@ def test_sentences_are_drawn_one_by_one():
 
 
 def arcs(sentence):
-    """Who depends on whom, by name: words are unique."""
+    """Return the arcs by name: words are unique."""
     return Counter(
         (word, sentence.words[head - 1] if head else None, relation)
         for word, head, relation in zip(sentence.words, sentence.heads, sentence.relations)
@@ -138,7 +138,7 @@ def test_shuffled_words_keep_their_arcs():
         orders.add(other.words)
     assert len(orders) > 25
     firsts = Counter(shuffled(sentence, Random(seed)).words[0] for seed in range(800))
-    assert all(60 < firsts[word] < 140 for word in words)  # every word comes first as often
+    assert all(60 < firsts[word] < 140 for word in words)  # every word comes first about equally often
 
 
 def test_the_order_is_that_of_the_sentence_and_the_seed():
@@ -153,7 +153,7 @@ def test_the_order_is_that_of_the_sentence_and_the_seed():
     assert len(set(orders())) == 3
     assert orders(seed=1) != orders()
     assert sorted(orders()[0]) == sorted(sentence.words)
-    # Each sentence by itself: what came before does not matter.
+    # The order of a sentence does not depend on earlier ones.
     packer = SentencePacker(encoder(), max_length=30, shuffle=True)
     assert [s.words for s in packer.pack(made[1:])] == orders()[2:]
 

@@ -1,4 +1,4 @@
-"""Shards: where they end follows from the inputs alone, and together they are all inputs in their order."""
+"""Shards: their ends depend on the inputs alone, and together they are all inputs in order."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ def test_the_hash_of_a_shard_tells_what_is_read():
     ]
     assert len({first, *(next(shards([other])).digest for other in others)}) == 6
     assert next(shards([segment("a", 0, 4)])).digest == first
-    # Where one input ends and the next begins is told too.
+    # The digest also covers the borders between inputs.
     assert next(shards([segment("a", 0, 2), segment("a", 0, 2)])).digest != first
 
 

@@ -1,4 +1,4 @@
-"""Tokenizers in Python: the same pieces as they make themselves, and the words that these belong to."""
+"""Tokenizers in Python: the same tokens as their own output, and the word of each token."""
 
 import pytest
 from hypothesis import given
@@ -47,14 +47,14 @@ def test_the_bytes_of_each_word_are_its_own(bytes_, words):
     pieces, alignment = bytes_.piece_words(words)
     for number, word in enumerate(words):
         ids = [i for i, owner in zip(pieces.ids, alignment.word_ids.tolist()) if owner == number]
-        # The space before a word counts with it, as with byte-level pairs.
+        # The space before a word belongs to it, as in byte-level BPE.
         assert bytes(i - 3 for i in ids).strip(b" ") == word.encode()
     assert (alignment.word_ids != NO_WORD).all()
 
 
 @given(st.lists(st.sampled_from(["cat", "The", "dogs", "mat,", "Ω", "sΩt", "sat", "!"]), max_size=8))
 def test_sentence_pieces_go_to_the_word_that_they_are_cut_from(sentence_pieces, words):
-    """The oracle: each word cut by itself, which these texts allow."""
+    """Compare with each word tokenized separately, which is equivalent for these texts."""
     pieces, alignment = sentence_pieces.piece_words(words)
     own = [piece.ids for piece in sentence_pieces.pieces(words)]
     assert pieces.ids == [i for ids in own for i in ids]
@@ -64,7 +64,7 @@ def test_sentence_pieces_go_to_the_word_that_they_are_cut_from(sentence_pieces, 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"])
 def test_words_are_those_of_the_same_tokenizer_in_rust(name, tmp_path):
-    """WordPiece with 30,522 pieces, in Python and in Rust, on sentences of a treebank."""
+    """Compare WordPiece with 30,522 tokens in Python and in Rust, on sentences of a treebank."""
     from headscope.corpora.trees.treebank import read_treebank
     from headscope.models.load_model import load_tokenizer
 
@@ -86,7 +86,7 @@ def test_words_are_those_of_the_same_tokenizer_in_rust(name, tmp_path):
 def test_pieces_that_cannot_be_traced_are_refused_for_words_and_not_for_tokens():
 
     class Odd:
-        """Names nothing that is in the text, and cuts a text otherwise than its words."""
+        """A tokenizer whose token names are not in the text, and which splits a text differently from its words."""
 
         is_fast = False
         unk_token_id = None
@@ -133,7 +133,7 @@ def test_lines_are_packed_and_cut_as_with_any_tokenizer(bytes_):
             assert len(segment) <= 14
             text = bytes(i - 3 for i in segment.ids.tolist() if i > 2).decode()
             assert all(part in "".join(lines) for part in text.split() if packing == "single")
-            # Words between spaces, counted on through lines and pairs.
+            # Words are separated by spaces, and counted across lines and pairs.
             known = segment.word_ids[segment.word_ids != NO_WORD].tolist()
             assert known == sorted(known)
             assert known[0] in (0, 1)
@@ -144,5 +144,5 @@ def test_words_of_what_is_kept_stay_with_it(bytes_):
     pieces.truncate(9, direction="left")
     pieces.truncate(4)
     assert bytes(i - 3 for i in pieces.ids) == b"two "
-    assert pieces.words.ids.tolist() == [1, 1, 1, 2]  # the space goes with the word behind it
+    assert pieces.words.ids.tolist() == [1, 1, 1, 2]  # the space belongs to the next word
     assert pieces.offsets == [(4, 5), (5, 6), (6, 7), (7, 8)]

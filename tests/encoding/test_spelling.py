@@ -1,4 +1,4 @@
-"""Which characters a piece covers, found by spelling."""
+"""The characters of each token, found by spelling."""
 
 import unicodedata
 from itertools import pairwise
@@ -50,7 +50,7 @@ def test_one_unknown_piece_covers_what_the_others_leave(cut, data):
 
 @given(st.text(LETTERS, min_size=1, max_size=20))
 def test_bytes_cover_the_letter_that_they_are_of(text):
-    """As ByT5 names them: each byte by the letter of its number."""
+    """ByT5 names each byte by the character with its number."""
     found = spelled(text, [chr(byte) for byte in text.encode()])
     owners = [place for place, letter in enumerate(text) for _ in letter.encode()]
     assert found is not None
@@ -63,14 +63,14 @@ def test_bytes_cover_the_letter_that_they_are_of(text):
     ("text", "pieces", "found"),
     [
         ("The Cat", ["the", " c", "at"], [(0, 3), (4, 5), (5, 7)]),
-        ("é a", ["e", "a"], [(0, 1), (2, 3)]),  # accents taken off, as BERT does
+        ("é a", ["e", "a"], [(0, 1), (2, 3)]),  # accents removed, as BERT does
         ("ﬁn…", ["fi", "n", ".", "..."[:2]], [(0, 1), (1, 2), (2, 3), (2, 3)]),  # compatibility forms
         (" a", [" ", "a"], [(0, 1), (1, 2)]),
-        ("a", [" ", "a"], [(0, 1), (0, 1)]),  # a mark alone goes with what follows
+        ("a", [" ", "a"], [(0, 1), (0, 1)]),  # a mark alone belongs to the next token
         ("ab", ["a"], None),
         ("ab", ["b", "a"], None),
-        ("a?b?c", ["a", None, "b", None, "c"], None),  # two unknown pieces could lie anywhere
-        ("ab", ["a", None, "b"], None),  # nothing is left for it
+        ("a?b?c", ["a", None, "b", None, "c"], None),  # two unknown tokens could lie anywhere
+        ("ab", ["a", None, "b"], None),  # no character remains for it
     ],
 )
 def test_what_is_found_and_what_is_not(text, pieces, found):
@@ -78,7 +78,7 @@ def test_what_is_found_and_what_is_not(text, pieces, found):
 
 
 def test_an_accent_by_itself_is_not_placed():
-    """It would be taken for white space, and given to what follows."""
+    """It would count as white space, which belongs to the next token."""
     accents = unicodedata.normalize("NFD", "éa")
     assert spelled("éa", list(accents)) is None
 
@@ -113,7 +113,7 @@ def tokenizer(normalizer):
         (normalizers.BertNormalizer(lowercase=True), ["a", "e"], ["A", "É"]),
         (normalizers.Lowercase(), ["a", "é"], ["A", "É"]),
         (normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()]), ["a", "é"], ["A", "É"]),
-        # Another step of the sequence that takes accents off is no matter of case.
+        # A step that removes accents does not change the case.
         (
             normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase()]),
             ["a", "e"],
@@ -125,7 +125,7 @@ def test_lower_casing_is_left_out(normalizer, before, after):
     original = tokenizer(normalizer)
     cased = keep_case(original)
     assert [cased.tokenize(text)[0] for text in ("A", "É")] == after
-    assert [original.tokenize(text)[0] for text in ("A", "É")] == before  # the user's own is not changed
+    assert [original.tokenize(text)[0] for text in ("A", "É")] == before  # the user's own tokenizer is unchanged
 
 
 @pytest.mark.parametrize("normalizer", [None, normalizers.NFC(), normalizers.BertNormalizer(lowercase=False)])

@@ -1,4 +1,4 @@
-"""The words of a text: found from its characters, the same whatever the tokenizer."""
+"""The words of a text, found from its characters, independent of the tokenizer."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_every_character_but_spaces_is_in_one_word(text):
 
 
 def bytes_of_a_text():
-    """Byte-level pieces of single bytes, of numbers apart from letters."""
+    """Return a byte-level tokenizer with one token per byte."""
     backend = Tokenizer(
         models.BPE(vocab={x: i for i, x in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}, merges=[])
     )
@@ -71,7 +71,7 @@ def bytes_of_a_text():
 
 
 def bare_letters():
-    """WordPiece of letters that takes accents off, and cuts at punctuation."""
+    """Return WordPiece of letters, which removes accents and splits at punctuation."""
     tokenizer = tiny_tokenizer("bert")
     tokenizer.backend_tokenizer.normalizer = normalizers.Sequence(
         [normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()]
@@ -83,7 +83,7 @@ TEXT = "An 18th century poet wrote cafe\u0301 in a two-week period, didn't he?"
 
 
 def words_of(tokenizer, *lines, packing="joined"):
-    """Return the pieces of each word of an input, as ids, and the note."""
+    """Return the token ids of each word of an input, and the note."""
     (segment,) = Packer(Encoder(tokenizer), packing=packing, max_length=512).pack([Document(lines=lines)])
     ids = segment.word_ids
     assert (np.diff(ids[ids != NO_WORD]) >= 0).all()
@@ -91,7 +91,7 @@ def words_of(tokenizer, *lines, packing="joined"):
 
 
 def test_tokenizers_of_all_kinds_have_the_same_words(tmp_path):
-    """The oracle: as many words as by hand, and each spells itself out."""
+    """Compare with the words counted by hand, each of which must spell itself."""
     words = [*spelled(TEXT), "He", "slept", "."]
     tokenizers = {
         "bytes": bytes_of_a_text(),
@@ -105,7 +105,7 @@ def test_tokenizers_of_all_kinds_have_the_same_words(tmp_path):
         if name in ("bytes", "ByT5"):
             assert [tokenizer.decode(ids).strip() for ids in pieces] == words, name
     pieces, _ = words_of(tiny_tokenizer("bert"), "the cat", "sat on", packing="paragraphs")
-    assert len(pieces) == 4  # counted on through a pair
+    assert len(pieces) == 4  # counted through the pair
 
 
 def test_a_token_across_words_makes_them_one_and_is_noted():
@@ -134,10 +134,10 @@ def test_stretches_without_spaces_and_single_letters(tmp_path):
     assert (len(pieces), note) == (1, "")
     pieces, note = words_of(bytes_of_a_text(), f"the {protein}AAA")
     assert ([len(each) for each in pieces], note) == ([3] + [2] + [1] * (len(protein) + 2), LONG)
-    # Thai: a mark stays with its letter.
+    # In Thai, a mark belongs to its letter.
     pieces, note = words_of(bytes_of_a_text(), "\u0e19\u0e35\u0e48" * 22)
     assert ([len(each) for each in pieces], note) == ([9] * 22, LONG)
-    # A tokenizer of amino acids: each is a word, in a short text too.
+    # For a tokenizer of amino acids, each letter is a word, also in a short text.
     pieces, note = words_of(esm(tmp_path), "LAGV")
     assert ([len(each) for each in pieces], note) == ([1] * 4, "")
 
@@ -149,7 +149,7 @@ def test_attention_between_words_says_whose_they_are():
     assert found.coords["query"].values.tolist() == ["[CLS]", "The", "cat", "didn't", "play", "18th", ".", "[SEP]"]
     assert "notes" not in found.attrs
     long = "ab" * 33
-    assert hs.attention(f"the {long}", **given).attrs["notes"][1:] == [LONG]  # behind a note on unknown pieces
+    assert hs.attention(f"the {long}", **given).attrs["notes"][1:] == [LONG]  # after a note on unknown tokens
     view = take_snapshot(model, f"the {long}", tokenizer=tokenizer)
     assert payload(view)["kinds"][0]["queries"]["words_note"] == LONG
     assert LONG not in view.notes

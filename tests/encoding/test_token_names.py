@@ -1,4 +1,4 @@
-"""Tokens known by their names alone: marks of words, special tokens, bytes."""
+"""Names of tokens: word markers, special tokens, bytes."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_tokens_that_go_on_with_the_word_before_are_told_by_their_marks(tokens, 
 
 @pytest.mark.parametrize("make", [lambda: load_tokenizer("headscope-decoder")[0], byt5], ids=["byte-level", "byt5"])
 def test_a_byte_is_named_by_its_character(make):
-    """Each byte of a character counts it; a character without its last byte keeps the tokenizer's names."""
+    """Each byte names its character and its number in it; an incomplete character keeps the tokenizer's names."""
     tokenizer = make()
     ids = tokenizer("a我é\n😀", add_special_tokens=False)["input_ids"]
     named = readable_tokens(tokenizer, np.array(ids))

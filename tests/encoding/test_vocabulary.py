@@ -1,4 +1,4 @@
-"""Classes of tokens, for tokenizers of every sort, made here."""
+"""Classes of tokens, for made-up tokenizers of every kind."""
 
 import unicodedata
 
@@ -47,7 +47,7 @@ def sentence_piece() -> PreTrainedTokenizerFast:
 
 
 def test_a_gpt2_type_tokenizer_has_neither_cls_nor_sep():
-    """It defines bos and eos, yet adds neither: a decoder's first position takes the part of [CLS]."""
+    """The tokenizer defines bos and eos but adds neither, so a decoder's first position takes the role of [CLS]."""
     vocabulary = read_vocabulary(byte_level())
     assert not vocabulary.has_cls
     assert vocabulary.cls_name == "first token"
@@ -97,7 +97,7 @@ def test_a_users_tokenizer_stays_as_it_is(make):
 
 
 def test_ids_beyond_the_tokenizers_are_other():
-    """T5, Pythia and Qwen have more rows of embeddings than their tokenizers have ids."""
+    """The embeddings of T5, Pythia and Qwen have more rows than their tokenizers have ids."""
     vocabulary = Vocabulary(
         classes=np.array([KeyClass.CLS, KeyClass.SEP], dtype=np.uint8),
         has_cls=True,
@@ -131,7 +131,7 @@ def test_punctuation_of_any_kind_is_a_class_beside_periods_and_commas():
     assert {of(mark) for mark in ("!", "-", "(", ";", "'")} == {KeyClass.OTHER_PUNCTUATION}
     assert {of(text) for text in ("$", "+", "a", "2")} == {KeyClass.OTHER}
     assert KeyClass.OTHER_PUNCTUATION in {classes[i] for i in tokenizer("「はい」。")["input_ids"]}
-    # Every piece: all of what it stands for is in Unicode's categories P.
+    # All characters of such a token are in Unicode's categories P.
     for name, number in tokenizer.get_vocab().items():
         text = tokenizer.decode([number]).strip()
         if "\ufffd" not in text and text not in (".", ",") and not name.startswith("\u0120\u0120"):

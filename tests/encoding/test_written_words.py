@@ -1,4 +1,4 @@
-"""Words as they are written against pieces: each piece goes to the word whose first letter it has, exactly."""
+"""Tokens of a text as written are assigned exactly to words, by the first letter of each token."""
 
 from functools import cache
 
@@ -55,11 +55,11 @@ ENCODERS = (byte_level, unigram, word_piece)
 
 
 def check_alignment(encoder, words, spaces):
-    """A plain loop over letters: whose they are, and whose the piece is that has them."""
+    """Compare with a plain loop over letters: the word of each letter, and the word of the token that covers it."""
     text, spans = join_words(words, spaces)
     pieces, alignment = encoder.piece_words(words, spaces)
     (whole,) = encoder.pieces([text])
-    assert pieces.ids == whole.ids  # what the model reads is the text as it is written
+    assert pieces.ids == whole.ids  # the model reads the text as written
     owner = {place: word for word, (start, end) in reversed([*enumerate(spans)]) for place in range(start, end)}
     covered = {word: set() for word in range(len(words))}
     for (start, end), word in zip(pieces.offsets, alignment.word_ids.tolist()):
@@ -195,5 +195,5 @@ def test_words_apart_or_in_a_random_order_are_the_syntactic_ones():
     (apart,) = all_apart([document])
     assert join_words(apart.forms, apart.spaces)[0] == "il parle de le chat"
     assert sorted(shuffled(DU, Random(0)).forms) == sorted(DU.words)
-    # What is read is part of what a document is.
+    # The written text is part of a document's identity.
     assert document.id != AnnotatedDocument(sentences=(sentence(DU.words, DU.spaces),)).id

@@ -1,4 +1,4 @@
-"""Saved maps: what is read back equals what the model gave, and broken folders are refused in plain words."""
+"""Saved maps: reading returns the model's values, and broken folders are refused with a clear message."""
 
 import json
 import os
@@ -109,7 +109,7 @@ def test_left_padding_gives_the_same_maps(family, tmp_path):
 
 @pytest.mark.parametrize("family", ["bert", "t5"])
 def test_the_folder_read_with_nothing_of_ours(family, tmp_path):
-    """The format as its users see it: JSON, safetensors, and transformers' own weights in them."""
+    """Check the format with other libraries: JSON, safetensors, and transformers' own weights."""
     segments = [
         replace(segment, words=("some", "words"), fields={"heads": [0, 1], "note": "é"}, shortened=i == 2)
         for i, segment in enumerate(made_up_segments(5))
@@ -152,7 +152,7 @@ def test_masks_that_are_no_default_survive(tmp_path):
     save(tmp_path / "maps", "modernbert", segments)
     index = read_index(tmp_path / "maps")
     lengths = {len(segment) for segment in segments if len(segment) > 4}  # a window of 3 each way hides nothing in 4
-    assert len(index.masks) == len(lengths)  # one for each length, shared by segments and by local layers
+    assert len(index.masks) == len(lengths)  # one for each length, shared by segments and local layers
     source = MapsSource(tmp_path / "maps")
     for entry in index.entries:
         n = len(entry.input)
@@ -180,7 +180,7 @@ def test_word_level_maps(tmp_path):
             eager = torch.stack(eager_maps(shared_tiny_model("bert"), **inputs)["self"])[:, 0]
             expected = word_level(eager, torch.from_numpy(segment.word_ids)[None].expand(3, -1), pooling=pooling)
             np.testing.assert_allclose(source.maps(entry)["encoder"], expected.weights, atol=2e-6)
-    # Tiles that end between words give the same.
+    # Tiles that end between words give the same values.
     save(tmp_path / "cut", "bert", segments, word_level="mean", tile_limit=4 * 4 * 20 * 4)
     whole, cut = MapsSource(tmp_path / "mean"), MapsSource(tmp_path / "cut")
     for one, other in zip(whole.index.entries, cut.index.entries):
@@ -191,7 +191,7 @@ def test_tiles_of_word_level_maps_are_words(tmp_path):
     segments = made_up_segments(6)
     save(tmp_path / "maps", "gpt2", segments, word_level="mean")
     source = MapsSource(tmp_path / "maps")
-    assert source.index.masks == ()  # a word sees itself and the words before it: a decoder's default
+    assert source.index.masks == ()  # a word sees itself and the words before it, a decoder's default
 
     class Check:
         needs = frozenset({"weights"})
@@ -395,6 +395,6 @@ def test_a_killed_process_leaves_no_readable_half(sent, tmp_path):
     left = list(tmp_path.iterdir())
     assert len(left) == (0 if sent == signal.SIGINT else 1)
     assert all(is_own(path) for path in left)
-    with place_held(folder):  # the next run clears what a kill left
+    with place_held(folder):  # the next run removes leftovers of a kill
         small(folder)
     assert [path.name for path in tmp_path.iterdir()] == ["maps"]

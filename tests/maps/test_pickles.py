@@ -1,4 +1,4 @@
-"""The original's pickles: written for its notebooks, read without trusting them."""
+"""Pickles in the paper's format: written for its notebooks, and read without trusting them."""
 
 import io
 import os
@@ -43,7 +43,7 @@ def assert_equal(found, expected):
         assert {k: v for k, v in one.items() if k != "attns"} == {k: v for k, v in other.items() if k != "attns"}
 
 
-# --- reading what others wrote
+# --- reading pickles from outside
 
 
 @pytest.mark.parametrize("protocol", range(1, pickle.HIGHEST_PROTOCOL + 1))
@@ -74,7 +74,7 @@ def test_arrays_of_every_plain_kind(tmp_path):
 
 
 def python_2():
-    """What Python 2.7 wrote with protocol 2: byte strings for text, for dtypes and for the bytes of arrays."""
+    """Return a pickle as Python 2.7 writes it with protocol 2: text, dtypes and arrays are byte strings."""
     raw = attention(1, 1, 2)
     content = (
         b"\x80\x02]q\x00}q\x01(U\x05attnsq\x02cnumpy.core.multiarray\n_reconstruct\nq\x03cnumpy\nndarray\nq\x04"
@@ -89,16 +89,18 @@ def python_2():
 def test_a_pickle_of_python_2(tmp_path):
     path = tmp_path / "py2.pkl"
     content, raw = python_2()
-    assert pickle.loads(content, encoding="latin1")[0]["attns"].tolist() == raw.tolist()  # it is what we mean
+    assert (
+        pickle.loads(content, encoding="latin1")[0]["attns"].tolist() == raw.tolist()
+    )  # check that the pickle has this meaning
     path.write_bytes(content)
     assert_equal(read_original_pickle(path), [{"attns": raw, "tokens": ["[CLS]", "é"]}])
 
 
-# --- hostile pickles: nothing they name is run
+# --- hostile pickles: no named function is called
 
 
 class Calls:
-    """Pickles as a call."""
+    """Pickle as a call."""
 
     def __init__(self, function, *arguments):
         self.call = function, arguments
@@ -108,7 +110,7 @@ class Calls:
 
 
 def named(module, name, arguments=b")"):
-    """A call of a function by its name, whether it exists here or not."""
+    """Return a pickle that calls a function by name, which need not exist here."""
     return b"\x80\x02c" + module.encode() + b"\n" + name.encode() + b"\n" + arguments + b"R."
 
 
@@ -127,7 +129,7 @@ LONG = struct.pack("<i", 20_000) + b"a" * 20_000
 
 
 def many(first, references, *, more=b""):
-    """A list of one thing, which is place 0 of the memo, and of what refers to it."""
+    """Return a pickle of a list: one value, entry 0 of the memo, and references to it."""
     return b"\x80\x02](" + first + b"q\x00" + more + references + b"e."
 
 
@@ -214,7 +216,7 @@ HOSTILE = {
     ),
     "a function as a value": (lambda mark: b"\x80\x02cnumpy\ndtype\n.", "holds something that is not plain data"),
     "keys that are numbers": (lambda mark: pickle.dumps({1: 2}), "has a dict whose keys are not strings"),
-    # Each list holds the one before it nine times: 9 ** 13 values in 300 bytes.
+    # Each list contains the one before it nine times: 9 ** 13 values in 300 bytes.
     "lists in lists in lists": (
         lambda mark: (
             b"\x80\x02]q\x00("
@@ -264,7 +266,7 @@ def test_hostile_pickles_are_refused_and_nothing_runs(name, tmp_path, monkeypatc
 
 
 def test_the_hostile_pickles_would_have_worked(tmp_path):
-    """The proof that the ones above are loaded guns: plain pickle runs them."""
+    """Plain pickle runs the code of the hostile pickles above."""
     mark = tmp_path / SENTINEL
     pickle.loads(HOSTILE["os.system"][0](mark))
     assert mark.exists()
@@ -281,7 +283,7 @@ def test_references_to_one_byte_string_share_its_memory(tmp_path):
     finally:
         tracemalloc.stop()
     assert found == ["a" * 200_000] * 61
-    assert peak < 2_000_000  # decoded one by one they would take 12 MB
+    assert peak < 2_000_000  # separate copies would take 12 MB
 
 
 def test_a_list_that_holds_itself(tmp_path):
@@ -384,10 +386,10 @@ def test_what_is_written_is_read_by_plain_pickle(tmp_path):
     content = path.read_bytes()
     instructions = [(op.name, argument) for op, argument, _ in pickletools.genops(content)]
     assert instructions[0] == ("PROTO", 2)
-    assert all(op.proto <= 2 for op, _, _ in pickletools.genops(content))  # Python 2.7 reads it
+    assert all(op.proto <= 2 for op, _, _ in pickletools.genops(content))  # Python 2.7 can read it
     modules = {argument for name, argument in instructions if name == "GLOBAL"}
     assert modules == {
-        "numpy.core.multiarray _reconstruct",  # the name that numpy 1 and 2 both have
+        "numpy.core.multiarray _reconstruct",  # numpy 1 and 2 both have this name
         "numpy ndarray",
         "numpy dtype",
         "_codecs encode",
@@ -414,7 +416,7 @@ def test_it_is_written_entry_by_entry(tmp_path):
 
 
 def test_there_and_back(tmp_path):
-    """Pickle to folder to pickle: the same entries; and the folder is what a reader of maps expects."""
+    """Converting a pickle to a folder and back gives the same entries; the folder is valid saved maps."""
     original = entries()
     path = tmp_path / "a.pkl"
     with path.open("wb") as file:
@@ -470,7 +472,7 @@ def test_what_a_pickle_has_no_place_for(tmp_path):
         f"{tmp_path / 'both'} holds attention of several kinds (encoder, decoder), and the original's pickle has "
         "place for one; keep the folder of maps"
     )
-    # Two words, of which the second has no piece: a reader who counts rows would take [SEP] for it.
+    # The second of two words has no token, so a reader that counts rows would take [SEP] for it.
     entry = MapEntry(document="d", index=0, input=tokens, words=["a", "\u200b"])
     folder_of(tmp_path / "words", both[:1], entry, {"encoder": one}, word_level="mean")
     assert maps_to_pickle(tmp_path / "words", tmp_path / "a.pkl") == (0, 1)
