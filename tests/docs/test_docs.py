@@ -98,7 +98,7 @@ def folder(tmp_path, monkeypatch, request, classifier, few_heads, few_decoder_he
         yield tmp_path
 
 
-# They would make an environment anew; what they name is looked at instead.
+# These commands would create a new environment; the tests check the names in them instead.
 INSTALLING = ("python3 -m venv .venv", ". .venv/bin/activate", "pip install ")
 
 

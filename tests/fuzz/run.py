@@ -1,7 +1,8 @@
-"""`make fuzz`: a bounded hunt for inputs that are neither read nor refused in words.
+"""`make fuzz`: a bounded search for inputs that are neither read nor refused with a message.
 
-Each target is tried in a process of its own, two at a time: what takes a process down is a finding as well. Findings
-lie in `tests/fuzz/findings`, each a zip of the input's files with what came of it beside; `--replay` tries one again.
+Each target runs in its own process, two at a time: an input that kills the process is a finding as well. Findings
+are written to `tests/fuzz/findings`, each a zip of the input's files and a text with its outcome; `--replay` tries
+one again.
 """
 
 import argparse
@@ -32,11 +33,11 @@ Told: TypeAlias = tuple[str, dict[str, int], float]  # target, counts, seconds
 FINDINGS = HERE / "findings"
 _START = 120.0  # seconds that a target may take to prepare
 _FEWEST = 10  # inputs of a target, however slow the machine
-_OFTEN = 1.0  # seconds between two signs of life
+_OFTEN = 1.0  # seconds between two progress lines
 
 
 def main() -> int:
-    """Return 1 where there were findings."""
+    """Return 1 if there were findings."""
     asked = argparse.ArgumentParser(description="Fuzz what headscope reads.")
     asked.add_argument("--minutes", type=float, default=10.0, help="for all targets together")
     asked.add_argument("--seed", type=int, default=0)
@@ -58,7 +59,7 @@ def main() -> int:
 
 
 def hunt_all(names: Sequence[str], end: float, options: argparse.Namespace) -> list[Told]:
-    """Try targets, a few at a time, each for its share of what is left of the time when it begins."""
+    """Fuzz targets, a few at a time, each for its share of the remaining time at its start."""
     left = {name: SHARES.get(name, 1.0) for name in names}
 
     def one(name: str) -> Told:
@@ -69,12 +70,12 @@ def hunt_all(names: Sequence[str], end: float, options: argparse.Namespace) -> l
             del left[name]
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        # The longest first: the last to end would else work alone.
+        # The longest targets start first; otherwise the last one would run alone.
         return list(pool.map(one, sorted(left, key=lambda name: -left[name])))
 
 
 def work(target: Target, scratch: Path, options: argparse.Namespace) -> int:
-    """Hunt in this process; a line of JSON on standard output for each finding and each second."""
+    """Hunt in this process; write a line of JSON to standard output for each finding and each second."""
     wire, sys.stdout = sys.stdout, sys.stderr
     began = said = time.monotonic()
 
@@ -107,7 +108,7 @@ def _say(wire: object, told: dict[str, object]) -> None:
 
 
 def supervise(name: str, seconds: float, options: argparse.Namespace) -> Told:
-    """Hunt in a process of its own, and in another where that one ends early; return counts and seconds."""
+    """Hunt in a separate process, restarted if it ends early; return counts and seconds."""
     total = {"inputs": 0, "taken": 0, "refused": 0, "findings": 0}
     spent, seed, end = 0.0, options.seed, time.monotonic() + seconds
     while seed == options.seed or (time.monotonic() < end and seed < options.seed + 20):
@@ -122,7 +123,7 @@ def supervise(name: str, seconds: float, options: argparse.Namespace) -> Told:
                 keep(name, Finding(place=f"the process ended with {code}", why=f"exit code {code}", sample=sample))
                 total["findings"] += 1
         spent += worked
-        if not code or not worked:  # at its end, or one that cannot begin
+        if not code or not worked:  # it finished, or cannot start
             break
         seed += 1
     return name, total, spent
@@ -158,11 +159,11 @@ def _hear(
         for line in process.stdout:
             alarm.cancel()
             alarm = _alarm(process, 2 * CLOCK)
-            if not line.endswith("}\n"):  # cut as the process ended
+            if not line.endswith("}\n"):  # cut off when the process ended
                 continue
             try:
                 told = json.loads(line)
-            except ValueError:  # what a library in C prints
+            except ValueError:  # output of a C library
                 continue
             begun = begun or time.monotonic()
             if "found" in told:
@@ -185,12 +186,12 @@ def _alarm(process: "subprocess.Popen[str]", seconds: float) -> threading.Timer:
 
 
 def _scratch() -> str | None:
-    """Return a folder in memory where there is one: every input is written."""
+    """Return a folder in memory if there is one, since every input is written."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def keep(name: str, finding: Finding) -> Path:
-    """Write a finding, and beside it what came of it and how to try it again."""
+    """Write a finding, and a text with its outcome and the command that tries it again."""
     FINDINGS.mkdir(exist_ok=True)
     path = FINDINGS / f"{name}-{named(finding.sample)}.zip"
     path.write_bytes(pack(finding.sample))
@@ -201,7 +202,7 @@ def keep(name: str, finding: Finding) -> Path:
 
 
 def replay(path: Path) -> int:
-    """Try one finding again and print what comes of it."""
+    """Try one finding again and print its outcome."""
     target = target_named(path.stem.rpartition("-")[0])
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "work").mkdir()
@@ -214,7 +215,7 @@ def replay(path: Path) -> int:
 
 
 def tell(tallies: list[Told], seconds: float, seed: int) -> int:
-    """Print the table; return 1 where there were findings."""
+    """Print the table; return 1 if there were findings."""
     print(f"{'target':<16}{'inputs':>10}{'a second':>10}{'taken':>10}{'refused':>10}{'findings':>10}")
     rows = [(name, counts, spent) for name, counts, spent in sorted(tallies)]
     total = {key: sum(counts[key] for _, counts, _ in rows) for key in ("inputs", "taken", "refused", "findings")}
