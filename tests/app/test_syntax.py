@@ -162,7 +162,7 @@ def test_baselines_and_a_head_agree_with_a_plain_loop(syntax, sentences, model):
 
 def test_a_finished_run_is_shown_again_without_a_scan(syntax, model, treebank, monkeypatch):
     said, out = syntax("--controls", 1)
-    monkeypatch.setattr("headscope.analyses.syntax.measure.collect", lambda *_, **__: pytest.fail("scanned again"))
+    monkeypatch.setattr("headscope.analyses.syntax.compute.collect", lambda *_, **__: pytest.fail("scanned again"))
     again = run_command("syntax", "--model", model, "--treebank", treebank, "--controls", 1, "--out", out, "-q")
     assert again == (0, said, "")
 

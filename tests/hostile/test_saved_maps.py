@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.analyses.syntax.measure import SyntaxMeasurement
+from headscope.analyses.syntax.compute import SyntaxMeasurement
 from headscope.attention.row_checks import sum_tolerance, wrong_row
 from headscope.errors import AttentionError, HeadscopeError, InputError
 from headscope.maps.index_reader import read_index

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-SPEC = "packed"
+SPEC = "compressed"
 """Name of the array with the original type and shape of each packed array: JSON as bytes."""
 _FEWEST = 32768  # bytes; smaller arrays stay as they are
 _MOST_SET = 0.7  # share of bytes other than 0 up to which packing pays

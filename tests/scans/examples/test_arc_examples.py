@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.coref.mentions import FIELD, coreference_questions
-from headscope.analyses.syntax.measure import syntax_questions
+from headscope.analyses.syntax.compute import syntax_questions
 from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment

@@ -14,7 +14,7 @@ ANALYSIS = Analysis(
             name="coref",
             cost=5,
             control_cost=1,
-            measure="measure:CoreferenceMeasurement",
+            measure="compute:CoreferenceMeasurement",
             corpora=("coreference",),
             options=("spacing", "pooling", "controls", "windows", "singletons", "strict"),
             # 6: a column of counts is named after the thing that it counts.
@@ -24,7 +24,7 @@ ANALYSIS = Analysis(
         Stage(
             name="gap",
             cost=3,
-            measure="measure:GapMeasurement",
+            measure="compute:GapMeasurement",
             tables="tables:GAP_TABLES",
             corpora=("gap",),
             requested_as="coref",

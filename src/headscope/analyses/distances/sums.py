@@ -34,10 +34,10 @@ _ROUNDING = 1e-14  # a divergence up to this, or a negative one, is the rounding
 
 
 def jensen_shannon(left: Float[Tensor, "*rows key"], right: Float[Tensor, "*rows key"]) -> Float64[Tensor, "*rows"]:
-    """Compute the Jensen-Shannon divergence between rows of attention, in nats: the definition (section 6).
+    """Compute the Jensen-Shannon divergence between rows of attention, in nats (section 6).
 
-    Weights are smoothed to 0.999 w + 0.001 / n, n the number of keys. The accumulator uses `pair_sums`, which is made
-    for all pairs of many heads.
+    Weights are smoothed to 0.999 w + 0.001 / n, n the number of keys. This is the reference definition: runs compute
+    all pairs of heads by `pair_sums`, and pairs of two models by `analyses.compare.divergence`.
     """
     p, q = _smooth(left), _smooth(right)
     middle = (p + q) / 2

@@ -15,7 +15,7 @@ ANALYSIS = Analysis(
             name="syntax",
             cost=2,
             control_cost=1,
-            measure="measure:SyntaxMeasurement",
+            measure="compute:SyntaxMeasurement",
             corpora=("treebank",),
             options=(
                 *("spacing", "fold_labels", "pooling", "special_tokens", "both_directions"),

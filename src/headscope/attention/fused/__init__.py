@@ -1,1 +1,1 @@
-"""Attention and its row statistics in one pass over blocks of scores, for the families that it supports."""
+"""Attention and its row statistics in one pass over blocks of scores, for models that pass its self-test."""

@@ -1,4 +1,4 @@
-"""The structure of a model's attention, and inputs that may share a batch, found by trials with eager and the tap."""
+"""Read any model family without code of its own: the structure of its attention is found by trials."""
 
 import inspect
 import sys
