@@ -23,6 +23,8 @@ from headscope.present.page_tables import Grid
 from headscope.present.study import Study
 from headscope.present.words import short
 from headscope.scans.declarations.analysis_list import ANALYSES
+from headscope.scans.declarations.option import options_of
+from headscope.scans.declarations.run_options import RunOptions
 from headscope.scans.progress import Progress
 from headscope.visible import printable as made_printable
 from support import hostile_terminal as made
@@ -133,7 +135,9 @@ def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(atlas_run, "run_report", lambda *_, **__: study)
     monkeypatch.setattr(reporting_run, "first_findings", lambda _: [f"8-10 finds {text}."])
     defaults = {name: each.default for name, each in signature(report.report).parameters.items()}
-    report.report(**{**defaults, "out": tmp_path})
+    # The command line turns the words for None, such as auto, into None.
+    unset = {name: None for name, each in options_of(RunOptions).items() if each.none}
+    report.report(**{**defaults, **unset, "out": tmp_path})
     out = capsys.readouterr().out
     check_output(out, text)
     assert len(out.splitlines()) == 5

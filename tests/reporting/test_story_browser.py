@@ -170,7 +170,7 @@ def test_a_term_says_what_it_means_where_a_section_first_uses_it(visit_file, fil
     tip = page.locator("#term-tip")
     assert not tip.is_visible()
     term.hover()
-    assert tip.inner_text().startswith("A token that takes up attention")
+    assert tip.inner_text().startswith("A token that receives the attention")
     page.mouse.move(0, 0)
     assert not tip.is_visible()
     term.focus()

@@ -157,8 +157,10 @@ def test_a_slope_that_may_be_0_is_said_to_tell_nothing():
     effects = made_up_effects()[0]
     of_attribution = effects["measure"] == "attribution"
     effects.loc[of_attribution, "value"] = np.random.default_rng(6).normal(size=of_attribution.sum())
-    (text,) = [each.text for each in sentences(run_of(effects), "effect_estimates") if "how large" in each.text]
-    assert text.startswith("Attribution does not say how large effects are: their slope on it is ")
+    (text,) = [
+        each.text for each in sentences(run_of(effects), "effect_estimates") if "the size of effects" in each.text
+    ]
+    assert text.startswith("Attribution does not predict the size of effects: their slope on it is ")
 
 
 def test_a_model_without_estimates_has_no_section():

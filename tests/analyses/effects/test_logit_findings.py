@@ -28,9 +28,10 @@ def changed(inputs, measure, head, *, by):
 def test_who_copies_and_who_suppresses():
     found = sentences(changed(decoder(), "copying", 3, by=0.2), "logits")
     assert [each.text for each in found] == [
-        "Head 1-3 copies: it adds 0.300 (95% interval 0.298 to 0.302) to the logit of the token that it looks at most.",
+        "Head 1-3 copies: it adds 0.300 (95% interval 0.298 to 0.302) to the logit of the token that it attends to "
+        "most.",
         "4 heads of 8 copy in this way (false discovery rate 5%).",
-        "4 heads of 8 suppress the token looked at most: 1-2, 1-4, 2-2 and 1 more.",
+        "4 heads of 8 suppress the token attended to most: 1-2, 1-4, 2-2 and 1 more.",
     ]
     assert [each.goes_on for each in found] == [False, True, False]
     assert all(len(each.text.split()) <= 25 for each in found)
@@ -40,9 +41,9 @@ def test_what_later_layers_make_up_for_and_what_they_need():
     inputs = changed(decoder(intervention="zero"), "compensation", 2, by=-3.0)
     found = [each for each in texts(inputs) if "ater layers" in each or each.startswith("They")]
     assert found == [
-        "Later layers make up most for head 1-1: it adds 0.600 to the right token’s logit, and 0.400 of it is lost "
+        "Later layers compensate most for head 1-1: it adds 0.600 to the right token’s logit, and 0.400 of it is lost "
         "without it.",
-        "They make up for 4 heads of 8 (false discovery rate 5%).",
+        "They compensate for 4 heads of 8 (false discovery rate 5%).",
         "Later layers need head 1-2 most: without it the right token’s logit falls by 0.200, of which it adds 0.300 "
         "itself.",
     ]
@@ -52,7 +53,7 @@ def test_what_later_layers_make_up_for_and_what_they_need():
 def test_a_head_for_which_more_is_made_up_than_it_adds_loses_nothing():
     inputs = changed(decoder(intervention="zero"), "logit", 1, by=-0.5)
     assert texts(inputs)[3] == (
-        "Later layers make up most for head 1-1: it adds 0.600 to the right token’s logit, and none of it is lost "
+        "Later layers compensate most for head 1-1: it adds 0.600 to the right token’s logit, and none of it is lost "
         "without it."
     )
 
@@ -63,7 +64,7 @@ def test_one_is_spoken_of_as_one():
     fewer = with_parts(inputs, effects=table[(table["layer"] == 1) & (table["head"] < 3)])
     assert texts(fewer)[1:] == [
         "1 head of 2 copies in this way (false discovery rate 5%).",
-        "1 head of 2 suppresses the token looked at most: 1-2.",
+        "1 head of 2 suppresses the token attended to most: 1-2.",
     ]
 
 

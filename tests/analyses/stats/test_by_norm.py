@@ -29,7 +29,7 @@ from support.measured import about, blank_figures, with_parts
 from support.page_tables import Tables
 from support.tiny_models import tiny_model
 
-UNKNOWN = "so their roles are by weights alone."
+UNKNOWN = "so roles are by attention weights alone."
 SEGMENTS = made_up_segments(14, seed=5, longest=11)
 
 

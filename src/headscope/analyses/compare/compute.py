@@ -46,6 +46,7 @@ class PairText(RunText):
         control: seed of random weights of the second model's shape, read in place of it; None for the second model.
     """
 
+    shared = None
     run: ModelRun
     control: int | None = None
 

@@ -206,7 +206,8 @@ def best_heads(about: Context) -> list[Row]:
         if row["model"] == "trained":
             head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
             by_head.setdefault(head, {})[str(row["mention_type"])] = cell_of(row)
-    measured = [(-cells["all"].value, head) for head, cells in by_head.items() if cells["all"].exists]
+    of_all = {head: cells["all"] for head, cells in by_head.items() if "all" in cells}
+    measured = [(-cell.value, head) for head, cell in of_all.items() if cell.exists]
     return [
         {"head": (about.kind(kind).labeled_head(layer, head), ""), **by_head[kind, layer, head]}
         for _, (kind, layer, head) in sorted(measured)[:MOST_HEADS]
