@@ -85,7 +85,10 @@ def test_figures_in_the_style_of_a_conference(cli, study, tmp_path):
     ("given", "words"),
     [
         (("--style", "acl"), "--style is of figures; give --figures one or two with it"),
-        (("--figures", "screen", "--style", "acl"), "--style is of a paper; leave it out beside --figures screen"),
+        (
+            ("--figures", "screen", "--style", "acl"),
+            "--style applies to paper widths; leave it out with --figures screen",
+        ),
         (
             ("--figures", "one", "--style", "neurip"),
             "--style 'neurip' is not known; choose one of plain, neurips, acl; did you mean neurips?",

@@ -104,7 +104,7 @@ def test_what_a_store_says_reaches_the_user(monkeypatch):
 
 def test_more_than_the_disk_holds_is_refused_before_it_is_copied(monkeypatch, opened):
     monkeypatch.setattr(type(fsspec.filesystem("memory")), "size", lambda *_: 10**18)
-    with pytest.raises(InputError, match=r"1 file of 1000000000.0 GB, and .* has room for .*; set TMPDIR to a larger"):
+    with pytest.raises(InputError, match=r"1 file of 1000000000.0 GB, and .* has .* GB free; set TMPDIR to a larger"):
         resolve(["memory://own/one.txt"])
     assert opened == []
 

@@ -201,5 +201,5 @@ def test_the_words_of_a_refusal(tmp_path):
         load_model(made)
     assert str(refused.value) == (
         f"{made} is refused: it needs code of its own (config.json has an auto_map), which is never run; "
-        "expected a family of transformers itself"
+        "give a model that transformers loads with its own classes"
     )

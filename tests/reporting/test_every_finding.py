@@ -231,7 +231,7 @@ def test_no_head_stands_out_says_what_the_rule_was_held_to():
     assert texts(inputs)[:2] == [
         "No head stands out: none puts 13% or more of its attention on a neighboring token, [CLS], [SEP], or periods "
         "and commas.",
-        "The threshold is a quarter and twice uniform attention (here 10%), with the whole 95% interval.",
+        "A share stands out above a quarter and above twice uniform attention (10% here), with its whole 95% interval.",
     ]
 
 

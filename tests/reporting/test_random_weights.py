@@ -71,7 +71,9 @@ def _no_share_is_large(world, bar):
     return all(100 * shares[name].max() < int(bar) for name in names if name in shares)
 
 
-@says(r"The threshold is a quarter and twice uniform attention \(here .*\), with the whole 95% interval\.")
+@says(
+    r"A share stands out above a quarter and above twice uniform attention \(.* here\), with its whole 95% interval\."
+)
 def _it_says_a_rule(world):
     return True
 
@@ -320,7 +322,7 @@ def _explanations_keep(world, low, high):
     return int(low) <= 100 * kept <= int(high)
 
 
-@says(r"Positions alone in place of all attention lose (\S+) nats\.")
+@says(r"Predicting attention from positions alone loses (\S+) nats\.")
 def _positions_alone_lose(world, lost):
     """It is said where the interval of the share that explanations keep is wider than the whole effect."""
     table = world.study.table("effect_kept")

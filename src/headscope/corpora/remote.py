@@ -162,7 +162,7 @@ SCHEMES = (
     *("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hdfs", "webhdfs"),
     *("http", "https", "ftp", "sftp", "hf", "file", "memory"),
 )
-"""The protocols of fsspec that read files from a store. Others open the contents of files, or run commands."""
+"""The protocols of fsspec that are accepted. Some of the others open archives, or run commands."""
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://[^\s]+")
 _PIECE = 1 << 22  # bytes
 
@@ -201,7 +201,7 @@ def copied(address: str) -> tuple[str, ...]:
             raise InputError(
                 f"{source_name(address)} is a folder; give its files by name, or by a pattern as .../*.txt"
             )
-        _check_room(files, remote_paths, address)
+        _check_disk_space(files, remote_paths, address)
         folder = Path(tempfile.mkdtemp(dir=_room()))
         return tuple(str(_copy(files, path, folder / str(number))) for number, path in enumerate(remote_paths))
     except InputError:
@@ -221,13 +221,13 @@ def copied(address: str) -> tuple[str, ...]:
         ) from None
 
 
-def _check_room(files: Any, paths: list[str], address: str) -> None:
+def _check_disk_space(files: Any, paths: list[str], address: str) -> None:
     needed = sum(files.size(path) or 0 for path in paths)
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if needed > free:
         raise InputError(
             f"{source_name(address)}: {count(len(paths), 'file')} of {needed / 1e9:.1f} GB, and "
-            f"{tempfile.gettempdir()}, where they are kept while the run goes on, has room for {free / 1e9:.1f}; set "
+            f"{tempfile.gettempdir()}, where they are kept while the run goes on, has {free / 1e9:.1f} GB free; set "
             "TMPDIR to a larger disk"
         )
 

@@ -14,7 +14,7 @@ from headscope.statistics.tables.columns import COUNTS
 
 @dataclass(frozen=True)
 class Runs:
-    """The same selection on another model with several seeds: mean, lowest and highest accuracy."""
+    """Mean, lowest and highest accuracy of the same selection on another model, over its seeds."""
 
     mean: float
     lowest: float
@@ -86,12 +86,12 @@ class Cell:
 
     @property
     def low(self) -> float:
-        """The value that a claim of "more than" uses: the interval's lower end, or the value without an interval."""
+        """The value that a claim of "more than" uses: the interval's lower end; the value if there is no interval."""
         return self.ci_low if self.has_interval else self.value
 
     @property
     def high(self) -> float:
-        """The value that a claim of "less than" uses: the interval's upper end, or the value without an interval."""
+        """The value that a claim of "less than" uses: the interval's upper end; the value if there is no interval."""
         return self.ci_high if self.has_interval else self.value
 
 
@@ -100,7 +100,7 @@ NO_NUMBER = Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenHead:
-    """A head that halves of the documents selected for a function, or all documents.
+    """A head that was selected for a function, on halves of the documents or on all documents.
 
     Attributes:
         kind, layer, head: the head.

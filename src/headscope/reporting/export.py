@@ -47,7 +47,7 @@ def export_figures(study: Study, out: Path, *, columns: str, style: str | None =
         columns: width as columns of a paper, as PDF and SVG: `one` or `two`. Text has 7 to 9 points, and figures higher
             than a page continue in `figure-1-2` and so on. Or `screen`: each figure's width in pages, as PDF, SVG
             and PNG.
-        style: style of the paper, one of `STYLES`: its widths and its typeface; `plain` when None: 3.3 and 6.9 inches.
+        style: one of `STYLES`, which sets column widths and typeface; None means `plain` (3.3 and 6.9 inches).
 
     Raises:
         OptionError: another number of columns, or another style; or a style for `screen`.
@@ -57,7 +57,7 @@ def export_figures(study: Study, out: Path, *, columns: str, style: str | None =
     if columns not in (*WIDTHS, SCREEN):
         raise OptionError(f"--figures is {columns!r}; expected {', '.join(WIDTHS)} (columns of a page) or {SCREEN}")
     if style is not None and columns == SCREEN:
-        raise OptionError(f"--style is of a paper; leave it out beside --figures {SCREEN}")
+        raise OptionError(f"--style applies to paper widths; leave it out with --figures {SCREEN}")
     paper = STYLES[choose("--style", style or "plain", tuple(STYLES))]
     check_export_folder(out)
     folder = out / f"figures-{columns}"
@@ -77,7 +77,7 @@ def export(study: Study, out: Path, *, form: str) -> list[Path]:
             tables for a paper; `xlsx`: one workbook with a sheet for each of all these tables.
 
     Raises:
-        OptionError: another format; or LaTeX for a run without tables for a paper.
+        OptionError: unknown format; LaTeX for a run without tables for a paper; or a table too long for a sheet.
         OutputError: `out` is a file, or the folder of a run.
         InputError: a table's file is missing or changed.
     """
@@ -181,7 +181,7 @@ def workbook_bytes(sheets: Mapping[str, tuple[Sequence[str], Iterable[Sequence[V
     """
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, content in _frame_of(list(sheets)).items():
+        for path, content in _listing_parts(list(sheets)).items():
             _put(archive, path, content)
         for number, (titles, rows) in enumerate(sheets.values(), start=1):
             _put(archive, f"xl/worksheets/sheet{number}.xml", _sheet(titles, rows))
@@ -194,8 +194,8 @@ def _put(archive: zipfile.ZipFile, path: str, content: str) -> None:
     archive.writestr(entry, content.encode("utf-8"))
 
 
-def _frame_of(names: Sequence[str]) -> dict[str, str]:
-    """Return the parts of the workbook that list its sheets."""
+def _listing_parts(names: Sequence[str]) -> dict[str, str]:
+    """Return the content of the workbook's files other than its sheets, by path."""
     numbers = range(1, len(names) + 1)
     parts = "".join(
         f'<Override PartName="/xl/worksheets/sheet{n}.xml" ContentType="{_SHEET_TYPE}.worksheet+xml"/>' for n in numbers

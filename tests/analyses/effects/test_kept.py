@@ -96,7 +96,7 @@ def predictions(run, by_kind, segment):
                 pairs,
                 visible[rows],
                 prediction=name,
-                half=each.predictor.fitted.half_of(segment.document),
+                half=each.predictor.fitted.predicting_half(segment.document),
                 layer=layer,
                 sink=False,
             )

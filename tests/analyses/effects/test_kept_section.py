@@ -53,7 +53,7 @@ def test_without_intervals_the_losses_are_said_and_nothing_is_named():
     assert [each.text for each in found] == [
         "With every head’s attention replaced by its explanation the model loses 0.216 nats; with uniform attention "
         "5.400.",
-        "Positions alone in place of all attention lose 2.700 nats.",
+        "Predicting attention from positions alone loses 2.700 nats.",
     ]
 
 

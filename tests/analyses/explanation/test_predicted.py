@@ -37,7 +37,7 @@ def predicted(predictor, number, prediction=EXPLAINED, half=None):
     visible = np.ones((len(each.rows), len(each.tokens)), dtype=bool)
     pairs = predictor.read(context(each, visible, trees=False))
     if half is None:
-        half = predictor.fitted.half_of(f"document {number:02}")
+        half = predictor.fitted.predicting_half(f"document {number:02}")
     weights = predictor.predict(pairs, visible, prediction=prediction, half=half, layer=0, sink=False)
     assert (weights[..., -1] == 0).all()
     np.testing.assert_allclose(weights.sum(-1), 1)
@@ -89,8 +89,8 @@ def divergences_from_uniform(number):
 def test_a_document_is_predicted_by_the_half_that_it_is_not_in(sample, heads, predictor):
     """Each half's coefficients stand where they were fitted, and the halves do not agree to the last digit."""
     for position, name in enumerate(sample.names):
-        assert predictor.fitted.half_of(name) == 1 - position % 2
-    assert predictor.fitted.half_of("another document") == 0
+        assert predictor.fitted.predicting_half(name) == 1 - position % 2
+    assert predictor.fitted.predicting_half("another document") == 0
     for position in (0, 1):
         number = int(sample.names[position].split()[-1])
         other = divergences(predictor, number, half=position % 2)

@@ -1,5 +1,6 @@
 """Effects of heads: against a plain loop that hooks transformers' own projections, and what each pass costs."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -8,8 +9,8 @@ import torch
 from torch import nn
 
 from headscope.attention.head_id import HeadId
-from headscope.attention.interventions.intervention import halves_of
-from headscope.attention.interventions.replacement import Mean, Resample, Sink, Uniform, _draw
+from headscope.attention.interventions.intervention import FittingInputs, halves_of
+from headscope.attention.interventions.replacement import Mean, Resample, Sink, Uniform, _donors, _draw
 from headscope.attention.model.tap import Tap, output_of
 from headscope.attention.scan import scan
 from headscope.encoding.batching import collate
@@ -333,6 +334,19 @@ def test_resampled_rows_are_of_their_class_and_of_another_document():
         expected = effect_of(logs_of(model, anatomy, question), changed, question)
         found = keep.heads[segment.document, segment.index, "encoder", 1][2, 0]
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
+
+
+def test_a_document_that_dominates_the_text_gets_rows_of_another():
+    """A document of 1,500 inputs has all of the smallest hashes; its rows still need a row of the other document."""
+    source, _ = effects("bert", fits=[zero])
+    (short,) = (replace(each, document="short") for each in made_up_segments(1))
+    long = made_up_segments(1500, documents=1)
+    questions = [source.ask(segment) for segment in [short, *long]]
+    inputs = FittingInputs(questions, vocabulary(), False, lambda _: None)
+    donors = _donors(inputs, "encoder")
+    for segment in (short, long[0]):
+        drawn = _draw(collate([segment], vocabulary()).info, donors, seed=0)[0].tolist()
+        assert {donors[at].document for at in drawn} == {"doc0" if segment is short else "short"}
 
 
 def weights_by_tap(model, anatomy, question, head, weights_of):

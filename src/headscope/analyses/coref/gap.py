@@ -1,9 +1,9 @@
 """GAP: the name, out of two, to which each head resolves a pronoun, and the baselines: random, nearest, first.
 
 A name's score is the attention from the pronoun to the name's last word, on either side (a decoder sees only names to
-the left, others score 0). The name with the higher score is marked true and the other false; the first wins a tie. So
-one name is marked in every row: accuracy is the share of rows with a true name in which that name is marked; F1 counts
-every name of every row, whereas GAP's own scorer lets a system mark none or both.
+the left, others score 0). The name with the higher score is marked true and the other false; A wins ties. So one name
+is marked in every row (GAP's own scorer lets a system mark none or both). Accuracy is the share of rows with a true
+name in which that name is marked; F1 counts the names of all rows.
 """
 
 from collections import Counter
@@ -93,7 +93,7 @@ class GapCounts:
 def gap_segments(
     rows: Iterable[GapRow], encoder: Encoder, *, max_length: int, counts: GapCounts | None = None
 ) -> Iterator[Segment]:
-    """Yield each row as a segment, with its `GapQuestion` in `fields["gap"]`.
+    """Yield a segment for each usable row, with its `GapQuestion` in `fields["gap"]`; count the others by reason.
 
     A row that is too long is shortened: first the end of its text, as much as pronoun and names allow, then its
     beginning.

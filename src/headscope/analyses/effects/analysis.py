@@ -21,7 +21,8 @@ ANALYSIS = Analysis(
             # 3: a test that keeps its level where documents are heavy-tailed.
             # 4: first-order estimates. 5: estimates compared with exact effects. 6: a user's score.
             # 7: a test that pools all heads. 8: estimates are compared with significant effects only.
-            version=8,
+            # 9: resampled rows of each class come from two documents or more.
+            version=9,
             cost=120,
             unless={"intervention": EXPLAINED},
         ),
@@ -29,6 +30,8 @@ ANALYSIS = Analysis(
             name="joint_effects",
             measure="joint_compute:JointEffectsMeasurement",
             tables="tables:JOINT_TABLES",
+            # 2: as version 9 of effects.
+            version=2,
             options=(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "joint_inputs"),
             after=("norms", "explanation", "effects"),
             requested_as="effects",

@@ -111,7 +111,7 @@ class ExplainedAttention:
                     block,
                     sees[block.rows],
                     prediction=prediction,
-                    half=predictor.fitted.half_of(document),
+                    half=predictor.fitted.predicting_half(document),
                     layer=rows.layer[1],
                     sink=answer.sink is not None,
                 )

@@ -71,8 +71,8 @@ class FittedHeads:
             counted_ids=counted_ids, counts=counts, coefficients=fits,
         )  # fmt: skip
 
-    def half_of(self, document: str) -> int:
-        """Return the half whose fit predicts a document: the half that does not contain the document.
+    def predicting_half(self, document: str) -> int:
+        """Return the half whose fit predicts a document: the half without that document.
 
         Documents without a sampled row are in neither half, and are predicted by the first.
         """

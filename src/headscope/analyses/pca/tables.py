@@ -39,7 +39,7 @@ PCA_TABLE = TableSchema(
     columns=(
         *PLACE,
         _VECTORS,
-        text("statistic", "name of the number", choices=STATISTICS),
+        text("statistic", "the effective dimension, or the share of variance along a direction", choices=STATISTICS),
         Column("value", "its value", unit=_UNIT, missing="the vectors do not vary", bounds=NOT_NEGATIVE),
         count("n_tokens", "tokens"),
     ),

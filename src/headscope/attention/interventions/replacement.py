@@ -26,7 +26,7 @@ from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
 
 ROW_CLASSES = ("cls", "sep", "first", "other")
-"""`first` is the first token if it is not a special token."""
+"""`cls` includes the first token of a decoder without [CLS]; `first` is another first token that is not `sep`."""
 _SINKS = (KeyClass.CLS, KeyClass.SEP)
 
 
@@ -48,7 +48,7 @@ class Zero(OutputIntervention):
 
 @dataclass(frozen=True, eq=False)
 class Mean(OutputIntervention):
-    """An intervention with a head's mean output over the rows of the same class in the other half of the documents.
+    """Replace a head's output in every row by its mean over rows of the same class in the other half of the documents.
 
     Attributes:
         means: means by layer, `[half, class, head, width]`; a class that is missing in a half has the mean over all its
@@ -141,8 +141,8 @@ class Sink(WeightIntervention):
         return torch.where(answer.sink[:, heads][..., None] >= most, 0.0, changed)
 
 
-DONORS = 64
-"""Number of rows of each class that are kept as replacements."""
+MOST_DONORS = 64
+"""Maximum number of rows of each class that are kept as replacements."""
 _OTHER = ROW_CLASSES.index("other")
 
 
@@ -219,7 +219,7 @@ def _side(layer: Layer) -> str:
 
 
 def _donors(inputs: FittingInputs, side: str) -> tuple[Donor, ...]:
-    """Return the rows with the smallest hashes in each class."""
+    """Return the rows with the smallest hashes in each class, from two documents or more if the class has them."""
     by_class: list[list[tuple[bytes, Donor]]] = [[] for _ in ROW_CLASSES]
     for question in inputs.questions:
         segment = _read_by(question, side, inputs)
@@ -231,7 +231,12 @@ def _donors(inputs: FittingInputs, side: str) -> tuple[Donor, ...]:
     kept = []
     for candidates in by_class:
         candidates.sort(key=lambda each: each[0])
-        kept += [donor for _, donor in candidates[:DONORS]]
+        chosen = [donor for _, donor in candidates[:MOST_DONORS]]
+        if len({donor.document for donor in chosen}) == 1:
+            # A document that dominates the text needs a row of another document.
+            more = [donor for _, donor in candidates if donor.document != chosen[0].document]
+            chosen += more[:1]
+        kept += chosen
     return tuple(kept)
 
 

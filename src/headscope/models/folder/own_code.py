@@ -1,4 +1,4 @@
-"""Refuse models that come with their own code, and prevent downloads while a folder is loaded: no such code is run."""
+"""Refuse models that need their own code, which is never run, and prevent downloads while a folder is loaded."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -75,8 +75,8 @@ def own_code(name: str, why: str = "") -> ModelError:
     """Return the error for a model with its own code."""
     reason = f" ({why})" if why else ""
     return ModelError(
-        f"{shown(name)} is refused: it needs code of its own{reason}, which is never run; expected a family of "
-        "transformers itself"
+        f"{shown(name)} is refused: it needs code of its own{reason}, which is never run; give a model that "
+        "transformers loads with its own classes"
     )
 
 

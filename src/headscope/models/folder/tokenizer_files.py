@@ -17,13 +17,13 @@ DEFINITION = "tokenizer.json"
 _WITHOUT_FILES = ("ByT5Tokenizer", "PerceiverTokenizer", "CanineTokenizer")
 MOST_ADDED = 100_000
 MOST_IDS = 1 << 21  # a token is made for each id below that of an added token
-# A token of megabytes takes the tokenizer minutes; the tables in normalizers take 400 kB.
+# Limit on the sum of long texts: a token of megabytes takes minutes; a normalizer's table has 400 kB.
 _LONG, _MOST_IN_LONG = 1000, 4 << 20
 _ADDED = ("added_tokens", "added_tokens_decoder", "additional_special_tokens", "extra_special_tokens")
 # Settings with the number of tokens that a tokenizer's class makes.
 _MADE = ("extra_ids", "offset", "num_madeup_words")
-MOST_CUTS = 1 << 30
-"""Maximum sum of the squared lengths of the pieces, which takes seconds. Real vocabularies have 20 million."""
+MOST_SQUARED_LENGTHS = 1 << 30
+"""Maximum sum of the squared lengths of the pieces; it takes seconds to load. Real vocabularies have 20 million."""
 MOST_PIECES = 4_000_000
 # Fields of SentencePiece's protocol buffer: pieces, and the tables of its normalizer and denormalizer.
 _PIECES, _NORMALIZERS, _TABLE = 1, (3, 5), 2
@@ -120,7 +120,7 @@ def check_vocabulary(path: Path) -> None:
     """Refuse a binary vocabulary with pieces, or replacements of characters, that are too long for any text.
 
     Args:
-        path: path of the file, of either kind: transformers tries one, and then the other.
+        path: path of the file; it is checked as SentencePiece and as tiktoken, because transformers tries both.
 
     Raises:
         ModelError: a piece or a replacement is too long.
@@ -144,7 +144,7 @@ def check_vocabulary(path: Path) -> None:
 
 
 def check_lengths(path: Path, lengths: Iterator[int]) -> None:
-    """Refuse pieces whose total length is too large, or too many pieces.
+    """Refuse too many pieces, or pieces whose squared lengths sum to more than a limit.
 
     Args:
         path: path of the file, for messages.
@@ -158,8 +158,8 @@ def check_lengths(path: Path, lengths: Iterator[int]) -> None:
         cuts, number, longest = cuts + length * length, number + 1, max(longest, length)
         if number > MOST_PIECES:
             raise refusal(path, f"has more than {MOST_PIECES:,} pieces", expected="fewer")
-        if cuts > MOST_CUTS:
-            raise refusal(path, f"has pieces of up to {longest:,} letters", expected="a few letters")
+        if cuts > MOST_SQUARED_LENGTHS:
+            raise refusal(path, f"has pieces of up to {longest:,} letters", expected="fewer or shorter pieces")
 
 
 def _tiktoken_lines(content: bytes) -> Iterator[int]:

@@ -44,8 +44,8 @@ class MapsRun:
         if options.max_inputs is not None:
             self._source = self._source.only(_drawn(index.entries, limit=options.max_inputs, seed=options.seed))
         self.entries = self._source.index.entries
-        # Thousands of rows are named, so inputs are looked up by key; of several with one key the first is used.
-        self._by_name = {(entry.document, entry.index): entry for entry in reversed(self.entries)}
+        # For quick look-up, by document and index; if several entries have the same key, the first is used.
+        self._by_key = {(entry.document, entry.index): entry for entry in reversed(self.entries)}
         self._documents = {entry.document for entry in self.entries}
         saved = dict(index.signature)
         self.signature: dict[str, Any] = make_signature(
@@ -80,7 +80,7 @@ class MapsRun:
 
     @property
     def total(self) -> int | None:
-        """The number of documents in the maps."""
+        """The number of documents of the entries that are scanned."""
         return len(self._documents)
 
     def done(self, segments: int) -> int:
@@ -103,7 +103,7 @@ class MapsRun:
 
     def names(self, maps: ExampleMaps) -> MapTokens:
         """Return readable tokens of a map's rows and columns, cut to the size of the map."""
-        entry = self._by_name[maps.document, maps.segment]
+        entry = self._by_key[maps.document, maps.segment]
         by_word = self._source.index.word_level is not None
         rows = rows_of(entry.queries(maps.kind), by_word=by_word).tokens
         keys = rows_of(entry.keys(maps.kind), by_word=by_word).tokens
@@ -119,7 +119,7 @@ class MapsRun:
     def excerpt_words(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
         """Return tokens of an excerpt's rows and columns, and the text that the model read there."""
         kind, by_word = excerpt.wanted.kind, self._source.index.word_level is not None
-        entry = self._by_name[excerpt.wanted.document, excerpt.wanted.segment]
+        entry = self._by_key[excerpt.wanted.document, excerpt.wanted.segment]
         sides = (entry.queries(kind), entry.keys(kind))
         tables = [rows_of(side, by_word=by_word) for side in sides]
         rows, keys = (
@@ -139,7 +139,7 @@ class MapsRun:
         """Return the 0-based indices of rows that continue the previous row's word; an empty list for maps by word."""
         if self._source.index.word_level is not None:
             return []
-        entry = self._by_name[excerpt.wanted.document, excerpt.wanted.segment]
+        entry = self._by_key[excerpt.wanted.document, excerpt.wanted.segment]
         tokens = entry.queries(excerpt.wanted.kind).tokens
         return joined_tokens([tokens[index] for index in excerpt.rows.tolist()])
 
