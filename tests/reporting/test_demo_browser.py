@@ -25,7 +25,7 @@ QUESTIONS = [
         "finds obj",
     ),
     ("Is [SEP] a sink?", 0, [RAIL.format("noop")], "#section-noop .finding", "[SEP] tokens give [SEP]"),
-    ("Is [CLS] a sink?", 0, [RAIL.format("special")], "#section-special .finding", "[CLS] gets "),
+    ("Is [CLS] a sink?", 0, [RAIL.format("special")], "#section-special .finding", "of attention goes to [CLS]"),
     ("Which heads copy?", 1, [], ".findings", "shows induction"),
     (
         "Does a head of the encoder copy?",

@@ -1,7 +1,7 @@
 """The table of reach."""
 
 from headscope.scans.declarations.head_measures import MeasureLabel
-from headscope.statistics.tables.columns import FEW, HEAD, KIND, LAYER, POSITIVE, count, ends
+from headscope.statistics.tables.columns import FEW, HEAD, KIND, LAYER, NOT_NEGATIVE, count, ends
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 REACH = TableSchema(
@@ -15,9 +15,9 @@ REACH = TableSchema(
             "value",
             "mean over rows, then over inputs, of the distance of the key with the largest weight",
             unit="tokens",
-            bounds=POSITIVE,
+            bounds=NOT_NEGATIVE,
         ),
-        *ends("value", unit="tokens", bounds=POSITIVE, missing=FEW),
+        *ends("value", unit="tokens", bounds=NOT_NEGATIVE, missing=FEW),
         count("n_inputs", "inputs"),
     ),
     key=("kind", "layer", "head"),

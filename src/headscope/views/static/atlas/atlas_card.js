@@ -58,10 +58,10 @@ function behaviorsTable(kind, index) {
       el("td", { class: "words" }, shows ? el("b", {}, "shows it") : shows === null && share ? "not tested" : "", strongest ? el("small", {}, `strongest of ${kind.roles.length}`) : null),
     );
   };
-  const header = ["Behavior", "attention %", ...(wrote ? ["norm-weighted %"] : []), "uniform %", ""].map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
+  const header = ["Behavior", "attention %", ...(wrote ? ["norm %"] : []), "uniform %", ""].map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
   return [
     el("table", { class: "at-table at-relations at-behaviors" }, el("thead", {}, el("tr", {}, header)), el("tbody", {}, rows.map(row))),
-    el("p", { class: "caption" }, "Behaviors that the head shows, then those furthest above uniform attention in the same rows; “random”: the strongest head of a model with random weights, selected in the same way. A head shows a behavior with more than a quarter of its attention and more than twice uniform attention (whole 95% interval).", wrote ? " “Norm-weighted”: each weight times the norm of the vector that the head writes of the token." : null),
+    el("p", { class: "caption" }, "Behaviors that the head shows, then those furthest above uniform attention in the same rows; “random”: the strongest head of a model with random weights, selected in the same way. A head shows a behavior with more than a quarter of its attention and more than twice uniform attention (whole 95% interval).", wrote ? " “Norm”: norm-weighted, each weight times the norm of the vector that the head writes of the token." : null),
   ];
 }
 
