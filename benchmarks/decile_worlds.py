@@ -103,7 +103,6 @@ def _tile(document: str, values: dict[str, NDArray[np.float64]]) -> AttentionTil
         lengths=torch.tensor([width]),
         documents=(document,),
         indices=(0,),
-        rows_per_class=torch.tensor([[width if each is KeyClass.OTHER else 0 for each in KeyClass]]),
     )
     keys = _FARTHEST + torch.arange(rows) - torch.from_numpy(values["distance"]).long()
     weights = torch.zeros((1, heads, rows, width), dtype=torch.float64).scatter_(-1, keys[None, ..., None], 1.0)

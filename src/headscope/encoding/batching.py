@@ -60,20 +60,18 @@ def padded_batch(
                 row[width - len(values) :] = values
         return torch.from_numpy(table)
 
-    key_classes = padded(classes, KeyClass.OTHER)
     valid = padded((np.ones(len(segment)) for segment in segments), 0).bool()
     return Batch(
         segments=tuple(segments),
         token_types=padded((segment.token_types for segment in segments), 0),
         info=SegmentInfo(
             ids=padded((segment.ids for segment in segments), pad_id),
-            classes=key_classes,
+            classes=padded(classes, KeyClass.OTHER),
             word_ids=padded((segment.word_ids for segment in segments), NO_WORD),
             valid=valid,
             lengths=valid.sum(1),
             documents=tuple(segment.document for segment in segments),
             indices=tuple(segment.index for segment in segments),
-            rows_per_class=torch.stack([((key_classes == c) & valid).sum(1) for c in KeyClass], dim=1),
         ),
     )
 

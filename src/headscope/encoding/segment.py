@@ -88,7 +88,6 @@ class SegmentInfo:
         lengths: true length of each segment, `[batch]`.
         documents: document id of each segment.
         indices: each segment's index in its document.
-        rows_per_class: number of tokens of each class in a segment, `[batch, class]`.
         before_copy: the same data on the host, if they were copied to a device.
     """
 
@@ -99,7 +98,6 @@ class SegmentInfo:
     lengths: "Tensor"
     documents: tuple[str, ...]
     indices: tuple[int, ...]
-    rows_per_class: "Tensor"
     before_copy: "SegmentInfo | None" = field(default=None, repr=False)
 
     @property
@@ -115,15 +113,13 @@ class SegmentInfo:
             return self
         device = torch.device(device)
         each = sent(torch.stack([self.ids, self.classes, self.word_ids, self.valid.long()]), device)
-        sizes = sent(torch.cat([self.lengths[:, None], self.rows_per_class], dim=1), device)
         return replace(
             self,
             ids=each[0],
             classes=each[1],
             word_ids=each[2],
             valid=each[3] != 0,
-            lengths=sizes[:, 0],
-            rows_per_class=sizes[:, 1:],
+            lengths=sent(self.lengths, device),
             before_copy=self.on_host,
         )
 

@@ -15,7 +15,7 @@ from headscope.models.placement import device_of, weight_bytes
 from headscope.running.stages import check_stages, measurement_of, stages_of
 from headscope.scans.passes import with_fewer_inputs
 from headscope.scans.prepare.prepared_run import ModelRun
-from headscope.scans.scan_declaration import RunText, Scan, ScanCorpus
+from headscope.scans.scan_declaration import TEXT_PASS, Scan, ScanCorpus
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.visible import count, duration
 
@@ -95,7 +95,7 @@ def run_cost(run: ModelRun) -> RunCost:
     assert isinstance(source.batches, ShardedBatches)
     shard = next(source.batches.shards())
     scans = {stage.name: list(measurement_of(stage, run).scans()) for stage in stages_of(run)}
-    of_text = [each for several in scans.values() for each in several if each.corpus.shared == RunText.shared]
+    of_text = [each for several in scans.values() for each in several if each.corpus.shared == TEXT_PASS]
     accumulators = [each for text in of_text for each in text.accumulators]
     seconds = _seconds_of_input(source, shard, accumulators)
     read = len({segment.document for segment in shard.segments})
@@ -137,7 +137,7 @@ def _passes(scans: Mapping[str, Sequence[Scan]], inputs: int) -> tuple[PassCost,
     for stage, several in scans.items():
         number = None
         for each in several:
-            if each.corpus.shared == RunText.shared:
+            if each.corpus.shared == TEXT_PASS:
                 shared.append(stage)
                 continue
             # Models with random weights read the inputs of the trained one before them; none is made just for a count.

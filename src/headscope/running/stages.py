@@ -17,7 +17,7 @@ from headscope.scans.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.scans.declarations.run_options import RunOptions
 from headscope.scans.prepare.prepared_run import Run
 from headscope.scans.progress import Progress, TimeLeft, Watcher, in_step, tell
-from headscope.scans.scan_declaration import RunText, Scan, ShardExecutor
+from headscope.scans.scan_declaration import TEXT_PASS, Scan, ShardExecutor
 from headscope.scans.scan_runner import MakeScan, ScanRunner, keep_nothing
 from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.statistics.tables.frames import check_table
@@ -124,7 +124,7 @@ def shared_scans(stage: Stage, run: Run) -> dict[str, Scan]:
 
 def text_scan(stage: Stage, run: Run) -> Scan | None:
     """Return a stage's scan of the run's text, with empty accumulators; None if it has none."""
-    return shared_scans(stage, run).get(RunText.shared or "")
+    return shared_scans(stage, run).get(TEXT_PASS)
 
 
 def scan_runner(

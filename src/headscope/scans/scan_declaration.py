@@ -13,6 +13,8 @@ from headscope.statistics.sums.kept import State
 
 TRAINED = "trained"
 """The name of the scan with the trained model, for most stages the only one."""
+TEXT_PASS = "text"
+"""The name of the pass of the trained model over a run's text, which stages share."""
 Sums = TypeVar("Sums", bound=Accumulator)
 
 
@@ -63,10 +65,8 @@ class ReadableRun(Protocol):
 class RunText(ScanCorpus):
     """The text of a run: one pass of the trained model over it serves all stages that have a scan of it.
 
-    A subclass lets another model read the text in a pass of its own: it has another `source`, and `shared` is None.
+    A subclass with another `source` lets another model read the text, in a pass of its own.
     """
-
-    shared: str | None = "text"
 
     def __init__(self, run: ReadableRun) -> None:
         self.run = run
@@ -74,6 +74,11 @@ class RunText(ScanCorpus):
     def source(self) -> TileSource:
         """Return the stream of tiles over the text."""
         return self.run.source()
+
+    @property
+    def shared(self) -> str | None:
+        """The name of the shared pass; None if a subclass has another source."""
+        return TEXT_PASS if type(self).source is RunText.source else None
 
     def documents_read(self, inputs: int) -> int:
         """Return the approximate number of documents that a number of inputs covers."""

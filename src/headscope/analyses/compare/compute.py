@@ -46,7 +46,6 @@ class PairText(RunText):
         control: seed of random weights of the second model's shape, read in place of it; None for the second model.
     """
 
-    shared = None
     run: ModelRun
     control: int | None = None
 

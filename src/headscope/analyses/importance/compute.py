@@ -175,7 +175,6 @@ class LossText(RunText):
         loss: name of the loss; `counts` are its counts; both are known once the source is opened.
     """
 
-    shared = None
     run: ModelRun
 
     def __init__(self, run: ModelRun, labels: Labels | None) -> None:
